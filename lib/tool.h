@@ -50,7 +50,7 @@
 #include "tables/table_writer_internal.h"
 #include "text/token_table.h"
 #include "text/tokenizer_open.h"
-#include "text/word_list.h"
+#include "text/words.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 

@@ -15,7 +15,7 @@
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/prediction.h"
-#include "text/word.h"
+#include "text/words.h"
 
 #include <math.h>
 #include <stdio.h>

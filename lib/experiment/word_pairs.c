@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/position.h"
-#include "text/word.h"
+#include "text/words.h"
 #include "trace/row.h"
 
 #include <math.h>

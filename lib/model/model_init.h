@@ -19,7 +19,7 @@
 #define ATTN_MODEL_MODEL_INIT_H
 
 #include "model/draw.h"
-#include "text/word_list.h"
+#include "text/words.h"
 
 #include <stddef.h>
 #include <stdint.h>

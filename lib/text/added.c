@@ -4,20 +4,23 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "formats/json_reader.h"
 #include "text/pattern.h"
 #include "text/token_search.h"
 #include "text/tokenizer_internal.h"
+
+#include <stddef.h>
+#include <string.h>
 
 enum attn_status attn_added_append(struct attn_added *added, struct attn_added_token token,
                                    const char *content, size_t size, struct attn_error *err)
 {
     void *tokens = added->tokens;
-    enum attn_status status =
+    const enum attn_status status =
         attn_grow(&tokens, &added->capacity, added->n + 1, sizeof *added->tokens, err);
 
     added->tokens = tokens;
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
     token.begin = added->contents.size;
     token.size = size;
     attn_buffer_append(&added->contents, content, size);
@@ -92,39 +95,19 @@ static size_t step_back(const char *text, size_t begin, size_t at)
     return at;
 }
 
-/* Whether the character at AT < END is one of a word. */
-static enum attn_status find_is_letter(struct added_scratch *scratch, const char *text, size_t at,
-                                       size_t end, bool *is_letter, struct attn_error *err)
+/* Sets *is_alone to false when the character at AT < END is one of a word. */
+static enum attn_status look_beside(struct added_scratch *scratch, const char *text, size_t at,
+                                    size_t end, bool *is_alone, struct attn_error *err)
 {
     uint32_t code_point;
     size_t length = attn_utf8_decode(text + at, end - at, &code_point);
     struct attn_found found;
-    enum attn_status status;
 
-    *is_letter = false;
     if (length == 0)
         return ATTN_OK;
-    status = attn_match_find(scratch->letter, text + at, length, 0, &found, err);
-    *is_letter = status == ATTN_OK && found.begin == 0;
-    return status;
-}
-
-/* Whether no letter stands on either side of BEGIN..END. */
-static enum attn_status find_is_alone(struct added_scratch *scratch, struct attn_slice slice,
-                                      size_t begin, size_t end, bool *is_alone,
-                                      struct attn_error *err)
-{
-    const char *text = slice.layer->text;
-    bool is_left = false, is_right = false;
-    enum attn_status status = ATTN_OK;
-
-    if (begin > slice.begin)
-        status = find_is_letter(scratch, text, step_back(text, slice.begin, begin), begin, &is_left,
-                                err);
-    if (status == ATTN_OK && end < slice.end)
-        status = find_is_letter(scratch, text, end, slice.end, &is_right, err);
-    *is_alone = !is_left && !is_right;
-    return status;
+    ATTN_TRY(attn_match_find(scratch->letter, text + at, length, 0, &found, err));
+    *is_alone = *is_alone && found.begin != 0;
+    return ATTN_OK;
 }
 
 /* Where the white space begins that ends at END, not before BEGIN. */
@@ -156,123 +139,111 @@ static size_t strip_right(const char *text, size_t begin, size_t end)
     return begin;
 }
 
+/* A token that was found, and the part of the slice that is not handed on yet. */
+struct place {
+    size_t begin, end;
+    size_t done; /* handed on */
+};
+
+/* Hands on what lies before TOKEN at PLACE in SLICE, and appends it. */
+static enum attn_status take_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                   const struct attn_added_token *token, struct place *place,
+                                   struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    size_t begin = place->begin, end = place->end;
+
+    /* A token may begin in white space that the one before took: it is there all the same, but
+     * does not take what is taken. */
+    if (token->strips_left)
+        begin = begin < place->done ? place->done : strip_left(text, place->done, begin);
+    if (token->strips_right)
+        end = strip_right(text, end, slice.end);
+    if (place->done < begin)
+        ATTN_TRY(
+            attn_walk_next(walk, at, (struct attn_slice){slice.layer, place->done, begin}, err));
+    if (begin < end)
+        ATTN_TRY(attn_encoding_push(walk->encoding, token->id, begin, end, err));
+    place->done = end;
+    return ATTN_OK;
+}
+
 static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice slice,
                             struct attn_error *err)
 {
-    const struct added_stage *stage = walk->stages->list[at].data;
+    const struct added_stage *stage = walk->pipeline->stages[at].data;
     struct added_scratch *scratch = walk->scratch[at];
     const char *text = slice.layer->text;
-    size_t done = slice.begin; /* handed on */
-    size_t next = slice.begin; /* where the search goes on */
-    enum attn_status status = attn_search_find(&stage->search, attn_slice_text(slice),
-                                               attn_slice_size(slice), &scratch->hits, err);
+    struct place place = {.end = slice.begin, .done = slice.begin};
 
-    /* A stage behind finds no added tokens of this one, so the list of hits stays. */
-    for (size_t i = scratch->hits.n; status == ATTN_OK && i-- > 0;) {
+    ATTN_TRY(attn_search_find(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
+                              &scratch->hits, err));
+    /* The stages after it find no added tokens of this one, so the list of hits stays. */
+    for (size_t i = scratch->hits.n; i-- > 0;) {
         const struct attn_search_hit hit = scratch->hits.list[i];
-        const size_t index = stage->indices[hit.word];
-        const struct attn_added_token *token = &stage->added->tokens[index];
-        size_t begin = slice.begin + hit.at, end = begin + stage->search.sizes[hit.word];
+        const struct attn_added_token *token = &stage->added->tokens[stage->indices[hit.word]];
         bool is_wanted = !(token->is_special && walk->options->special == ATTN_SPECIAL_TEXT);
 
-        if (begin < next)
-            continue;
-        next = end;
-        if (is_wanted && token->is_single_word)
-            status = find_is_alone(scratch, slice, begin, end, &is_wanted, err);
-        if (status != ATTN_OK || !is_wanted)
-            continue;
-        /* A token may begin in white space that the one before took: it is there all the same, but
-         * does not take what is taken. */
-        if (token->strips_left)
-            begin = begin < done ? done : strip_left(text, done, begin);
-        if (token->strips_right)
-            end = strip_right(text, end, slice.end);
-        if (done < begin)
-            status = attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, begin}, err);
-        if (status == ATTN_OK && begin < end)
-            status = attn_encoding_push(walk->encoding, token->id, begin, end, err);
-        done = end;
+        if (slice.begin + hit.at < place.end)
+            continue; /* within the one before */
+        place.begin = slice.begin + hit.at;
+        place.end = place.begin + stage->search.sizes[hit.word];
+        if (is_wanted && token->is_single_word && place.begin > slice.begin)
+            ATTN_TRY(look_beside(scratch, text, step_back(text, slice.begin, place.begin),
+                                 place.begin, &is_wanted, err));
+        if (is_wanted && token->is_single_word && place.end < slice.end)
+            ATTN_TRY(look_beside(scratch, text, place.end, slice.end, &is_wanted, err));
+        if (is_wanted)
+            ATTN_TRY(take_token(walk, at, slice, token, &place, err));
     }
-    if (status == ATTN_OK && done < slice.end)
-        status = attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, slice.end}, err);
-    return status;
+    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, place.done, slice.end}, err);
 }
 
-static const struct attn_stage_kind kind = {run, begin_scratch, end_scratch, free_stage};
+static const struct attn_text_stage_kind kind = {run, begin_scratch, end_scratch, free_stage};
 
 /* --- Building it ------------------------------------------------------------------------------ */
 
-/* A stage behind the normalizers that takes down what they make of a content. */
+/* A stage after the normalizers that takes down what they make of a content. */
 static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                         struct attn_error *err)
 {
-    struct attn_buffer *out = walk->stages->list[at].data;
+    struct attn_buffer *out = walk->pipeline->stages[at].data;
 
     attn_buffer_append(out, attn_slice_text(slice), attn_slice_size(slice));
     return attn_buffer_check(out, err);
 }
 
-static const struct attn_stage_kind taking_down = {.run = run_taking_down};
+static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
 
-/* Appends to OUT what the last N of STAGES make of CONTENT [size]. */
-static enum attn_status normalize(const struct attn_stages *stages, size_t n, const char *content,
-                                  size_t size, struct attn_buffer *out, struct attn_error *err)
-{
-    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    struct attn_encoding encoding = {0};
-    struct attn_stages normalizers = {.n = n};
-
-    for (size_t i = 0; i < n; i++)
-        normalizers.list[i] = stages->list[stages->n - n + i];
-    normalizers.list[normalizers.n++] = (struct attn_stage){&taking_down, out};
-    return attn_stages_encode(&normalizers, content, size, &options, &encoding, err);
-}
-
-/* Appends what is searched for token I of ADDED to OUT. */
-static enum attn_status append_word(const struct attn_stages *stages, size_t n_normalizer,
+/* Appends to OUT what the last N of PIPELINE make of token I of ADDED: what is searched for it. */
+static enum attn_status append_word(const struct attn_pipeline *pipeline, size_t n,
                                     const struct attn_added *added, size_t i,
                                     struct attn_buffer *out, struct attn_error *err)
 {
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const char *content = attn_added_content(added, i);
     const size_t size = added->tokens[i].size, before = out->size;
-    enum attn_status status = normalize(stages, n_normalizer, content, size, out, err);
+    struct attn_encoding encoding = {0};
+    struct attn_pipeline normalizers = {.n = n};
 
-    if (status == ATTN_OK && out->size == before)
+    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n, n * sizeof *pipeline->stages);
+    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, out};
+    ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
+    if (out->size == before)
         return attn_error_set(err, ATTN_FORMAT,
                               "the added token '%s' is empty when it is normalized",
                               attn_quote(content, size).text);
-    return status;
+    return ATTN_OK;
 }
 
-/* Collects the words of the tokens of STAGE. BYTES holds them. */
-static enum attn_status build_search(struct added_stage *stage, const struct attn_stages *stages,
-                                     size_t n_normalizer, struct attn_buffer *bytes,
-                                     struct attn_error *err)
-{
-    struct attn_search_word *words = attn_alloc(stage->n, sizeof *words, err);
-    enum attn_status status = words ? ATTN_OK : ATTN_NO_MEMORY;
-    const char *text;
+/* What building a stage takes beside it. */
+struct stage_builder {
+    struct added_stage *stage;
+    struct attn_search_word *words; /* owns */
+    struct attn_buffer bytes;       /* of the words, one after another */
+};
 
-    for (size_t i = 0; status == ATTN_OK && i < stage->n; i++) {
-        const size_t before = bytes->size;
-
-        status = append_word(stages, n_normalizer, stage->added, stage->indices[i], bytes, err);
-        if (status == ATTN_OK)
-            words[i].size = bytes->size - before;
-    }
-    text = bytes->data;
-    for (size_t i = 0; status == ATTN_OK && i < stage->n; i++) {
-        words[i].text = text;
-        text += words[i].size;
-    }
-    if (status == ATTN_OK)
-        status = attn_search_build(&stage->search, words, stage->n, err);
-    attn_free(words);
-    return status;
-}
-
-/* Chooses the tokens of STAGE, special ones first: of equal words the last is found. */
+/* Chooses the tokens of the stage, special ones first: of equal words the last is found. */
 static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                                struct attn_error *err)
 {
@@ -296,24 +267,229 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                                &stage->letter, err);
 }
 
-enum attn_status attn_added_add_stage(struct attn_stages *stages, const struct attn_added *added,
-                                      bool is_normalized, size_t n_normalizer,
-                                      struct attn_error *err)
+/* Collects the words of the tokens, after the last N_NORMALIZER of PIPELINE, and builds the search. */
+static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
+                              size_t n_normalizer, struct attn_error *err)
 {
-    struct attn_buffer bytes = {0};
-    struct added_stage *stage = attn_alloc(1, sizeof *stage, err);
+    struct added_stage *stage = builder->stage;
+    const char *text;
+
+    builder->words = attn_alloc(stage->n, sizeof *builder->words, err);
+    if (!builder->words)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < stage->n; i++) {
+        const size_t before = builder->bytes.size;
+
+        ATTN_TRY(append_word(pipeline, n_normalizer, stage->added, stage->indices[i],
+                             &builder->bytes, err));
+        builder->words[i].size = builder->bytes.size - before;
+    }
+    text = builder->bytes.data;
+    for (size_t i = 0; i < stage->n; text += builder->words[i++].size)
+        builder->words[i].text = text;
+    return attn_search_build(&stage->search, builder->words, stage->n, err);
+}
+
+enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
+                                      const struct attn_added *added, bool is_normalized,
+                                      size_t n_normalizer, struct attn_error *err)
+{
+    struct stage_builder builder = {.stage = attn_alloc(1, sizeof *builder.stage, err)};
     enum attn_status status;
 
-    if (!stage)
+    if (!builder.stage)
         return ATTN_NO_MEMORY;
-    stage->added = added;
-    status = choose(stage, is_normalized, err);
-    if (status == ATTN_OK && stage->n > 0)
-        status = build_search(stage, stages, is_normalized ? n_normalizer : 0, &bytes, err);
-    attn_buffer_release(&bytes);
-    if (status != ATTN_OK || stage->n == 0) {
-        free_stage(stage);
-        return status;
+    builder.stage->added = added;
+    status = choose(builder.stage, is_normalized, err);
+    if (status == ATTN_OK && builder.stage->n > 0)
+        status = build(&builder, pipeline, is_normalized ? n_normalizer : 0, err);
+    attn_buffer_release(&builder.bytes);
+    attn_free(builder.words);
+    if (status == ATTN_OK && builder.stage->n > 0)
+        return attn_pipeline_add(pipeline, &kind, builder.stage, err);
+    free_stage(builder.stage);
+    return status;
+}
+
+/* --- `added_tokens` of tokenizer.json --------------------------------------------------------- */
+
+/* So few bytes of JSON have so few tokens that they are looked up without an index. */
+enum { FEW = 2048 };
+
+static const char file_name[] = "tokenizer.json"; /* in messages */
+
+/*
+ * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the library
+ * went on from any added token with a higher id, which a vocabulary with holes may have.
+ */
+struct numbering {
+    uint64_t next; /* the number of keys, and of new tokens so far */
+    uint64_t old;  /* as before 0.23 */
+    bool has_new;
+};
+
+/* The list as it is read. */
+struct added_reader {
+    struct attn_json_reader json;
+    struct attn_tokenizer *tokenizer;
+    struct numbering numbering;
+    size_t index; /* of the token in the list */
+    /* The token. */
+    struct attn_added_token token;
+    struct attn_buffer content;
+    uint64_t id;
+    unsigned seen; /* bit i: member i of `members` came */
+};
+
+#define FLAG(field) "true or false", offsetof(struct added_reader, token.field)
+
+/* The members that a token must have. */
+static const struct {
+    const char *key, *expected;
+    size_t offset; /* of the flag; 0: it is none */
+} members[] = {
+    {"id", "an integer from 0", 0},        {"content", "a string that is not empty", 0},
+    {"single_word", FLAG(is_single_word)}, {"lstrip", FLAG(strips_left)},
+    {"rstrip", FLAG(strips_right)},        {"normalized", FLAG(is_normalized)},
+    {"special", FLAG(is_special)},
+};
+enum { ID, CONTENT, N_MEMBER = sizeof members / sizeof *members };
+
+/* Stores the value of MEMBER; false when it is of a wrong kind. */
+static bool store(struct added_reader *reader, int member, const struct attn_json_token *value)
+{
+    if (member == ID)
+        return attn_json_uint(value, &reader->id) && reader->id <= INT32_MAX;
+    if (member == CONTENT) {
+        if (value->type == ATTN_JSON_STRING)
+            attn_json_unescape(value, &reader->content);
+        return value->type == ATTN_JSON_STRING && value->size > 0;
     }
-    return attn_stages_add(stages, &kind, stage, err);
+    *(bool *)((char *)reader + members[member].offset) = value->type == ATTN_JSON_TRUE;
+    return value->type == ATTN_JSON_TRUE || value->type == ATTN_JSON_FALSE;
+}
+
+static enum attn_status read_member(struct added_reader *reader, const struct attn_json_token *key,
+                                    struct attn_error *err)
+{
+    struct attn_json_token value;
+    int member = 0;
+
+    while (member < N_MEMBER && !attn_json_equals(key, members[member].key))
+        member++;
+    if (member == N_MEMBER)
+        return attn_json_skip(&reader->json, err);
+    if (reader->seen >> member & 1)
+        return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' has '%s' twice",
+                              reader->index, file_name, members[member].key);
+    reader->seen |= 1u << member;
+    ATTN_TRY(attn_json_next(&reader->json, &value, err));
+    if (!store(reader, member, &value))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' of added token %zu in '%s' is '%s', expected %s",
+                              members[member].key, reader->index, file_name,
+                              attn_quote(value.text, value.size).text, members[member].expected);
+    return attn_buffer_check(&reader->content, err);
+}
+
+/* Reads the rest of an object. */
+static enum attn_status read_token(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_json_token key;
+
+    attn_buffer_reset(&reader->content);
+    reader->token = (struct attn_added_token){0};
+    reader->seen = 0;
+    for (;;) {
+        ATTN_TRY(attn_json_next(&reader->json, &key, err));
+        if (key.type != ATTN_JSON_KEY)
+            break;
+        ATTN_TRY(read_member(reader, &key, err));
+    }
+    for (int member = 0; member < N_MEMBER; member++)
+        if (!(reader->seen >> member & 1))
+            return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' has no '%s'",
+                                  reader->index, file_name, members[member].key);
+    return ATTN_OK;
+}
+
+/* Gives the token the id that the library gives it, and appends it. */
+static enum attn_status place_token(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &reader->tokenizer->vocabulary;
+    struct numbering *numbering = &reader->numbering;
+    const char *content = reader->content.data;
+    const size_t size = reader->content.size;
+    const int32_t known = attn_vocabulary_find(vocabulary, content, size);
+    const uint64_t id = known >= 0 ? (uint64_t)known : numbering->next;
+
+    if (known < 0 && numbering->old != numbering->next)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the added token '%s' in '%s' has id %llu or %llu, as the version of "
+                              "tokenizers has it, which is not supported",
+                              attn_quote(content, size).text, file_name,
+                              (unsigned long long)numbering->next,
+                              (unsigned long long)numbering->old);
+    if (reader->id != id)
+        return attn_error_set(
+            err, ATTN_FORMAT, "the added token '%s' has id %llu in '%s', expected %llu, %s",
+            attn_quote(content, size).text, (unsigned long long)reader->id, file_name,
+            (unsigned long long)id,
+            known >= 0 ? "its id in the vocabulary" : "the next behind the vocabulary");
+    reader->token.id = (int32_t)id;
+    reader->token.is_new = known < 0;
+    if (known < 0) {
+        ATTN_TRY(attn_vocabulary_add(vocabulary, content, size, reader->token.id, err));
+        numbering->has_new = true;
+        numbering->next++;
+    }
+    numbering->old = id >= numbering->old ? id + 1 : numbering->old;
+    return attn_added_append(&reader->tokenizer->added, reader->token, content, size, err);
+}
+
+static enum attn_status read_list(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
+    struct attn_json_token token;
+
+    ATTN_TRY(attn_json_next(&reader->json, &token, err));
+    if (reader->json.size > FEW)
+        ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    if (token.type != ATTN_JSON_ARRAY_BEGIN)
+        return attn_error_set(err, ATTN_FORMAT, "'added_tokens' in '%s' is not a list", file_name);
+    for (;; reader->index++) {
+        ATTN_TRY(attn_json_next(&reader->json, &token, err));
+        if (token.type == ATTN_JSON_ARRAY_END)
+            break;
+        if (token.type != ATTN_JSON_OBJECT_BEGIN)
+            return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' is not an object",
+                                  reader->index, file_name);
+        ATTN_TRY(read_token(reader, err));
+        ATTN_TRY(place_token(reader, err));
+    }
+    if (!reader->numbering.has_new)
+        return ATTN_OK;
+    ATTN_TRY(attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err));
+    /* The model is told which tokens are not its own. */
+    tokenizer->bpe.is_foreign =
+        attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->bpe.is_foreign, err);
+    if (!tokenizer->bpe.is_foreign)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokenizer->added.n; i++)
+        tokenizer->bpe.is_foreign[tokenizer->added.tokens[i].id] =
+            tokenizer->added.tokens[i].is_new;
+    return ATTN_OK;
+}
+
+enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
+                                      size_t size, struct attn_error *err)
+{
+    struct added_reader reader = {
+        .json = attn_json_reader_init(text, size, file_name),
+        .tokenizer = tokenizer,
+        .numbering = {.next = tokenizer->vocabulary.n_key, .old = tokenizer->vocabulary.n_key}};
+    const enum attn_status status = read_list(&reader, err);
+
+    attn_buffer_release(&reader.content);
+    return status;
 }

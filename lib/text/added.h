@@ -4,12 +4,12 @@
  *
  * Of those that begin at a place the longest is found, the leftmost first. Special or not plays no
  * part in finding them; when special tokens are to be taken as text (ATTN_SPECIAL_TEXT), those that
- * are special are left to the stages behind.
+ * are special are left to the stages after it.
  */
 #ifndef ATTN_TEXT_ADDED_H
 #define ATTN_TEXT_ADDED_H
 
-#include "text/stage.h"
+#include "text/pipeline.h"
 
 /* One of them, with its flags as in tokenizer.json. */
 struct attn_added_token {
@@ -40,13 +40,24 @@ static inline const char *attn_added_content(const struct attn_added *added, siz
     return added->contents.data + added->tokens[i].begin;
 }
 
+struct attn_tokenizer;
+
 /*
- * Adds to STAGES a stage that finds those of ADDED, which it borrows, that are searched in the text
- * as it is given, or when IS_NORMALIZED those that are searched behind the normalizers, which are
- * the last N_NORMALIZER of STAGES. Adds none when there are no such tokens.
+ * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds those that
+ * the vocabulary lacks to it. The library tokenizers does not use the ids of the file: a token of the
+ * vocabulary keeps its id, others are numbered from the vocabulary's size on. A file that says
+ * otherwise is refused.
  */
-enum attn_status attn_added_add_stage(struct attn_stages *stages, const struct attn_added *added,
-                                      bool is_normalized, size_t n_normalizer,
-                                      struct attn_error *err);
+enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
+                                      size_t size, struct attn_error *err);
+
+/*
+ * Adds to PIPELINE a stage that finds those of ADDED, which it borrows, that are searched in the text
+ * as it is given, or when IS_NORMALIZED those that are searched after the normalizers, which are
+ * the last N_NORMALIZER of PIPELINE. Adds none when there are no such tokens.
+ */
+enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
+                                      const struct attn_added *added, bool is_normalized,
+                                      size_t n_normalizer, struct attn_error *err);
 
 #endif

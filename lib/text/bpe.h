@@ -1,6 +1,7 @@
 /*
- * bpe.h - merges the tokens of one piece of text: byte pair encoding (Sennrich et al. 2016), in the
- * order of OpenAI's encoder.py.
+ * bpe.h - byte pair encoding (Sennrich et al. 2016): the merges, which pair of tokens becomes which
+ * token in which order, and how the tokens of one piece of text are merged, in the order of OpenAI's
+ * encoder.py.
  *
  *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte or character
  *     for (i = 0; i < n; i++) work.symbols[i].id = ...;
@@ -11,12 +12,86 @@
 #define ATTN_TEXT_BPE_H
 
 #include "base/status.h"
-#include "text/merges.h"
+#include "text/vocabulary.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- The merges ------------------------------------------------------------------------------- */
+
+/* A pair that is not merged. */
+#define ATTN_NO_RANK UINT32_MAX
+
+/* Initialize with = {0}; end with attn_merges_release. */
+struct attn_merges {
+    uint64_t *pairs; /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
+    uint32_t *ranks; /* behind them; [mask + 1] of the pair in the same slot */
+    int32_t *merged; /* behind these; [n] the token that a merge makes, by rank */
+    size_t n;
+    size_t mask; /* slots - 1, slots a power of two and at least 2 n */
+};
+
+/* The three tokens of a merge. */
+struct attn_merge {
+    int32_t left, right, merged;
+};
+
+/* The keys of the two tokens that it merges. Borrows. */
+struct attn_merge_keys {
+    const char *left, *right;
+    size_t n_left, n_right; /* bytes */
+};
+
+/* Makes room for N merges, at most INT32_MAX; NAME is the file's. Call once. */
+enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
+                                      struct attn_error *err);
+
+/* Gives MERGE the next rank, for which there is room; false when its pair has one already: that
+ * stays, or when IS_LAST_WINNER holds it gets the next. */
+bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
+                     bool is_last_winner);
+
+/*
+ * Looks up the tokens of KEYS and the one that they make, -1 for those that VOCABULARY lacks. MERGE
+ * holds the merge before: most files have the tokens in the order of the merges, so the one behind
+ * its own is tried first. JOINED is scratch.
+ */
+enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
+                                  const struct attn_merge_keys *keys, struct attn_buffer *joined,
+                                  struct attn_merge *merge, struct attn_error *err);
+
+/*
+ * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),
+ * then one merge a line, two tokens with one space between. Both tokens and what they make must be
+ * in VOCABULARY.
+ */
+enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
+                                  const struct attn_vocabulary *vocabulary, struct attn_error *err);
+void attn_merges_release(struct attn_merges *merges);
+
+static inline uint64_t attn_merges_pair(int32_t left, int32_t right)
+{
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+/* The rank of a pair, lowest first, or ATTN_NO_RANK. */
+static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_t left,
+                                        int32_t right)
+{
+    uint64_t pair = attn_merges_pair(left, right);
+    size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+
+    while (merges->pairs[slot] != pair) {
+        if (merges->pairs[slot] == UINT64_MAX)
+            return ATTN_NO_RANK;
+        slot = (slot + 1) & merges->mask;
+    }
+    return merges->ranks[slot];
+}
+
+/* --- Merging ---------------------------------------------------------------------------------- */
 
 /* A token of the piece. Its index is that of its first part, so it keeps its place when it
  * grows. */

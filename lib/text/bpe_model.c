@@ -6,13 +6,65 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
-#include "text/piece_cache.h"
 #include "text/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is room for them */
+
+/* --- Pieces that were encoded before ---------------------------------------------------------- */
+
+enum { MOST_PIECE_BYTES = 16, MOST_CACHED = 1 << 14 };
+
+struct cached_piece {
+    uint64_t words[2]; /* the bytes of the piece, zeros behind them */
+    size_t first;      /* where its tokens begin in the encoding */
+    uint32_t size;     /* 1 .. MOST_PIECE_BYTES; 0 where the entry is free */
+    uint32_t n;        /* tokens */
+};
+
+/* Initialize with = {0}: an empty cache that keeps nothing. */
+struct piece_cache {
+    struct cached_piece *pieces; /* owns; [mask + 1] */
+    size_t mask;
+};
+
+/* Makes a cache fit for a text of SIZE bytes; short texts do without. */
+static enum attn_status create_cache(struct piece_cache *cache, size_t size, struct attn_error *err)
+{
+    size_t n = 64;
+
+    if (size < 256)
+        return ATTN_OK;
+    while (n < MOST_CACHED && n < size / 16)
+        n *= 2;
+    cache->pieces = attn_alloc(n, sizeof *cache->pieces, err);
+    cache->mask = n - 1;
+    return cache->pieces ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/*
+ * The only entry where PIECE may be: *found says whether it is there. If not, the caller may make
+ * it so by setting `first` and `n` after the piece is encoded. NULL for pieces that are not kept.
+ */
+static struct cached_piece *find_piece(struct piece_cache *cache, const char *piece, size_t size,
+                                       bool *found)
+{
+    uint64_t words[2] = {0, 0};
+    struct cached_piece *entry;
+
+    *found = false;
+    if (!cache->pieces || size > MOST_PIECE_BYTES)
+        return NULL;
+    memcpy(words, piece, size);
+    entry = &cache->pieces[attn_hash_mix(words[0] ^ attn_hash_mix(words[1] + size)) & cache->mask];
+    *found = entry->size == size && entry->words[0] == words[0] && entry->words[1] == words[1];
+    entry->words[0] = words[0];
+    entry->words[1] = words[1];
+    entry->size = (uint32_t)size;
+    return entry;
+}
 
 /* --- The model -------------------------------------------------------------------------------- */
 
@@ -24,8 +76,10 @@ static int32_t find_token(const struct attn_bpe_model *model, const char *key, s
     return id >= 0 && model->is_foreign && model->is_foreign[id] ? -1 : id;
 }
 
-static void find_single_ids(struct attn_bpe_model *model)
+void attn_bpe_model_finish(struct attn_bpe_model *model)
 {
+    attn_alphabet_init(&model->alphabet);
+    model->has_places = !model->is_by_byte;
     for (unsigned byte = 0; byte < 256; byte++) {
         char key[8];
         size_t size =
@@ -38,13 +92,6 @@ static void find_single_ids(struct attn_bpe_model *model)
         snprintf(key, sizeof key, "<0x%02X>", byte);
         model->fallback_ids[byte] = find_token(model, key, 6);
     }
-}
-
-void attn_bpe_model_finish(struct attn_bpe_model *model)
-{
-    attn_alphabet_init(&model->alphabet);
-    model->has_places = !model->is_by_byte;
-    find_single_ids(model);
     model->unk_id = model->unk ? find_token(model, model->unk, model->n_unk) : -1;
 }
 
@@ -60,32 +107,32 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
 /* --- The parts of a piece --------------------------------------------------------------------- */
 
 /* Bytes of the piece. */
-struct place {
+struct part_range {
     uint32_t begin, end;
 };
 
-struct scratch {
+struct bpe_scratch {
     const struct attn_bpe_model *model;
     struct attn_bpe_work work;
-    struct attn_piece_cache cache;
-    struct attn_buffer key; /* of a piece in the alphabet */
-    size_t n;               /* parts of the piece so far */
-    struct place *places;   /* owns; [n_place] of the parts, or NULL: part i is byte i */
-    size_t n_place;
-    struct place unk; /* unknown parts that are not added yet */
+    struct piece_cache cache;
+    struct attn_buffer key;    /* of a piece in the alphabet */
+    size_t n;                  /* parts of the piece so far */
+    struct part_range *ranges; /* owns; [n_range] of the parts, or NULL: part i is byte i */
+    size_t n_range;
+    struct part_range unk; /* unknown parts that are not added yet */
     bool has_unk;
     bool is_plain; /* every part of the piece has a token of its own */
 };
 
-static void add(struct scratch *scratch, int32_t id, size_t begin, size_t end)
+static void add(struct bpe_scratch *scratch, int32_t id, size_t begin, size_t end)
 {
     scratch->work.symbols[scratch->n].id = id;
-    if (scratch->places)
-        scratch->places[scratch->n] = (struct place){(uint32_t)begin, (uint32_t)end};
+    if (scratch->ranges)
+        scratch->ranges[scratch->n] = (struct part_range){(uint32_t)begin, (uint32_t)end};
     scratch->n++;
 }
 
-static void add_unk(struct scratch *scratch)
+static void add_unk(struct bpe_scratch *scratch)
 {
     if (scratch->has_unk)
         add(scratch, scratch->model->unk_id, scratch->unk.begin, scratch->unk.end);
@@ -100,7 +147,7 @@ struct unknown {
 };
 
 /* Adds the tokens of the bytes of PART's key; false when one of them lacks. */
-static bool add_bytes(struct scratch *scratch, const struct unknown *part)
+static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
 {
     const int32_t *ids = scratch->model->fallback_ids;
     const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
@@ -118,7 +165,6 @@ static bool add_bytes(struct scratch *scratch, const struct unknown *part)
 static enum attn_status refuse(const struct attn_bpe_model *model, const struct attn_layer *layer,
                                size_t at, const char *key, size_t size, struct attn_error *err)
 {
-
     if (model->needs_all)
         return attn_error_set(
             err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
@@ -131,7 +177,7 @@ static enum attn_status refuse(const struct attn_bpe_model *model, const struct 
 }
 
 /* Adds PART of the piece SLICE. */
-static enum attn_status add_unknown(struct scratch *scratch, struct attn_slice slice,
+static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_slice slice,
                                     const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
@@ -152,121 +198,93 @@ static enum attn_status add_unknown(struct scratch *scratch, struct attn_slice s
     return ATTN_OK;
 }
 
-static enum attn_status find_bytes(struct scratch *scratch, struct attn_slice slice,
+/* Adds the parts of the piece SLICE: its bytes, or its characters. */
+static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slice slice,
                                    struct attn_error *err)
-{
-    const struct attn_bpe_model *model = scratch->model;
-    const unsigned char *piece = (const unsigned char *)attn_slice_text(slice);
-    const size_t n = attn_slice_size(slice);
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < n && status == ATTN_OK; i++) {
-        const int32_t id = model->byte_ids[piece[i]];
-        char key[4];
-
-        if (id >= 0) {
-            add_unk(scratch);
-            add(scratch, id, i, i + 1);
-        } else {
-            const size_t size = attn_utf8_encode(model->alphabet.code_point[piece[i]], key);
-
-            status = add_unknown(scratch, slice, &(struct unknown){key, size, i, i + 1}, err);
-        }
-    }
-    return status;
-}
-
-static enum attn_status find_characters(struct scratch *scratch, struct attn_slice slice,
-                                        struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
     const char *piece = attn_slice_text(slice);
     const size_t n = attn_slice_size(slice);
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0, length; i < n && status == ATTN_OK; i += length) {
+    for (size_t i = 0, length; i < n; i += length) {
+        const unsigned char byte = (unsigned char)piece[i];
+        struct unknown unknown = {.key = piece + i, .begin = i};
         uint32_t code_point;
+        char key[4];
         int32_t id;
 
-        length = attn_utf8_decode(piece + i, n - i, &code_point);
+        length = model->is_by_byte ? 1 : attn_utf8_decode(piece + i, n - i, &code_point);
         length = length > 0 ? length : 1;
-        id = length == 1 ? model->byte_ids[(unsigned char)piece[i]]
-                         : find_token(model, piece + i, length);
+        id = length == 1 ? model->byte_ids[byte] : find_token(model, piece + i, length);
         if (id >= 0) {
             add_unk(scratch);
             add(scratch, id, i, i + length);
-        } else {
-            const struct unknown part = {piece + i, length, i, i + length};
-
-            status = add_unknown(scratch, slice, &part, err);
+            continue;
         }
+        unknown.size = length;
+        unknown.end = i + length;
+        if (model->is_by_byte) {
+            unknown.key = key;
+            unknown.size = attn_utf8_encode(model->alphabet.code_point[byte], key);
+        }
+        ATTN_TRY(add_unknown(scratch, slice, &unknown, err));
     }
-    return status;
+    add_unk(scratch);
+    return ATTN_OK;
 }
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
 /* Makes room for a piece of SIZE bytes and forgets the one before. */
-static enum attn_status begin_piece(struct scratch *scratch, size_t size, struct attn_error *err)
+static enum attn_status begin_piece(struct bpe_scratch *scratch, size_t size,
+                                    struct attn_error *err)
 {
     /* A byte without a token may become the two of its character. */
     const size_t n = scratch->model->has_byte_fallback ? 2 * size : size;
-    void *places = scratch->places;
+    void *ranges = scratch->ranges;
     enum attn_status status = attn_bpe_begin(&scratch->work, n, err);
 
     if (status == ATTN_OK && scratch->model->has_places)
-        status = attn_grow(&places, &scratch->n_place, n, sizeof *scratch->places, err);
-    scratch->places = places;
+        status = attn_grow(&ranges, &scratch->n_range, n, sizeof *scratch->ranges, err);
+    scratch->ranges = ranges;
     scratch->n = 0;
     scratch->has_unk = false;
     scratch->is_plain = true;
     return status;
 }
 
-/* Appends what is left of the parts after merging. */
-static enum attn_status push_tokens(struct attn_encoding *encoding, const struct scratch *scratch,
-                                    size_t begin, struct attn_error *err)
-{
-    const struct attn_bpe_symbol *symbols = scratch->work.symbols;
-    const struct place *places = scratch->places;
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0, next; i < scratch->n && status == ATTN_OK; i = next) {
-        next = symbols[i].next;
-        status = attn_encoding_push(encoding, symbols[i].id, begin + (places ? places[i].begin : i),
-                                    begin + (places ? places[next - 1].end : next), err);
-    }
-    return status;
-}
-
 /* Appends the tokens of the piece, found by merging. */
-static enum attn_status merge_piece(struct attn_walk *walk, struct scratch *scratch,
+static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                     struct attn_slice slice, struct attn_error *err)
 {
-    const struct attn_bpe_model *model = scratch->model;
-    const size_t size = attn_slice_size(slice);
-    enum attn_status status = begin_piece(scratch, size, err);
+    const size_t size = attn_slice_size(slice), begin = slice.begin;
+    const struct attn_bpe_symbol *symbols;
+    const struct part_range *ranges;
     size_t n_token = 0;
 
-    if (status == ATTN_OK)
-        status = model->is_by_byte ? find_bytes(scratch, slice, err)
-                                   : find_characters(scratch, slice, err);
-    if (status != ATTN_OK)
-        return status;
-    add_unk(scratch);
+    ATTN_TRY(begin_piece(scratch, size, err));
+    ATTN_TRY(find_parts(scratch, slice, err));
     scratch->work.cancel = walk->options->cancel;
-    if (!attn_bpe_merge(&scratch->work, scratch->n, &model->merges))
+    if (!attn_bpe_merge(&scratch->work, scratch->n, &scratch->model->merges))
         return attn_error_set(err, ATTN_CANCELED, "canceled");
+    symbols = scratch->work.symbols;
+    ranges = scratch->ranges;
     if (size > LONG_PIECE) {
-        for (size_t i = 0; i < scratch->n; i = scratch->work.symbols[i].next)
+        for (size_t i = 0; i < scratch->n; i = symbols[i].next)
             n_token++;
-        status = attn_encoding_reserve(walk->encoding, walk->encoding->n + n_token, err);
+        ATTN_TRY(attn_encoding_reserve(walk->encoding, walk->encoding->n + n_token, err));
     }
-    return status == ATTN_OK ? push_tokens(walk->encoding, scratch, slice.begin, err) : status;
+    for (size_t i = 0, next; i < scratch->n; i = next) {
+        next = symbols[i].next;
+        ATTN_TRY(attn_encoding_push(walk->encoding, symbols[i].id,
+                                    begin + (ranges ? ranges[i].begin : i),
+                                    begin + (ranges ? ranges[next - 1].end : next), err));
+    }
+    return ATTN_OK;
 }
 
 /* The token that is the whole piece, or -1. */
-static int32_t find_whole(struct scratch *scratch, struct attn_slice slice)
+static int32_t find_whole(struct bpe_scratch *scratch, struct attn_slice slice)
 {
     const struct attn_bpe_model *model = scratch->model;
     const char *piece = attn_slice_text(slice);
@@ -282,7 +300,7 @@ static int32_t find_whole(struct scratch *scratch, struct attn_slice slice)
     return find_token(model, key, attn_alphabet_from_bytes(&model->alphabet, piece, size, key));
 }
 
-static enum attn_status encode_piece(struct attn_walk *walk, struct scratch *scratch,
+static enum attn_status encode_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                      struct attn_slice slice, struct attn_error *err)
 {
     const int32_t id = scratch->model->takes_whole_pieces ? find_whole(scratch, slice) : -1;
@@ -295,67 +313,59 @@ static enum attn_status encode_piece(struct attn_walk *walk, struct scratch *scr
     return merge_piece(walk, scratch, slice, err);
 }
 
-/* Appends the tokens that PIECE has, to stand at BEGIN. */
-static enum attn_status copy_piece(struct attn_encoding *encoding,
-                                   const struct attn_bpe_model *model,
-                                   const struct attn_cached_piece *piece, size_t begin,
-                                   struct attn_error *err)
-{
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < piece->n && status == ATTN_OK; i++) {
-        int32_t id = encoding->ids[piece->first + i];
-        size_t end = begin + model->widths[id];
-
-        status = attn_encoding_push(encoding, id, begin, end, err);
-        begin = end;
-    }
-    return status;
-}
-
 static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice slice,
                             struct attn_error *err)
 {
-    struct scratch *scratch = walk->scratch[at];
-    const size_t first = walk->encoding->n;
+    struct bpe_scratch *scratch = walk->scratch[at];
+    struct attn_encoding *encoding = walk->encoding;
+    const size_t first = encoding->n;
+    size_t begin = slice.begin;
     bool found;
-    struct attn_cached_piece *piece = attn_piece_cache_find(&scratch->cache, attn_slice_text(slice),
-                                                            attn_slice_size(slice), &found);
-    enum attn_status status;
+    struct cached_piece *piece =
+        find_piece(&scratch->cache, attn_slice_text(slice), attn_slice_size(slice), &found);
 
-    if (found)
-        return copy_piece(walk->encoding, scratch->model, piece, slice.begin, err);
-    status = encode_piece(walk, scratch, slice, err);
-    if (piece) {
-        piece->first = first;
-        piece->n = (uint32_t)(walk->encoding->n - first);
-        if (!scratch->is_plain || status != ATTN_OK)
-            piece->size = 0; /* not kept: its tokens do not tell where they end */
+    if (!found) {
+        const enum attn_status status = encode_piece(walk, scratch, slice, err);
+
+        if (piece) {
+            piece->first = first;
+            piece->n = (uint32_t)(encoding->n - first);
+            if (!scratch->is_plain || status != ATTN_OK)
+                piece->size = 0; /* not kept: its tokens do not tell where they end */
+        }
+        return status;
     }
-    return status;
+    for (size_t i = 0; i < piece->n; i++) {
+        const int32_t id = encoding->ids[piece->first + i];
+        const size_t end = begin + scratch->model->widths[id];
+
+        ATTN_TRY(attn_encoding_push(encoding, id, begin, end, err));
+        begin = end;
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
-    struct scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct bpe_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
 
     *out = scratch;
     if (!scratch)
         return ATTN_NO_MEMORY;
     scratch->model = data;
-    return attn_piece_cache_init(&scratch->cache, n, err);
+    return create_cache(&scratch->cache, n, err);
 }
 
 static void end_scratch(void *data)
 {
-    struct scratch *scratch = data;
+    struct bpe_scratch *scratch = data;
 
     attn_bpe_release(&scratch->work);
-    attn_piece_cache_release(&scratch->cache);
+    attn_free(scratch->cache.pieces);
     attn_buffer_release(&scratch->key);
-    attn_free(scratch->places);
+    attn_free(scratch->ranges);
     attn_free(scratch);
 }
 
-const struct attn_stage_kind attn_bpe_stage = {run, begin_scratch, end_scratch, NULL};
+const struct attn_text_stage_kind attn_bpe_stage = {run, begin_scratch, end_scratch, NULL};

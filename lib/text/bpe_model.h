@@ -3,16 +3,15 @@
  * tokenizers.
  *
  * The parts that are merged are characters, or bytes in a byte-level vocabulary, whose keys are
- * written in GPT-2's alphabet (alphabet.h). For a part that the vocabulary lacks there are, in this
+ * written in GPT-2's alphabet (vocabulary.h). For a part that the vocabulary lacks there are, in this
  * order: the tokens <0xHH> of its bytes when `has_byte_fallback` and all of them are there; the
  * token `unk`; an error when `needs_all`; nothing, it is dropped.
  */
 #ifndef ATTN_TEXT_BPE_MODEL_H
 #define ATTN_TEXT_BPE_MODEL_H
 
-#include "text/alphabet.h"
-#include "text/merges.h"
-#include "text/stage.h"
+#include "text/bpe.h"
+#include "text/pipeline.h"
 #include "text/vocabulary.h"
 
 /* Initialize with = {0}, set those down to `n_unk`. Before it encodes it takes merges, widths, and
@@ -41,6 +40,6 @@ void attn_bpe_model_finish(struct attn_bpe_model *model);
 void attn_bpe_model_release(struct attn_bpe_model *model);
 
 /* The stage; its data is a struct attn_bpe_model, which it borrows. */
-extern const struct attn_stage_kind attn_bpe_stage;
+extern const struct attn_text_stage_kind attn_bpe_stage;
 
 #endif

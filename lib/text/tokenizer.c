@@ -188,7 +188,7 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
     attn_bpe_model_release(&tokenizer->bpe);
-    attn_stages_release(&tokenizer->stages);
+    attn_pipeline_release(&tokenizer->pipeline);
     attn_post_process_release(&tokenizer->post);
     attn_decode_release(&tokenizer->decoder);
     attn_free(tokenizer->is_added);
@@ -264,7 +264,7 @@ static enum attn_status encode(const struct attn_tokenizer *tokenizer, const cha
         status = attn_post_process_append(&post->front, encoding, err);
     encoding->n_front = encoding->n;
     if (status == ATTN_OK)
-        status = attn_stages_encode(&tokenizer->stages, text, size, options, encoding, err);
+        status = attn_pipeline_encode(&tokenizer->pipeline, text, size, options, encoding, err);
     if (status == ATTN_OK && post->trims)
         attn_post_process_trim(post, tokenizer, text, encoding);
     if (status == ATTN_OK && is_on) {

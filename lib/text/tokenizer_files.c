@@ -1,40 +1,371 @@
-/* tokenizer_files.c - see tokenizer_files.h. */
-#include "text/tokenizer_files.h"
+/*
+ * tokenizer_files.c - tokenizers from vocab.json and what stands beside it: byte-level BPE with
+ * merges.txt, words, characters.
+ *
+ * Which tokens of a byte-level vocabulary are found in a text before it is split (added.h):
+ * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
+ * special_tokens_map.json names (strings, objects with "content", lists of both) when the vocabulary
+ * has them. tokenizer_config.json is not asked.
+ */
+#include "text/tokenizer_internal.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "text/special.h"
+#include "base/utf8.h"
+#include "formats/json.h"
 #include "text/stages/change.h"
 #include "text/stages/split.h"
-#include "text/unmade.h"
 
 #include <string.h>
 
-/* Whether keys are looked up before a text is encoded. */
-static bool has_lookups(const struct attn_tokenizer *tokenizer, const struct attn_source *source)
+/* --- Special tokens --------------------------------------------------------------------------- */
+
+struct specials {
+    const struct attn_source *source;   /* borrows */
+    struct attn_vocabulary *vocabulary; /* borrows */
+    struct attn_vocabulary added;       /* owns; what added_tokens.json has */
+    struct attn_file added_file, map_file;
+    struct attn_json *map; /* owns */
+    bool *is_special;      /* owns; by id */
+};
+
+/* Marks KEY when the vocabulary has it; an empty token would be found everywhere. */
+static void mark(struct specials *specials, const char *key, size_t size)
 {
-    return tokenizer->kind != ATTN_TOKENIZER_BPE ||
-           attn_source_has_part(source, "added_tokens.json") ||
-           attn_source_has_part(source, "special_tokens_map.json");
+    int32_t id = size > 0 ? attn_vocabulary_find(specials->vocabulary, key, size) : -1;
+
+    if (id >= 0)
+        specials->is_special[id] = true;
 }
 
-static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
-                                        const struct attn_source *source, struct attn_error *err)
+/* Reads added_tokens.json and adds the keys that are new to the vocabulary. */
+static enum attn_status read_added(struct specials *specials, struct attn_error *err)
 {
-    struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
-    struct attn_file file = {0};
-    enum attn_status status = attn_file_read_part(source, "vocab.json", &file, err);
+    struct attn_file *file = &specials->added_file;
+    struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
+    const size_t n = vocabulary->n;
 
-    if (status == ATTN_OK)
-        status = attn_vocabulary_read(vocabulary, &file, err);
-    if (status == ATTN_OK)
-        status = attn_vocabulary_finish(vocabulary, file.path, err);
-    if (status == ATTN_OK && has_lookups(tokenizer, source))
-        status = attn_vocabulary_index(vocabulary, file.path, err);
-    if (status == ATTN_OK && tokenizer->kind == ATTN_TOKENIZER_BPE)
-        status = attn_tokenizer_add_unread(tokenizer, file.path, err);
-    attn_file_close(&file);
+    ATTN_TRY(attn_file_read_part(specials->source, "added_tokens.json", file, err));
+    ATTN_TRY(attn_vocabulary_read(added, file, err));
+    for (size_t i = 0; i < added->n; i++) {
+        int32_t id = added->entries[i].id;
+        size_t size = added->entries[i].size;
+        const char *key = added->keys.data + added->entries[i].begin;
+        int32_t known = attn_vocabulary_find(vocabulary, key, size);
+
+        if (known < 0)
+            ATTN_TRY(attn_vocabulary_add(vocabulary, key, size, id, err));
+        else if (known != id)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has id %d in '%s', but the vocabulary has it with id %d",
+                                  attn_quote(key, size).text, (int)id,
+                                  attn_quote_string(file->path).text, (int)known);
+    }
+    if (vocabulary->n > n)
+        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+    return attn_vocabulary_index(vocabulary, file->path, err);
+}
+
+/* Marks the token that VALUE, a string or an object with "content", names. */
+static enum attn_status mark_value(struct specials *specials, const struct attn_node *value,
+                                   struct attn_error *err)
+{
+    static const char *const flags[] = {"lstrip", "rstrip", "single_word"};
+    const char *content = attn_node_string(value);
+
+    for (size_t i = 0; attn_node_is_object(value) && i < sizeof flags / sizeof *flags; i++) {
+        bool is_set = false;
+
+        ATTN_TRY(attn_json_get_bool(specials->map, value, flags[i], &is_set, err));
+        if (is_set)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' of a special token in '%s' is not supported", flags[i],
+                                  attn_quote_string(attn_json_name(specials->map)).text);
+        ATTN_TRY(attn_json_get_string(specials->map, value, "content", &content, err));
+    }
+    if (content)
+        mark(specials, content, strlen(content));
+    return ATTN_OK;
+}
+
+static enum attn_status read_map(struct specials *specials, struct attn_error *err)
+{
+    const struct attn_node *member;
+
+    ATTN_TRY(
+        attn_file_read_part(specials->source, "special_tokens_map.json", &specials->map_file, err));
+    ATTN_TRY(attn_json_parse(&specials->map_file, &specials->map, err));
+    for (member = attn_node_first(attn_json_root(specials->map)); member;
+         member = attn_node_next(member)) {
+        if (!attn_node_is_array(member)) {
+            ATTN_TRY(mark_value(specials, member, err));
+            continue;
+        }
+        for (const struct attn_node *item = attn_node_first(member); item;
+             item = attn_node_next(item))
+            ATTN_TRY(mark_value(specials, item, err));
+    }
+    return ATTN_OK;
+}
+
+/* Finds the special tokens of SPECIALS and appends them to FOUND. */
+static enum attn_status find_specials(struct specials *specials, struct attn_added *found,
+                                      struct attn_error *err)
+{
+    static const char end_of_text[] = "<|endoftext|>";
+    const struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
+
+    if (attn_source_has_part(specials->source, "added_tokens.json"))
+        ATTN_TRY(read_added(specials, err));
+    specials->is_special = attn_alloc(vocabulary->n, sizeof *specials->is_special, err);
+    if (!specials->is_special)
+        return ATTN_NO_MEMORY;
+    mark(specials, end_of_text, sizeof end_of_text - 1);
+    for (size_t i = 0; i < added->n; i++)
+        mark(specials, added->keys.data + added->entries[i].begin, added->entries[i].size);
+    if (attn_source_has_part(specials->source, "special_tokens_map.json"))
+        ATTN_TRY(read_map(specials, err));
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        const struct attn_added_token token = {.id = (int32_t)i, .is_special = true};
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, token.id, &size);
+
+        if (specials->is_special[i])
+            ATTN_TRY(attn_added_append(found, token, key, size, err));
+    }
+    return ATTN_OK;
+}
+
+/*
+ * Reads the files of SOURCE and appends the tokens to those that TOKENIZER finds in texts. Adds what
+ * added_tokens.json has to its vocabulary, which must be finished and must not change afterwards.
+ */
+static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source, struct attn_error *err)
+{
+    struct specials specials = {.source = source, .vocabulary = &tokenizer->vocabulary};
+    const enum attn_status status = find_specials(&specials, &tokenizer->added, err);
+
+    attn_vocabulary_release(&specials.added);
+    attn_file_close(&specials.added_file);
+    attn_file_close(&specials.map_file);
+    attn_json_free(specials.map);
+    attn_free(specials.is_special);
     return status;
+}
+
+/* --- Tokens that nothing makes ---------------------------------------------------------------- */
+
+/*
+ * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor what a merge
+ * makes, nor special. They show that a merges.txt was cut. With such a file texts would get other
+ * ids.
+ *
+ * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>.
+ * Others have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge
+ * cannot make those, since it joins what lies within one piece of a text (split.h) and they are
+ * several. So:
+ *
+ *     one piece, three or more    the list is not the vocabulary's own: refused
+ *     one piece, one or two       a note
+ *     several pieces              a note
+ */
+enum { N_NAMED = 3, MOST_WHOLE = 2 };
+
+/* Those of one kind. */
+struct unmade {
+    size_t n;
+    int32_t ids[N_NAMED]; /* the first */
+};
+
+/* What looking for them takes. */
+struct unmade_search {
+    const struct attn_vocabulary *vocabulary; /* borrows */
+    struct attn_alphabet alphabet;
+    struct attn_match *match; /* owns */
+    struct attn_buffer bytes; /* scratch: what a key stands for */
+    bool *is_made;            /* owns; by id */
+    struct unmade whole;      /* of one piece, or a part of a character */
+    struct unmade added;
+};
+
+/* Sorts token ID, which nothing makes, by whether what it stands for is one piece of a text. */
+static enum attn_status sort_out(struct unmade_search *search, int32_t id, struct attn_error *err)
+{
+    size_t size, n = 0;
+    const char *key = attn_vocabulary_key(search->vocabulary, id, &size);
+    struct attn_found found;
+    struct unmade *unmade;
+    bool is_whole;
+    char *bytes;
+
+    attn_buffer_reset(&search->bytes);
+    bytes = attn_buffer_reserve(&search->bytes, size + 1);
+    if (!bytes)
+        return attn_error_no_memory(err);
+    is_whole = attn_alphabet_to_bytes(&search->alphabet, key, size, bytes, &n) && n > 0;
+    if (is_whole && attn_utf8_valid_length(bytes, n) == n) {
+        ATTN_TRY(attn_match_find(search->match, bytes, n, 0, &found, err));
+        is_whole = found.end == n;
+    }
+    unmade = is_whole ? &search->whole : &search->added;
+    if (unmade->n < N_NAMED)
+        unmade->ids[unmade->n] = id;
+    unmade->n++;
+    return ATTN_OK;
+}
+
+static enum attn_status find_unmade(struct unmade_search *search,
+                                    const struct attn_tokenizer *tokenizer,
+                                    const struct attn_pattern *pattern, struct attn_error *err)
+{
+    const struct attn_bpe_model *model = &tokenizer->bpe;
+    const size_t n = search->vocabulary->n;
+
+    search->is_made = attn_alloc(n, sizeof *search->is_made, err);
+    if (!search->is_made)
+        return ATTN_NO_MEMORY;
+    memcpy(search->is_made, tokenizer->is_special, n * sizeof *search->is_made);
+    for (size_t byte = 0; byte < 256; byte++)
+        if (model->byte_ids[byte] >= 0)
+            search->is_made[model->byte_ids[byte]] = true;
+    for (size_t i = 0; i < model->merges.n; i++)
+        search->is_made[model->merges.merged[i]] = true;
+    ATTN_TRY(attn_match_create(pattern, search->vocabulary->keys.size, &search->match, err));
+    attn_alphabet_init(&search->alphabet);
+    for (size_t i = 0; i < n; i++)
+        if (!search->is_made[i])
+            ATTN_TRY(sort_out(search, (int32_t)i, err));
+    return ATTN_OK;
+}
+
+/* "'he' (id 257), 'hee' (id 258), 'heed' (id 259) and 4 more" */
+static void append_names(struct attn_buffer *out, const struct attn_vocabulary *vocabulary,
+                         const struct unmade *unmade)
+{
+    for (size_t i = 0; i < unmade->n && i < N_NAMED; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, unmade->ids[i], &size);
+
+        attn_buffer_append_format(out, "%s'%s' (id %d)", out->size > 0 ? ", " : "",
+                                  attn_quote(key, size).text, (int)unmade->ids[i]);
+    }
+    if (unmade->n > N_NAMED)
+        attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
+}
+
+static enum attn_status refuse_unmade(const struct unmade_search *search, const char *path,
+                                      struct attn_error *err)
+{
+    struct attn_buffer names = {0};
+    enum attn_status status;
+
+    append_names(&names, search->vocabulary, &search->whole);
+    (void)attn_buffer_string(&names);
+    status = attn_buffer_check(&names, err);
+    if (status == ATTN_OK) {
+        status = attn_error_set(err, ATTN_FORMAT,
+                                "no line of '%s' makes %s of the vocabulary, expected one for each "
+                                "token that is neither a byte nor special",
+                                attn_quote_string(path).text, names.data);
+        attn_error_hint(err, "a file that was cut has lines missing; special tokens are named in "
+                             "special_tokens_map.json or added_tokens.json");
+    }
+    attn_buffer_release(&names);
+    return status;
+}
+
+/* Stores a line to tell the user in *note. */
+static enum attn_status make_note(const struct unmade_search *search, const char *path, char **note,
+                                  struct attn_error *err)
+{
+    const size_t n = search->whole.n + search->added.n;
+    struct attn_buffer text = {0}, names = {0};
+
+    append_names(&names, search->vocabulary, &search->whole);
+    append_names(&names, search->vocabulary, &search->added);
+    if (attn_buffer_string(&names))
+        attn_buffer_append_format(&text, "no line of '%s' makes %s: no text has %s",
+                                  attn_quote_string(path).text, names.data,
+                                  n == 1 ? "this token" : "these tokens");
+    attn_buffer_release(&names);
+    if (!attn_buffer_string(&text)) {
+        attn_buffer_release(&text);
+        return attn_error_no_memory(err);
+    }
+    *note = text.data; /* the buffer's memory is handed on */
+    return ATTN_OK;
+}
+
+/* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits texts. */
+static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
+                                     const struct attn_pattern *pattern, const char *path,
+                                     struct attn_error *err)
+{
+    struct unmade_search search = {.vocabulary = &tokenizer->vocabulary};
+    const enum attn_status status = find_unmade(&search, tokenizer, pattern, err);
+
+    attn_buffer_release(&search.bytes);
+    attn_match_free(search.match);
+    attn_free(search.is_made);
+    ATTN_TRY(status);
+    if (search.whole.n > MOST_WHOLE)
+        return refuse_unmade(&search, path, err);
+    return search.whole.n + search.added.n > 0 ? make_note(&search, path, &tokenizer->note, err)
+                                               : ATTN_OK;
+}
+
+/* --- Byte-level BPE --------------------------------------------------------------------------- */
+
+/* Adds the stages and reads the merges, which only encoding takes. */
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    static const char rule[] = ATTN_GPT2_PATTERN;
+    struct attn_file *file = &tokenizer->unread->file;
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    struct attn_pattern *pattern = NULL;
+
+    ATTN_TRY(attn_file_read_held(file, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    if (tokenizer->unread->has_prefix)
+        ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_prefix,
+                                   attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err),
+                                   err));
+    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &pattern, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
+    ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
+    return check_unmade(tokenizer, pattern, file->path, err);
+}
+
+static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const enum attn_status status = add_stages(tokenizer, err);
+
+    if (status != ATTN_OK)
+        attn_pipeline_release(&tokenizer->pipeline);
+    return status;
+}
+
+static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                                 struct attn_error *err)
+{
+    struct attn_unread *unread = tokenizer->unread;
+
+    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the config's 'drop' and 'unk' are for word level, but the tokenizer "
+                              "is byte-level BPE");
+    tokenizer->bpe = (struct attn_bpe_model){
+        .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
+    tokenizer->keeps_bytes = true;
+    unread->read = read_rest;
+    ATTN_TRY(read_specials(tokenizer, source, err));
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    ATTN_TRY(attn_settings_read_prefix(source, &unread->has_prefix, err));
+    return attn_file_hold_part(source, "merges.txt", &unread->file, err);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -69,22 +400,18 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
     const char *unk = tokenizer->settings.unk;
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
-    enum attn_status status = ATTN_OK;
 
     if (!tokenizer->settings.has_kind)
-        status = check_is_words(&tokenizer->vocabulary, err);
+        ATTN_TRY(check_is_words(&tokenizer->vocabulary, err));
     tokenizer->words = (struct attn_word_level){
         .vocabulary = &tokenizer->vocabulary,
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},
         .unk = -1};
-    if (status == ATTN_OK)
-        status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
-    if (status == ATTN_OK)
-        status = attn_stages_add(&tokenizer->stages, &attn_word_stage, &tokenizer->words, err);
-    if (status == ATTN_OK)
-        status = attn_decode_add(&tokenizer->decoder, join, " ", NULL, err);
-    if (status != ATTN_OK || !unk)
-        return status;
+    ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_word_stage, &tokenizer->words, err));
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder, join, " ", NULL, err));
+    if (!unk)
+        return ATTN_OK;
     tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));
     if (tokenizer->words.unk < 0)
         return attn_error_set(err, ATTN_FORMAT,
@@ -93,83 +420,41 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
     return ATTN_OK;
 }
 
-/* --- Byte-level BPE --------------------------------------------------------------------------- */
+/* --- Both ------------------------------------------------------------------------------------- */
 
-/* Adds the stages, and stores the pattern that splits texts. */
-static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_pattern **pattern,
-                                   struct attn_error *err)
+/* Reads vocab.json, which FILE holds then. */
+static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
+                                        const struct attn_source *source, struct attn_file *file,
+                                        struct attn_error *err)
 {
-    static const char rule[] = ATTN_GPT2_PATTERN;
-    struct attn_stages *stages = &tokenizer->stages;
-    struct attn_pattern *made = NULL;
-    enum attn_status status = attn_stages_add(stages, &attn_change_invalid, NULL, err);
+    struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    const bool is_bpe = tokenizer->kind == ATTN_TOKENIZER_BPE;
 
-    if (status == ATTN_OK)
-        status = attn_added_add_stage(stages, &tokenizer->added, false, 0, err);
-    if (status == ATTN_OK && tokenizer->unread->has_prefix)
-        status =
-            attn_stages_add(stages, &attn_change_prefix,
-                            attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err);
-    if (status == ATTN_OK)
-        status = attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &made, err);
-    if (status == ATTN_OK)
-        status = attn_stages_add(stages, &attn_split_isolated, made, err);
-    *pattern = made;
-    return status == ATTN_OK ? attn_stages_add(stages, &attn_bpe_stage, &tokenizer->bpe, err)
-                             : status;
-}
-
-static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    struct attn_file *file = &tokenizer->unread->file;
-    struct attn_pattern *pattern = NULL;
-    enum attn_status status = attn_file_read_held(file, err);
-
-    if (status == ATTN_OK)
-        status = add_stages(tokenizer, &pattern, err);
-    if (status == ATTN_OK)
-        status = attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err);
-    if (status == ATTN_OK)
-        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, pattern, file->path,
-                                   &tokenizer->note, err);
-    if (status != ATTN_OK)
-        attn_stages_release(&tokenizer->stages);
-    return status;
-}
-
-static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
-                                 struct attn_error *err)
-{
-    struct attn_unread *unread = tokenizer->unread;
-    enum attn_status status = ATTN_OK;
-
-    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "the config's 'drop' and 'unk' are for word level, but the tokenizer "
-                              "is byte-level BPE");
-    tokenizer->bpe = (struct attn_bpe_model){
-        .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
-    tokenizer->keeps_bytes = true;
-    unread->read = read_rest;
-    status = attn_specials_read(&tokenizer->added, source, &tokenizer->vocabulary, err);
-    if (status == ATTN_OK)
-        status = attn_tokenizer_mark(tokenizer, err);
-    if (status == ATTN_OK)
-        status = attn_settings_read_prefix(source, &unread->has_prefix, err);
-    return status == ATTN_OK ? attn_file_hold_part(source, "merges.txt", &unread->file, err)
-                             : status;
+    ATTN_TRY(attn_file_read_part(source, "vocab.json", file, err));
+    ATTN_TRY(attn_vocabulary_read(vocabulary, file, err));
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+    /* Unless keys are looked up before a text is encoded, that indexes them. */
+    if (!is_bpe || attn_source_has_part(source, "added_tokens.json") ||
+        attn_source_has_part(source, "special_tokens_map.json"))
+        ATTN_TRY(attn_vocabulary_index(vocabulary, file->path, err));
+    return is_bpe ? attn_tokenizer_add_unread(tokenizer, file->path, err) : ATTN_OK;
 }
 
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source, struct attn_error *err)
 {
+    struct attn_file file = {0};
+    enum attn_status status;
+
     ATTN_TRY(attn_settings_read(&tokenizer->settings, source, err));
     if (tokenizer->settings.has_kind)
         tokenizer->kind = tokenizer->settings.kind;
     else
         tokenizer->kind =
             attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
-    ATTN_TRY(read_vocabulary(tokenizer, source, err));
+    status = read_vocabulary(tokenizer, source, &file, err);
+    attn_file_close(&file);
+    ATTN_TRY(status);
     return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)
                                                  : open_words(tokenizer, err);
 }

@@ -10,16 +10,32 @@
 #include "text/added.h"
 #include "text/bpe_model.h"
 #include "text/decoded.h"
+#include "text/pipeline.h"
 #include "text/settings.h"
-#include "text/stage.h"
 #include "text/stages/decode.h"
 #include "text/stages/post_process.h"
 #include "text/tokenizer.h"
-#include "text/word_level.h"
 
 #include <stdatomic.h>
 
 struct attn_tokenizer;
+
+/* --- What it is made of ------------------------------------------------------------------------ */
+
+struct attn_word_rule {
+    bool is_by_character; /* every character is a word, white space too */
+    const uint32_t *drop; /* borrows; [n_drop] code points that are no part of any word */
+    size_t n_drop;
+};
+
+struct attn_word_level {
+    const struct attn_vocabulary *vocabulary; /* borrows; keys are words */
+    struct attn_word_rule rule;               /* borrows */
+    int32_t unk;                              /* id of unknown words, or -1: they are errors */
+};
+
+/* The stage that encodes words; its data is a struct attn_word_level, which it borrows. (words.c) */
+extern const struct attn_text_stage_kind attn_word_stage;
 
 /*
  * What only encoding takes, the merges and the index of the keys: it is read when the first text is
@@ -52,7 +68,7 @@ struct attn_tokenizer {
     struct attn_added added;
     struct attn_bpe_model bpe;    /* ATTN_TOKENIZER_BPE */
     struct attn_word_level words; /* the other kinds */
-    struct attn_stages stages;
+    struct attn_pipeline pipeline;
     struct attn_post_process post;
     struct attn_decode_steps decoder;
     bool skips_unknown_ids; /* when decoding; otherwise they are errors */
@@ -61,10 +77,37 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
-    char *note;                 /* owns; what is odd about the vocabulary (unmade.h), or NULL */
+    char *note; /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
     struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
     const char *detail;         /* which files were read, or NULL; not owned */
 };
+
+/* --- Opening one ------------------------------------------------------------------------------- */
+
+/* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
+ * tokenizers: its parts become stages. A part that is not known is refused by name. */
+enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err);
+
+/* The same from vocab.json and what stands beside it: byte-level BPE with merges.txt, words,
+ * characters. */
+enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           struct attn_error *err);
+
+/* The parts of tokenizer.json beside the model. */
+enum attn_tokenizer_role {
+    ATTN_ROLE_NORMALIZER,     /* adds stages */
+    ATTN_ROLE_PRE_TOKENIZER,  /* adds stages, and says whether the model is by byte */
+    ATTN_ROLE_DECODER,        /* adds steps */
+    ATTN_ROLE_POST_PROCESSOR, /* fills `post` */
+};
+enum { ATTN_TOKENIZER_N_ROLE = ATTN_ROLE_POST_PROCESSOR + 1 };
+
+/* Reads one of them from TEXT [size], its value in the file; NULL: there is none. */
+enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
+                                          enum attn_tokenizer_role role, const char *text,
+                                          size_t size, struct attn_error *err);
 
 /* Marks the added tokens, and finds what each token stands for. */
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err);
@@ -73,6 +116,8 @@ enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct 
 /* Gives TOKENIZER an unread part, with the path of its vocabulary. */
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err);
+
+/* --- Its tokens -------------------------------------------------------------------------------- */
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
@@ -85,11 +130,8 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
 static inline enum attn_status attn_encoding_push(struct attn_encoding *encoding, int32_t id,
                                                   size_t begin, size_t end, struct attn_error *err)
 {
-    if (encoding->n == encoding->capacity) {
-        enum attn_status status = attn_encoding_reserve(encoding, encoding->n + 1, err);
-        if (status != ATTN_OK)
-            return status;
-    }
+    if (encoding->n == encoding->capacity)
+        ATTN_TRY(attn_encoding_reserve(encoding, encoding->n + 1, err));
     encoding->ids[encoding->n] = id;
     encoding->begin[encoding->n] = begin;
     encoding->end[encoding->n] = end;

@@ -3,9 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "text/tokenizer_files.h"
 #include "text/tokenizer_internal.h"
-#include "text/tokenizer_json.h"
 
 #include <string.h>
 

@@ -77,6 +77,28 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
     return vocabulary->keys.data + vocabulary->entries[id].begin;
 }
 
+/* --- GPT-2's alphabet --------------------------------------------------------------------------- */
+
+/* Both ways; fill with attn_alphabet_init. */
+struct attn_alphabet {
+    uint16_t code_point[256]; /* of a byte */
+    int16_t byte[0x144];      /* of a code point, -1 for those that stand for none */
+};
+
+void attn_alphabet_init(struct attn_alphabet *alphabet);
+
+/*
+ * Writes the bytes that KEY [size bytes of UTF-8] stands for to OUT, which has room for SIZE, and
+ * stores their number. False when a character of KEY stands for no byte.
+ */
+bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
+                            char *out, size_t *n_byte);
+
+/* Writes what stands for the SIZE bytes at BYTES to OUT, which has room for 2 SIZE; returns how
+ * much. */
+size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
+                                size_t size, char *out);
+
 /* --- Hash functions of the tokenizer's tables -------------------------------------------------- */
 
 /* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. */

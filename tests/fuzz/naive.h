@@ -5,7 +5,7 @@
 #ifndef ATTN_TESTS_NAIVE_H
 #define ATTN_TESTS_NAIVE_H
 
-#include "text/merges.h"
+#include "text/bpe.h"
 
 /* Merges IDS [n] in place; returns how many are left. */
 size_t attn_naive_merge(const struct attn_merges *merges, int32_t *ids, size_t n);

@@ -4,7 +4,7 @@
 #ifndef ATTN_TESTS_TINY_BPE_H
 #define ATTN_TESTS_TINY_BPE_H
 
-#include "text/merges.h"
+#include "text/bpe.h"
 #include "text/pattern.h"
 #include "text/tokenizer.h"
 

@@ -1,7 +1,7 @@
 /* The vocabulary that a text makes. */
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "text/word_list.h"
+#include "text/words.h"
 
 #include <string.h>
 

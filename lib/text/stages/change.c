@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/alphabet.h"
 #include "text/stages/lowercase.h"
 #include "text/stages/nfc.h"
+#include "text/vocabulary.h"
 
 #include <string.h>
 
@@ -48,8 +48,8 @@ static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct at
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_stage_kind attn_change_invalid = {run_invalid, attn_layer_scratch_begin,
-                                                    attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_invalid = {run_invalid, attn_layer_scratch_begin,
+                                                         attn_layer_scratch_end, NULL};
 
 /* --- Normal form C ---------------------------------------------------------------------------- */
 
@@ -66,8 +66,8 @@ static enum attn_status run_nfc(struct attn_walk *walk, size_t at, struct attn_s
     return status == ATTN_OK ? attn_walk_next_layer(walk, at, layer, err) : status;
 }
 
-const struct attn_stage_kind attn_change_nfc = {run_nfc, attn_layer_scratch_begin,
-                                                attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_nfc = {run_nfc, attn_layer_scratch_begin,
+                                                     attn_layer_scratch_end, NULL};
 
 /* --- Lower case ------------------------------------------------------------------------------- */
 
@@ -100,8 +100,8 @@ static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct 
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_stage_kind attn_change_lowercase = {run_lowercase, attn_layer_scratch_begin,
-                                                      attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_lowercase = {run_lowercase, attn_layer_scratch_begin,
+                                                           attn_layer_scratch_end, NULL};
 
 /* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
@@ -123,8 +123,8 @@ static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct a
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_stage_kind attn_change_alphabet = {run_alphabet, attn_layer_scratch_begin,
-                                                     attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_alphabet = {run_alphabet, attn_layer_scratch_begin,
+                                                          attn_layer_scratch_end, NULL};
 
 /* --- White space at the ends ------------------------------------------------------------------ */
 
@@ -135,7 +135,7 @@ struct strip {
 static enum attn_status run_strip(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                   struct attn_error *err)
 {
-    const struct strip *strip = walk->stages->list[at].data;
+    const struct strip *strip = walk->pipeline->stages[at].data;
     const char *text = slice.layer->text;
     uint32_t code_point;
 
@@ -159,7 +159,7 @@ static enum attn_status run_strip(struct attn_walk *walk, size_t at, struct attn
     return attn_walk_next(walk, at, slice, err);
 }
 
-const struct attn_stage_kind attn_change_strip = {.run = run_strip, .free = attn_free};
+const struct attn_text_stage_kind attn_change_strip = {.run = run_strip, .free = attn_free};
 
 void *attn_change_strip_create(bool is_left, bool is_right, struct attn_error *err)
 {
@@ -181,7 +181,7 @@ struct replace {
 static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                     struct attn_error *err)
 {
-    const struct replace *replace = walk->stages->list[at].data;
+    const struct replace *replace = walk->pipeline->stages[at].data;
     const char *text = attn_slice_text(slice), *found;
     const size_t size = attn_slice_size(slice), n = replace->n_pattern;
     struct attn_layer *layer = walk->scratch[at];
@@ -208,8 +208,8 @@ static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct at
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_stage_kind attn_change_replace = {run_replace, attn_layer_scratch_begin,
-                                                    attn_layer_scratch_end, attn_free};
+const struct attn_text_stage_kind attn_change_replace = {run_replace, attn_layer_scratch_begin,
+                                                         attn_layer_scratch_end, attn_free};
 
 void *attn_change_replace_create(const char *pattern, size_t n_pattern, const char *content,
                                  size_t n_content, struct attn_error *err)
@@ -262,7 +262,7 @@ static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
 static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                    struct attn_error *err)
 {
-    const struct prefix *prefix = walk->stages->list[at].data;
+    const struct prefix *prefix = walk->pipeline->stages[at].data;
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
     struct attn_layer *layer = walk->scratch[at];
@@ -279,8 +279,8 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_stage_kind attn_change_prefix = {run_prefix, attn_layer_scratch_begin,
-                                                   attn_layer_scratch_end, attn_free};
+const struct attn_text_stage_kind attn_change_prefix = {run_prefix, attn_layer_scratch_begin,
+                                                        attn_layer_scratch_end, attn_free};
 
 void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,
                                 struct attn_error *err)

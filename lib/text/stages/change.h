@@ -7,27 +7,27 @@
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
 
-#include "text/stage.h"
+#include "text/pipeline.h"
 
 /* U+FFFD for each maximal subpart of what is not UTF-8. No data. */
-extern const struct attn_stage_kind attn_change_invalid;
+extern const struct attn_text_stage_kind attn_change_invalid;
 
 /* Unicode's normal form C (nfc.h). No data. */
-extern const struct attn_stage_kind attn_change_nfc;
+extern const struct attn_text_stage_kind attn_change_nfc;
 
 /* The lower case of each character by itself: the sigma at the end of a word is like any other. No
  * data. */
-extern const struct attn_stage_kind attn_change_lowercase;
+extern const struct attn_text_stage_kind attn_change_lowercase;
 
 /* Every byte becomes the character of GPT-2's alphabet that stands for it. No data. */
-extern const struct attn_stage_kind attn_change_alphabet;
+extern const struct attn_text_stage_kind attn_change_alphabet;
 
 /* White space goes from the begin, the end, or both. */
-extern const struct attn_stage_kind attn_change_strip;
+extern const struct attn_text_stage_kind attn_change_strip;
 void *attn_change_strip_create(bool is_left, bool is_right, struct attn_error *err);
 
 /* Each PATTERN [n_pattern, not 0] becomes CONTENT [n_content], from left to right. */
-extern const struct attn_stage_kind attn_change_replace;
+extern const struct attn_text_stage_kind attn_change_replace;
 void *attn_change_replace_create(const char *pattern, size_t n_pattern, const char *content,
                                  size_t n_content, struct attn_error *err);
 
@@ -40,7 +40,7 @@ enum attn_prefix {
 
 /* Puts TEXT [size] in front, unless the whole text continues another. Like the first character of the slice, it stands for that
  * character. */
-extern const struct attn_stage_kind attn_change_prefix;
+extern const struct attn_text_stage_kind attn_change_prefix;
 void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,
                                 struct attn_error *err);
 

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "text/alphabet.h"
 #include "text/layer.h"
+#include "text/vocabulary.h"
 
 #include <string.h>
 

@@ -146,8 +146,8 @@ static enum attn_status run_isolated(struct attn_walk *walk, size_t at, struct a
     return split(&splitter, slice, err);
 }
 
-static enum attn_status run_behind(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                   struct attn_error *err)
+static enum attn_status run_after(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
 {
     struct splitter splitter = {.walk = walk, .at = at, .part = end_piece};
 
@@ -186,7 +186,9 @@ static void free_pattern(void *data)
     attn_pattern_free(data);
 }
 
-const struct attn_stage_kind attn_split_isolated = {run_isolated, begin_match, end_match,
-                                                    free_pattern};
-const struct attn_stage_kind attn_split_behind = {run_behind, begin_match, end_match, free_pattern};
-const struct attn_stage_kind attn_split_before = {run_before, begin_match, end_match, free_pattern};
+const struct attn_text_stage_kind attn_split_isolated = {run_isolated, begin_match, end_match,
+                                                         free_pattern};
+const struct attn_text_stage_kind attn_split_after = {run_after, begin_match, end_match,
+                                                      free_pattern};
+const struct attn_text_stage_kind attn_split_before = {run_before, begin_match, end_match,
+                                                       free_pattern};

@@ -5,19 +5,19 @@
 #define ATTN_TEXT_STAGES_SPLIT_H
 
 #include "text/pattern.h"
-#include "text/stage.h"
+#include "text/pipeline.h"
 
 /*
  * Each match is a piece, and so is what lies between two (Isolated). The data is a struct
  * attn_pattern, which the stage owns. Bytes that are not UTF-8 are pieces of their own, which go to
  * the model.
  */
-extern const struct attn_stage_kind attn_split_isolated;
+extern const struct attn_text_stage_kind attn_split_isolated;
 
 /* A match ends the piece before it; a match that follows another is a piece (MergedWithPrevious). */
-extern const struct attn_stage_kind attn_split_behind;
+extern const struct attn_text_stage_kind attn_split_after;
 
-/* The same from right to left: a match begins the piece behind it (MergedWithNext). */
-extern const struct attn_stage_kind attn_split_before;
+/* The same from right to left: a match begins the piece after it (MergedWithNext). */
+extern const struct attn_text_stage_kind attn_split_before;
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * word_list.h - the vocabulary that a text makes: its different words, in the order of their code
- * points ("Life" comes before "dessert"); the number of a word is its id.
+ * words.h - the words of a text: the vocabulary that they make, and which tokens begin one.
  *
  *     struct attn_word_list list = {0};
  *     attn_word_list_read(&list, text, size, ATTN_TOKENIZER_WORD, ",", &err);
@@ -8,8 +7,8 @@
  *         use(list.words[id].text, list.words[id].size);
  *     attn_word_list_release(&list);
  */
-#ifndef ATTN_TEXT_WORD_LIST_H
-#define ATTN_TEXT_WORD_LIST_H
+#ifndef ATTN_TEXT_WORDS_H
+#define ATTN_TEXT_WORDS_H
 
 #include "text/tokenizer.h"
 
@@ -18,7 +17,11 @@ struct attn_listed_word {
     size_t size;
 };
 
-/* Initialize with = {0}; end with attn_word_list_release. */
+/*
+ * The vocabulary that a text makes: its different words, in the order of their code points ("Life"
+ * comes before "dessert"); the number of a word is its id. Initialize with = {0}; end with
+ * attn_word_list_release.
+ */
 struct attn_word_list {
     enum attn_tokenizer_kind kind;  /* words, or characters */
     char *drop;                     /* owns; the characters that were dropped */
@@ -35,5 +38,15 @@ enum attn_status attn_word_list_read(struct attn_word_list *list, const char *te
                                      enum attn_tokenizer_kind kind, const char *drop,
                                      struct attn_error *err);
 void attn_word_list_release(struct attn_word_list *list);
+
+/*
+ * Sets begins[i] of IDS [n] to whether a word begins there: with a token that begins with white
+ * space, or comes after white space, or is the first. Tokens that are white space alone and special
+ * ones stand by themselves, and so do ids without text. What follows without a space (the full stop
+ * of "table.", Chinese) belongs to the word before it. Of a word level tokenizer every token is a
+ * word. (Clark et al. 2019, section 4.1, merge words likewise.)
+ */
+void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                     bool *begins);
 
 #endif

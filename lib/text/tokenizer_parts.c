@@ -1,0 +1,605 @@
+/*
+ * tokenizer_parts.c - the parts of tokenizer.json beside the model: a table for each role says which
+ * types there are, which members they have, and what becomes of them. Every other type is refused by
+ * name.
+ */
+#include "text/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "text/stages/change.h"
+#include "text/stages/split.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char file_name[] = "tokenizer.json"; /* in messages */
+
+/* The values of members, of all types together. */
+struct values {
+    bool add_prefix_space, trim_offsets, use_regex, individual_digits, strip_left, strip_right;
+    bool invert, split;
+    const char *prepend, *content, *behavior, *replacement, *prepend_scheme;
+    const char *pattern; /* what {"String": ...} or {"Regex": ...} has */
+    bool is_regex;
+    size_t start, stop;
+};
+
+enum member_type {
+    MEMBER_BOOL,
+    MEMBER_TEXT,
+    MEMBER_CHARACTER, /* a string of one */
+    MEMBER_SCHEME,
+    MEMBER_COUNT,
+    MEMBER_PATTERN,
+    MEMBER_LIST,  /* not stored */
+    MEMBER_OBJECT /* not stored */
+};
+
+struct member {
+    const char *key;
+    enum member_type type;
+    size_t offset;    /* of its value in struct values */
+    bool is_optional; /* it may be absent, but not null */
+};
+
+struct part;
+
+/* A type, and what becomes of it: ADD adds a stage or a step, which some need nothing for but their
+ * functions. */
+struct part_row {
+    const char *type;
+    enum attn_status (*add)(const struct part *part, struct attn_error *err);
+    struct member members[5]; /* in the order in which they are looked at; ended by NULL */
+    const struct attn_text_stage_kind *stage;
+    attn_decode_fn step;
+};
+
+/* One part, or one of a list of them. */
+struct part {
+    struct attn_tokenizer *tokenizer;
+    const char *role;            /* "normalizer" */
+    const struct part_row *rows; /* of the role; ended by NULL */
+    const struct part_row *row;  /* its own */
+    const struct attn_node *node;
+    struct values values;
+};
+
+/* --- Members ---------------------------------------------------------------------------------- */
+
+/* What NODE is, in words. */
+static struct attn_quote describe(const struct attn_node *node)
+{
+    bool is_true;
+    double number;
+    struct attn_quote quote;
+
+    if (!node)
+        return attn_quote_string("missing");
+    if (attn_node_string(node))
+        return attn_quote_string(attn_node_string(node));
+    if (attn_node_is_bool(node, &is_true))
+        return attn_quote_string(is_true ? "true" : "false");
+    if (!attn_node_double(node, &number))
+        return attn_quote_string(attn_node_is_object(node)  ? "an object"
+                                 : attn_node_is_array(node) ? "a list"
+                                                            : "null");
+    snprintf(quote.text, sizeof quote.text, "%.15g", number);
+    return quote;
+}
+
+static enum attn_status refuse(const struct part *part, const char *key, const char *expected,
+                               struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
+                          part->role, part->row->type, file_name,
+                          describe(attn_node_find(part->node, key)).text, expected);
+}
+
+static enum attn_status refuse_value(const struct part *part, const char *key, const char *value,
+                                     struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' %s of '%s' %s in '%s' is not supported", key,
+                          value, part->role, part->row->type, file_name);
+}
+
+/* Whether PATTERN is {"String": TEXT} or {"Regex": TEXT}, which is stored. */
+static bool read_pattern(struct values *values, const struct attn_node *pattern)
+{
+    const struct attn_node *value =
+        pattern && attn_node_is_object(pattern) ? attn_node_first(pattern) : NULL;
+
+    values->pattern = value && !attn_node_next(value) ? attn_node_string(value) : NULL;
+    if (!values->pattern || *values->pattern == '\0')
+        return false;
+    values->is_regex = strcmp(attn_node_key(value), "Regex") == 0;
+    return values->is_regex || strcmp(attn_node_key(value), "String") == 0;
+}
+
+/* Whether SCHEME is one that goes with `add_prefix_space` of old files. */
+static bool is_scheme(const struct part *part, const char *scheme)
+{
+    static const char *const schemes[] = {"never", "always", "first"};
+    const bool is_old = attn_node_find(part->node, "add_prefix_space");
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (strcmp(scheme, schemes[i]) == 0)
+            return !is_old || part->values.add_prefix_space == (i > 0);
+    return false;
+}
+
+/* Stores the value of MEMBER, which is NODE or missing; false when it is none of its type. */
+static bool store(struct part *part, const struct member *member, const struct attn_node *node)
+{
+    void *to = (char *)&part->values + member->offset;
+    const char *text = node ? attn_node_string(node) : NULL;
+    uint32_t code_point;
+    int64_t number;
+
+    switch (member->type) {
+    case MEMBER_BOOL:
+        return node && attn_node_is_bool(node, to);
+    case MEMBER_COUNT:
+        if (!node || !attn_node_int(node, &number) || number < 0)
+            return false;
+        *(size_t *)to = (size_t)number;
+        return true;
+    case MEMBER_PATTERN:
+        return read_pattern(&part->values, node);
+    case MEMBER_LIST:
+        return node && attn_node_is_array(node);
+    case MEMBER_OBJECT:
+        return node && attn_node_is_object(node);
+    case MEMBER_TEXT:
+    case MEMBER_CHARACTER:
+    case MEMBER_SCHEME:
+        break;
+    }
+    *(const char **)to = text;
+    if (!text || member->type == MEMBER_TEXT)
+        return text;
+    if (member->type == MEMBER_SCHEME)
+        return is_scheme(part, text);
+    return *text != '\0' && attn_utf8_decode(text, strlen(text), &code_point) == strlen(text);
+}
+
+static enum attn_status read_members(struct part *part, struct attn_error *err)
+{
+    static const char *const expected[] = {
+        [MEMBER_BOOL] = "true or false",
+        [MEMBER_TEXT] = "a string",
+        [MEMBER_CHARACTER] = "one character",
+        [MEMBER_SCHEME] = "\"always\", \"first\" or \"never\"",
+        [MEMBER_COUNT] = "a number from 0",
+        [MEMBER_PATTERN] = "{\"String\": ...} or {\"Regex\": ...}",
+        [MEMBER_LIST] = "a list",
+        [MEMBER_OBJECT] = "an object",
+    };
+
+    part->values = (struct values){
+        .add_prefix_space = true, .trim_offsets = true, .use_regex = true, .split = true};
+    for (const struct member *member = part->row->members; member->key; member++) {
+        const struct attn_node *node = attn_node_find(part->node, member->key);
+        const bool is_text = node && attn_node_string(node);
+        const bool is_of_text = member->type == MEMBER_CHARACTER || member->type == MEMBER_SCHEME;
+
+        if ((node || !member->is_optional) && !store(part, member, node))
+            return refuse(part, member->key,
+                          expected[is_of_text && !is_text ? MEMBER_TEXT : member->type], err);
+    }
+    if (!part->values.prepend_scheme)
+        part->values.prepend_scheme = part->values.add_prefix_space ? "always" : "never";
+    return ATTN_OK;
+}
+
+/* --- Types ------------------------------------------------------------------------------------ */
+
+/* Reads NODE, which has the role of PART. */
+static enum attn_status read_typed(const struct part *part, const struct attn_node *node,
+                                   struct attn_error *err)
+{
+    struct part typed = {.tokenizer = part->tokenizer,
+                         .role = part->role,
+                         .rows = part->rows,
+                         .row = part->rows,
+                         .node = node};
+    const struct attn_node *found;
+    const char *type;
+
+    if (!attn_node_is_object(node))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", part->role,
+                              file_name);
+    found = attn_node_find(node, "type");
+    type = found ? attn_node_string(found) : NULL;
+    if (!type)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has no 'type'", part->role,
+                              file_name);
+    while (typed.row->type && strcmp(type, typed.row->type) != 0)
+        typed.row++;
+    if (!typed.row->type)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' of type '%s' in '%s' is not supported",
+                              part->role, attn_quote_string(type).text, file_name);
+    ATTN_TRY(read_members(&typed, err));
+    return typed.row->add(&typed, err);
+}
+
+/* Adds the elements of the list that the one member of a sequence is. */
+static enum attn_status add_sequence(const struct part *part, struct attn_error *err)
+{
+    const struct attn_node *list = attn_node_find(part->node, part->row->members[0].key);
+
+    for (const struct attn_node *node = attn_node_first(list); node; node = attn_node_next(node))
+        ATTN_TRY(read_typed(part, node, err));
+    return ATTN_OK;
+}
+
+static enum attn_status add_stage(const struct part *part, const struct attn_text_stage_kind *kind,
+                                  void *data, struct attn_error *err)
+{
+    return attn_pipeline_add(&part->tokenizer->pipeline, kind, data, err);
+}
+
+/* Adds the stage of the row, which needs no data. */
+static enum attn_status add_plain(const struct part *part, struct attn_error *err)
+{
+    return add_stage(part, part->row->stage, NULL, err);
+}
+
+#define MEMBER(name, of_type, may_lack)                                                            \
+    {                                                                                              \
+        .key = #name, .type = of_type, .offset = offsetof(struct values, name),                    \
+        .is_optional = may_lack                                                                    \
+    }
+#define BOOL(name) MEMBER(name, MEMBER_BOOL, false)
+#define OPTIONAL_BOOL(name) MEMBER(name, MEMBER_BOOL, true)
+#define TEXT(name) MEMBER(name, MEMBER_TEXT, false)
+#define CHARACTER(name) MEMBER(name, MEMBER_CHARACTER, false)
+#define COUNT(name) MEMBER(name, MEMBER_COUNT, false)
+#define PATTERN MEMBER(pattern, MEMBER_PATTERN, false)
+#define SCHEME MEMBER(prepend_scheme, MEMBER_SCHEME, true)
+#define SEQUENCE(list)                                                                             \
+    {                                                                                              \
+        "Sequence", add_sequence, .members = { {list, MEMBER_LIST, 0, false} }                     \
+    }
+
+/* --- Normalizers ------------------------------------------------------------------------------ */
+
+static enum attn_status add_prepend(const struct part *part, struct attn_error *err)
+{
+    const char *text = part->values.prepend;
+
+    if (*text == '\0')
+        return ATTN_OK;
+    return add_stage(part, &attn_change_prefix,
+                     attn_change_prefix_create(text, strlen(text), ATTN_PREFIX_ALWAYS, err), err);
+}
+
+static enum attn_status add_replace(const struct part *part, struct attn_error *err)
+{
+    const char *pattern = part->values.pattern, *content = part->values.content;
+
+    if (part->values.is_regex)
+        return refuse_value(part, "Regex", "pattern", err);
+    return add_stage(
+        part, &attn_change_replace,
+        attn_change_replace_create(pattern, strlen(pattern), content, strlen(content), err), err);
+}
+
+static enum attn_status add_strip(const struct part *part, struct attn_error *err)
+{
+    return add_stage(
+        part, &attn_change_strip,
+        attn_change_strip_create(part->values.strip_left, part->values.strip_right, err), err);
+}
+
+static const struct part_row normalizers[] = {
+    {"NFC", add_plain, .stage = &attn_change_nfc},
+    {"Lowercase", add_plain, .stage = &attn_change_lowercase},
+    {"Prepend", add_prepend, .members = {TEXT(prepend)}},
+    {"Replace", add_replace, .members = {PATTERN, TEXT(content)}},
+    {"Strip", add_strip, .members = {BOOL(strip_left), BOOL(strip_right)}},
+    SEQUENCE("normalizers"),
+    {.type = NULL},
+};
+
+/* --- Pre-tokenizers --------------------------------------------------------------------------- */
+
+/* Adds a stage of KIND that splits by TEXT. */
+static enum attn_status add_pattern(const struct part *part,
+                                    const struct attn_text_stage_kind *kind, const char *text,
+                                    bool is_regex, struct attn_error *err)
+{
+    struct attn_pattern *pattern = NULL;
+
+    ATTN_TRY((is_regex ? attn_pattern_create : attn_pattern_create_literal)(
+        text, strlen(text), file_name, &pattern, err));
+    return add_stage(part, kind, pattern, err);
+}
+
+/* GPT-2's three steps in one: a space in front, its pattern, its alphabet. */
+static enum attn_status add_byte_level(const struct part *part, struct attn_error *err)
+{
+    if (part->values.add_prefix_space)
+        ATTN_TRY(add_stage(part, &attn_change_prefix,
+                           attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err));
+    if (part->values.use_regex)
+        ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_PATTERN, true, err));
+    return add_stage(part, &attn_change_alphabet, NULL, err);
+}
+
+static enum attn_status add_split(const struct part *part, struct attn_error *err)
+{
+    const struct values *values = &part->values;
+
+    if (values->invert)
+        return refuse_value(part, "invert", "true", err);
+    if (strcmp(values->behavior, "Isolated") == 0)
+        return add_pattern(part, &attn_split_isolated, values->pattern, values->is_regex, err);
+    if (strcmp(values->behavior, "MergedWithPrevious") == 0)
+        return add_pattern(part, &attn_split_after, values->pattern, values->is_regex, err);
+    return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
+}
+
+static enum attn_status add_digits(const struct part *part, struct attn_error *err)
+{
+    return add_pattern(part, &attn_split_isolated,
+                       part->values.individual_digits ? "\\p{N}" : "\\p{N}+", true, err);
+}
+
+static enum attn_status add_metaspace(const struct part *part, struct attn_error *err)
+{
+    const char *replacement = part->values.replacement, *scheme = part->values.prepend_scheme;
+    const size_t size = strlen(replacement);
+    const enum attn_prefix when =
+        strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT : ATTN_PREFIX_UNLESS_THERE;
+
+    if (strcmp(replacement, " ") != 0)
+        ATTN_TRY(add_stage(part, &attn_change_replace,
+                           attn_change_replace_create(" ", 1, replacement, size, err), err));
+    if (strcmp(scheme, "never") != 0)
+        ATTN_TRY(add_stage(part, &attn_change_prefix,
+                           attn_change_prefix_create(replacement, size, when, err), err));
+    return part->values.split ? add_pattern(part, &attn_split_before, replacement, false, err)
+                              : ATTN_OK;
+}
+
+static const struct part_row pre_tokenizers[] = {
+    {"ByteLevel", add_byte_level,
+     .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
+    {"Split", add_split, .members = {PATTERN, TEXT(behavior), BOOL(invert)}},
+    {"Digits", add_digits, .members = {BOOL(individual_digits)}},
+    {"Metaspace", add_metaspace,
+     .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
+                 OPTIONAL_BOOL(split)}},
+    SEQUENCE("pretokenizers"),
+    {.type = NULL},
+};
+
+/* --- Decoders --------------------------------------------------------------------------------- */
+
+/* Adds the step of the row. What is looked for is the pattern, the replacement or the content. */
+static enum attn_status add_step(const struct part *part, struct attn_error *err)
+{
+    const struct values *values = &part->values;
+    const char *a = values->pattern       ? values->pattern
+                    : values->replacement ? values->replacement
+                                          : values->content;
+    const char *b = values->pattern ? values->content : NULL;
+    struct attn_decode_step step = {.run = part->row->step,
+                                    .n_a = a ? strlen(a) : 0,
+                                    .n_b = b ? strlen(b) : 0,
+                                    .start = values->start,
+                                    .stop = values->stop};
+
+    if (values->is_regex)
+        return refuse_value(part, "Regex", "pattern", err);
+    if (values->replacement)
+        step.start = strcmp(values->prepend_scheme, "never") != 0;
+    return attn_decode_add(&part->tokenizer->decoder, step, a, b, err);
+}
+
+static const struct part_row decoders[] = {
+    /* Its settings are those of the pre-tokenizer and say nothing here, but they must be there. */
+    {"ByteLevel", add_step,
+     .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)},
+     .step = attn_decode_byte_level},
+    {"Replace", add_step, .members = {PATTERN, TEXT(content)}, .step = attn_decode_replace},
+    {"ByteFallback", add_step, .step = attn_decode_byte_fallback},
+    {"Fuse", add_step, .step = attn_decode_fuse},
+    {"Strip", add_step, .members = {CHARACTER(content), COUNT(start), COUNT(stop)},
+     .step = attn_decode_strip},
+    {"Metaspace", add_step,
+     .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
+                 OPTIONAL_BOOL(split)},
+     .step = attn_decode_metaspace},
+    SEQUENCE("decoders"),
+    {.type = NULL},
+};
+
+/* --- Post-processors -------------------------------------------------------------------------- */
+
+static enum attn_status add_trimming(const struct part *part, struct attn_error *err)
+{
+    struct attn_post_process *post = &part->tokenizer->post;
+
+    (void)err;
+    if (part->values.trim_offsets)
+        post->has_prefix = part->values.add_prefix_space;
+    post->trims = post->trims || part->values.trim_offsets;
+    return ATTN_OK;
+}
+
+static enum attn_status add_special(const struct part *part, bool is_front,
+                                    const struct attn_node *id, struct attn_error *err)
+{
+    int64_t number;
+
+    if (!attn_node_int(id, &number) || number < 0 || number > INT32_MAX ||
+        !attn_vocabulary_has(&part->tokenizer->vocabulary, (int32_t)number))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' %s in '%s' adds a token by an id that no token has", part->role,
+                              part->row->type, file_name);
+    return attn_post_process_add(&part->tokenizer->post, is_front, (int32_t)number, err);
+}
+
+/* Adds the ids that `special_tokens` has for NAME. */
+static enum attn_status add_named(const struct part *part, bool is_front, const char *name,
+                                  struct attn_error *err)
+{
+    const struct attn_node *token =
+        attn_node_find(attn_node_find(part->node, "special_tokens"), name);
+    const struct attn_node *ids =
+        token && attn_node_is_object(token) ? attn_node_find(token, "ids") : NULL;
+
+    if (!ids || !attn_node_is_array(ids))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' %s in '%s' has no ids for '%s' in 'special_tokens'", part->role,
+                              part->row->type, file_name, attn_quote_string(name).text);
+    for (const struct attn_node *id = attn_node_first(ids); id; id = attn_node_next(id))
+        ATTN_TRY(add_special(part, is_front, id, err));
+    return ATTN_OK;
+}
+
+/* The only member of PIECE, its key and the "id" in it; false when it is not such an object. */
+static bool find_piece(const struct attn_node *piece, const char **kind, const char **id)
+{
+    const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
+    const struct attn_node *name =
+        member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
+
+    if (!name || attn_node_next(member))
+        return false;
+    *kind = attn_node_key(member);
+    *id = attn_node_string(name);
+    return *id && (strcmp(*kind, "Sequence") == 0 || strcmp(*kind, "SpecialToken") == 0);
+}
+
+/* Adds what `single` has before the text, or after it. The front is added from its end. */
+static enum attn_status add_pieces(const struct part *part, bool is_front, struct attn_error *err)
+{
+    const struct attn_node *pieces = attn_node_find(part->node, "single");
+    const char *names[ATTN_PIPELINE_MAX], *kind, *id;
+    size_t n = 0;
+    bool is_after = false;
+
+    for (const struct attn_node *piece = attn_node_first(pieces); piece;
+         piece = attn_node_next(piece)) {
+        if (!find_piece(piece, &kind, &id))
+            return refuse(part, "single", "a list of tokens and the sequence A", err);
+        if (strcmp(kind, "Sequence") == 0) {
+            if (is_after || strcmp(id, "A") != 0)
+                return refuse_value(part, "single", "with other sequences than one A", err);
+            is_after = true;
+        } else if (is_after != is_front) {
+            if (n == ATTN_PIPELINE_MAX)
+                return refuse_value(part, "single", "with so many tokens", err);
+            names[n++] = id;
+        }
+    }
+    if (!is_after)
+        return refuse_value(part, "single", "without the sequence A", err);
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(add_named(part, is_front, names[is_front ? n - 1 - i : i], err));
+    return ATTN_OK;
+}
+
+static enum attn_status add_template(const struct part *part, struct attn_error *err)
+{
+    ATTN_TRY(add_pieces(part, true, err));
+    return add_pieces(part, false, err);
+}
+
+/* Adds the tokens of `cls`, ["<s>", 1], and `sep`. */
+static enum attn_status add_bert(const struct part *part, struct attn_error *err)
+{
+    for (int is_front = 1; is_front >= 0; is_front--) {
+        const char *key = is_front ? "cls" : "sep";
+        const struct attn_node *list = attn_node_find(part->node, key);
+        const struct attn_node *token =
+            list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+        const struct attn_node *id = token ? attn_node_next(token) : NULL;
+
+        if (!id || !attn_node_string(token) || attn_node_next(id))
+            return refuse(part, key, "a list of a token and its id", err);
+        ATTN_TRY(add_special(part, is_front, id, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status add_roberta(const struct part *part, struct attn_error *err)
+{
+    ATTN_TRY(add_bert(part, err));
+    return add_trimming(part, err);
+}
+
+static const struct part_row post_processors[] = {
+    {"ByteLevel", add_trimming,
+     .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
+    {"TemplateProcessing", add_template,
+     .members = {{"single", MEMBER_LIST, 0, false},
+                 {"pair", MEMBER_LIST, 0, false},
+                 {"special_tokens", MEMBER_OBJECT, 0, false}}},
+    {"BertProcessing", .add = add_bert},
+    {"RobertaProcessing", add_roberta,
+     .members = {OPTIONAL_BOOL(trim_offsets), OPTIONAL_BOOL(add_prefix_space)}},
+    SEQUENCE("processors"),
+    {.type = NULL},
+};
+
+/* --- All -------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *role;
+    const struct part_row *rows;
+} roles[] = {
+    [ATTN_ROLE_NORMALIZER] = {"normalizer", normalizers},
+    [ATTN_ROLE_PRE_TOKENIZER] = {"pre_tokenizer", pre_tokenizers},
+    [ATTN_ROLE_DECODER] = {"decoder", decoders},
+    [ATTN_ROLE_POST_PROCESSOR] = {"post_processor", post_processors},
+};
+
+/* Reads TEXT [size], the part of ROLE. */
+static enum attn_status read_text(struct attn_tokenizer *tokenizer, enum attn_tokenizer_role role,
+                                  const char *text, size_t size, struct attn_error *err)
+{
+    char name[64];
+    struct attn_file file = {.data = (const unsigned char *)text, .size = size, .path = name};
+    const struct part part = {
+        .tokenizer = tokenizer, .role = roles[role].role, .rows = roles[role].rows};
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    if (text[0] != '{')
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", part.role,
+                              file_name);
+    /* Quoted in messages: 'normalizer' in 'tokenizer.json' has the key ... */
+    snprintf(name, sizeof name, "%s' in '%s", part.role, file_name);
+    ATTN_TRY(attn_json_parse(&file, &json, err));
+    status = read_typed(&part, attn_json_root(json), err);
+    attn_json_free(json);
+    return status;
+}
+
+enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
+                                          enum attn_tokenizer_role role, const char *text,
+                                          size_t size, struct attn_error *err)
+{
+    const struct attn_decode_step join = {.run = attn_decode_join, .n_a = 1};
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    const size_t n = pipeline->n;
+
+    if (!text && role == ATTN_ROLE_DECODER)
+        return attn_decode_add(&tokenizer->decoder, join, " ", NULL, err);
+    if (text)
+        ATTN_TRY(read_text(tokenizer, role, text, size, err));
+    /* When nothing looks at the alphabet but the model, the model reads bytes: the same tokens. */
+    if (role == ATTN_ROLE_PRE_TOKENIZER && pipeline->n > n &&
+        pipeline->stages[pipeline->n - 1].kind == &attn_change_alphabet) {
+        pipeline->n--;
+        tokenizer->bpe.is_by_byte = true;
+    }
+    return ATTN_OK;
+}
