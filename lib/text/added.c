@@ -15,12 +15,8 @@
 enum attn_status attn_added_append(struct attn_added *added, struct attn_added_token token,
                                    const char *content, size_t size, struct attn_error *err)
 {
-    void *tokens = added->tokens;
-    const enum attn_status status =
-        attn_grow(&tokens, &added->capacity, added->n + 1, sizeof *added->tokens, err);
-
-    added->tokens = tokens;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow((void **)&added->tokens, &added->capacity, added->n + 1,
+                       sizeof *added->tokens, err));
     token.begin = added->contents.size;
     token.size = size;
     attn_buffer_append(&added->contents, content, size);

@@ -241,16 +241,14 @@ static enum attn_status begin_piece(struct bpe_scratch *scratch, size_t size,
 {
     /* A byte without a token may become the two of its character. */
     const size_t n = scratch->model->has_byte_fallback ? 2 * size : size;
-    void *ranges = scratch->ranges;
-    enum attn_status status = attn_bpe_begin(&scratch->work, n, err);
 
-    if (status == ATTN_OK && scratch->model->has_places)
-        status = attn_grow(&ranges, &scratch->n_range, n, sizeof *scratch->ranges, err);
-    scratch->ranges = ranges;
     scratch->n = 0;
     scratch->has_unk = false;
     scratch->is_plain = true;
-    return status;
+    ATTN_TRY(attn_bpe_begin(&scratch->work, n, err));
+    if (!scratch->model->has_places)
+        return ATTN_OK;
+    return attn_grow((void **)&scratch->ranges, &scratch->n_range, n, sizeof *scratch->ranges, err);
 }
 
 /* Appends the tokens of the piece, found by merging. */

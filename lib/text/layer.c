@@ -35,15 +35,11 @@ static size_t next_from(const struct attn_layer *layer)
 
 static void add_splice(struct attn_layer *layer, struct attn_splice splice)
 {
-    void *splices = layer->splices;
-
-    if (attn_grow(&splices, &layer->capacity, layer->n_splice + 1, sizeof *layer->splices, NULL) !=
-        ATTN_OK) {
+    if (attn_grow((void **)&layer->splices, &layer->capacity, layer->n_splice + 1,
+                  sizeof *layer->splices, NULL) == ATTN_OK)
+        layer->splices[layer->n_splice++] = splice;
+    else
         layer->has_failed = true;
-        return;
-    }
-    layer->splices = splices;
-    layer->splices[layer->n_splice++] = splice;
 }
 
 void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size)

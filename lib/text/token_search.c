@@ -16,7 +16,7 @@ static struct attn_search_edge *find_edge(const struct attn_search *search, uint
     return &search->edges[slot];
 }
 
-/* The node behind NODE by BYTE, or 0. */
+/* The node after NODE by BYTE, or 0. */
 static uint32_t child_of(const struct attn_search *search, uint32_t node, unsigned char byte)
 {
     return node == 0 ? search->root[byte] : find_edge(search, node, byte)->child;
@@ -60,7 +60,7 @@ static void add_word(struct attn_search *search, const struct attn_search_word *
     search->nodes[node].word = number;
 }
 
-/* Sets what NODE, behind its parent by BYTE, goes back to; shorter nodes are done. */
+/* Sets what NODE, after its parent by BYTE, goes back to; shorter nodes are done. */
 static void link_node(struct attn_search *search, uint32_t node, unsigned char byte)
 {
     struct attn_search_node *linked = &search->nodes[node];
@@ -143,12 +143,10 @@ void attn_search_release(struct attn_search *search)
 enum attn_status attn_search_find(const struct attn_search *search, const char *text, size_t size,
                                   struct attn_search_hits *hits, struct attn_error *err)
 {
-    uint32_t node = 0;
+    uint32_t node = 0, found;
 
     hits->n = 0;
     for (size_t at = size; at-- > 0;) {
-        uint32_t found;
-
         if (node == 0) /* by far the most */
             node = search->root[(unsigned char)text[at]];
         else
@@ -156,13 +154,8 @@ enum attn_status attn_search_find(const struct attn_search *search, const char *
         found = search->nodes[node].found;
         if (found == 0)
             continue;
-        void *list = hits->list;
-        enum attn_status status =
-            attn_grow(&list, &hits->capacity, hits->n + 1, sizeof *hits->list, err);
-
-        if (status != ATTN_OK)
-            return status;
-        hits->list = list;
+        ATTN_TRY(
+            attn_grow((void **)&hits->list, &hits->capacity, hits->n + 1, sizeof *hits->list, err));
         hits->list[hits->n++] = (struct attn_search_hit){at, search->nodes[found].word};
     }
     return ATTN_OK;

@@ -18,16 +18,13 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
                                            struct attn_error *err)
 {
     struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
-    enum attn_status status;
 
     tokenizer->unread = unread;
     if (!unread)
         return ATTN_NO_MEMORY;
     atomic_init(&unread->is_over, false);
     unread->tokenizer = tokenizer;
-    status = attn_monitor_create(1, &unread->monitor, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
     unread->path = attn_strndup(path, strlen(path), err);
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
@@ -40,15 +37,6 @@ static void free_unread(struct attn_unread *unread)
     attn_file_close(&unread->file);
     attn_free(unread->path);
     attn_free(unread);
-}
-
-static uint32_t count_characters(const char *text, size_t size)
-{
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < size; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
 }
 
 /* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
@@ -65,30 +53,33 @@ static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct att
         size_t size;
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)i, &size);
 
-        widths[i] = tokenizer->bpe.is_by_byte ? count_characters(key, size) : (uint32_t)size;
+        widths[i] = (uint32_t)size;
+        for (size_t k = 0; k < size && tokenizer->bpe.is_by_byte; k++)
+            widths[i] -= ((unsigned char)key[k] & 0xc0) == 0x80;
     }
     return ATTN_OK;
+}
+
+static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    ATTN_TRY(find_widths(tokenizer, err));
+    attn_bpe_model_finish(&tokenizer->bpe);
+    return tokenizer->unread->read(tokenizer, err);
 }
 
 /* Reads the rest of TOKENIZER; a second time after memory ran out. */
 static enum attn_status read_unread(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    struct attn_unread *unread = tokenizer->unread;
-    enum attn_status status = attn_vocabulary_index(&tokenizer->vocabulary, unread->path, err);
+    const enum attn_status status = read_parts(tokenizer, err);
 
-    if (status == ATTN_OK)
-        status = find_widths(tokenizer, err);
-    if (status == ATTN_OK) {
-        attn_bpe_model_finish(&tokenizer->bpe);
-        status = unread->read(tokenizer, err);
-    }
     if (status != ATTN_OK) {
         attn_merges_release(&tokenizer->bpe.merges);
         attn_free(tokenizer->bpe.widths);
         tokenizer->bpe.widths = NULL;
     }
     if (status != ATTN_NO_MEMORY)
-        attn_file_close(&unread->file);
+        attn_file_close(&tokenizer->unread->file);
     return status;
 }
 
@@ -134,13 +125,13 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)
 {
+    struct attn_tokenizer *tokenizer = NULL;
+    enum attn_status status;
+
     if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err))
         return ATTN_INVALID;
-    struct attn_tokenizer *tokenizer = NULL;
-    enum attn_status status = attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err);
-
-    if (status == ATTN_OK)
-        status = read_rest(tokenizer, err);
+    ATTN_TRY(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err));
+    status = read_rest(tokenizer, err);
     if (status == ATTN_OK)
         *out = tokenizer;
     else
@@ -173,11 +164,9 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 
 enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (!tokenizer->is_special)
-        status = attn_tokenizer_mark(tokenizer, err);
-    return status == ATTN_OK ? attn_decoded_prepare(&tokenizer->decoded, tokenizer, err) : status;
+        ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
 void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
@@ -253,45 +242,40 @@ static enum attn_status check_text(const struct attn_tokenizer *tokenizer, const
 }
 
 static enum attn_status encode(const struct attn_tokenizer *tokenizer, const char *text,
-                               size_t size, const struct attn_encode_options *options,
+                               size_t size, struct attn_encode_options *options,
                                struct attn_encoding *encoding, struct attn_error *err)
 {
     const struct attn_post_process *post = &tokenizer->post;
     const bool is_on = options->special_tokens == ATTN_SPECIAL_TOKENS_ON;
-    enum attn_status status = ATTN_OK;
 
+    ATTN_TRY(read_rest(tokenizer, err));
+    ATTN_TRY(check_text(tokenizer, text, size, options, err));
     if (is_on)
-        status = attn_post_process_append(&post->front, encoding, err);
+        ATTN_TRY(attn_post_process_append(&post->front, encoding, err));
     encoding->n_front = encoding->n;
-    if (status == ATTN_OK)
-        status = attn_pipeline_encode(&tokenizer->pipeline, text, size, options, encoding, err);
-    if (status == ATTN_OK && post->trims)
+    ATTN_TRY(attn_pipeline_encode(&tokenizer->pipeline, text, size, options, encoding, err));
+    if (post->trims)
         attn_post_process_trim(post, tokenizer, text, encoding);
-    if (status == ATTN_OK && is_on) {
-        encoding->n_back = post->back.n;
-        status = attn_post_process_append(&post->back, encoding, err);
-    }
-    return status;
+    if (!is_on)
+        return ATTN_OK;
+    encoding->n_back = post->back.n;
+    return attn_post_process_append(&post->back, encoding, err);
 }
 
 enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
                                        size_t size, const struct attn_encode_options *given,
                                        struct attn_encoding *encoding, struct attn_error *err)
 {
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    enum attn_status status;
+
     if (!attn_is_given(tokenizer, "tokenizer", err) ||
         (size > 0 && !attn_is_given(text, "text", err)) ||
         !attn_is_given(encoding, "encoding", err))
         return ATTN_INVALID;
-    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
-
     encoding->n = encoding->n_front = encoding->n_back = 0;
-    if (status == ATTN_OK)
-        status = read_rest(tokenizer, err);
-    if (status == ATTN_OK)
-        status = check_text(tokenizer, text, size, &options, err);
-    if (status == ATTN_OK)
-        status = encode(tokenizer, text, size, &options, encoding, err);
+    ATTN_TRY(attn_options_read(given, &options, err));
+    status = encode(tokenizer, text, size, &options, encoding, err);
     if (status != ATTN_OK)
         encoding->n = encoding->n_front = encoding->n_back = 0;
     return status;
@@ -322,10 +306,9 @@ bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t i
            tokenizer->is_special[id];
 }
 
-/* Appends the string of each id to STRINGS: what its decoder takes. */
-static enum attn_status append_tokens(const struct attn_tokenizer *tokenizer, const int32_t *ids,
-                                      size_t n, struct attn_strings *strings,
-                                      struct attn_error *err)
+/* Makes STRINGS of N ids the one that is their text. */
+static enum attn_status decode(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                               struct attn_strings *strings, struct attn_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         size_t size = 0;
@@ -339,24 +322,21 @@ static enum attn_status append_tokens(const struct attn_tokenizer *tokenizer, co
                                   "id %d at position %zu is not in the vocabulary, expected 0..%zu",
                                   (int)ids[i], i, tokenizer->vocabulary.n - 1);
     }
-    return ATTN_OK;
+    ATTN_TRY(attn_decode_run(&tokenizer->decoder, strings, err));
+    (void)attn_buffer_string(&strings->bytes);
+    return attn_buffer_check(&strings->bytes, err);
 }
 
 enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, char **text, size_t *size, struct attn_error *err)
 {
+    struct attn_strings strings = {0};
+    enum attn_status status;
+
     if (!attn_is_given(tokenizer, "tokenizer", err) || (n > 0 && !attn_is_given(ids, "ids", err)) ||
         !attn_is_given(text, "text", err) || !attn_is_given(size, "size", err))
         return ATTN_INVALID;
-    struct attn_strings strings = {0};
-    enum attn_status status = append_tokens(tokenizer, ids, n, &strings, err);
-
-    if (status == ATTN_OK)
-        status = attn_decode_run(&tokenizer->decoder, &strings, err);
-    if (status == ATTN_OK) {
-        (void)attn_buffer_string(&strings.bytes);
-        status = attn_buffer_check(&strings.bytes, err);
-    }
+    status = decode(tokenizer, ids, n, &strings, err);
     if (status == ATTN_OK) {
         *text = strings.bytes.data; /* the buffer's memory is handed on */
         *size = strings.bytes.size;
@@ -373,34 +353,20 @@ void attn_text_free(char *text)
 
 /* --- Encodings -------------------------------------------------------------------------------- */
 
-/* Grows one of the arrays; *CAPACITY is what all of them have and stays as it is. */
-static enum attn_status grow_array(void **array, size_t capacity, size_t need, size_t size,
-                                   struct attn_error *err)
-{
-    return attn_grow(array, &capacity, need, size, err);
-}
-
 enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,
                                        struct attn_error *err)
 {
-    if (need <= encoding->capacity)
+    const size_t n = encoding->capacity, doubled = n < 32 ? 64 : n * 2;
+    size_t n_id = n, n_begin = n, n_end = n;
+
+    if (need <= n)
         return ATTN_OK;
-    size_t capacity = encoding->capacity < 32 ? 64 : encoding->capacity * 2;
-    if (capacity < need)
-        capacity = need;
-    void *ids = encoding->ids, *begin = encoding->begin, *end = encoding->end;
-    enum attn_status status = grow_array(&ids, encoding->capacity, capacity, sizeof(int32_t), err);
-    if (status == ATTN_OK)
-        status = grow_array(&begin, encoding->capacity, capacity, sizeof(size_t), err);
-    if (status == ATTN_OK)
-        status = grow_array(&end, encoding->capacity, capacity, sizeof(size_t), err);
-    /* An array that grew has moved, even when the next one could not grow. */
-    encoding->ids = ids;
-    encoding->begin = begin;
-    encoding->end = end;
-    if (status == ATTN_OK)
-        encoding->capacity = capacity;
-    return status;
+    need = need < doubled ? doubled : need;
+    ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
+    ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
+    ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
+    encoding->capacity = need;
+    return ATTN_OK;
 }
 
 void attn_encoding_release(struct attn_encoding *encoding)

@@ -21,21 +21,15 @@ enum {
 static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, size_t size,
                                 struct attn_error *err)
 {
-    void *entries = vocabulary->entries;
-    enum attn_status status = ATTN_OK;
-
-    if (!entries) {
-        entries = attn_alloc_large(n, sizeof *vocabulary->entries, err);
-        if (!entries)
+    if (!vocabulary->entries) {
+        vocabulary->entries = attn_alloc_large(n, sizeof *vocabulary->entries, err);
+        if (!vocabulary->entries)
             return ATTN_NO_MEMORY;
         vocabulary->capacity = n;
     }
     if (vocabulary->capacity - vocabulary->n < n)
-        status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + n,
-                           sizeof *vocabulary->entries, err);
-    vocabulary->entries = entries;
-    if (status != ATTN_OK)
-        return status;
+        ATTN_TRY(attn_grow((void **)&vocabulary->entries, &vocabulary->capacity, vocabulary->n + n,
+                           sizeof *vocabulary->entries, err));
     if (size > UINT32_MAX - vocabulary->keys.size)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the tokens of a vocabulary have more than %u bytes", UINT32_MAX);
@@ -43,7 +37,7 @@ static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, si
     return attn_buffer_check(&vocabulary->keys, err);
 }
 
-/* Adds the key whose SIZE bytes are there behind the others. */
+/* Adds the key whose SIZE bytes are there after the others. */
 static void add_entry(struct attn_vocabulary *vocabulary, size_t size, int32_t id)
 {
     const uint32_t begin = (uint32_t)vocabulary->keys.size;
@@ -56,10 +50,7 @@ static void add_entry(struct attn_vocabulary *vocabulary, size_t size, int32_t i
 enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
                                      size_t size, int32_t id, struct attn_error *err)
 {
-    enum attn_status status = reserve(vocabulary, 1, size, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(reserve(vocabulary, 1, size, err));
     if (size > 0) /* KEY may be NULL then */
         memcpy(vocabulary->keys.data + vocabulary->keys.size, key, size);
     add_entry(vocabulary, size, id);
@@ -73,10 +64,8 @@ static enum attn_status read_id(struct attn_json_reader *reader, const char *key
     struct attn_json_token token;
     uint64_t value;
     const char *mark;
-    enum attn_status status = attn_json_next(reader, &token, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_json_next(reader, &token, err));
     if (attn_json_uint(&token, &value) && value <= INT32_MAX) {
         *id = (int32_t)value;
         return ATTN_OK;
@@ -101,47 +90,32 @@ static void take_plain_members(struct attn_vocabulary *vocabulary, struct attn_j
         add_entry(vocabulary, size, (int32_t)id);
 }
 
-/* Adds the members of the object that READER has just entered. */
-static enum attn_status read_members(struct attn_vocabulary *vocabulary,
-                                     struct attn_json_reader *reader, struct attn_error *err)
-{
-    struct attn_json_token token;
-    int32_t id = 0;
-    enum attn_status status;
-
-    while (take_plain_members(vocabulary, reader),
-           (status = attn_json_next(reader, &token, err)) == ATTN_OK &&
-               token.type == ATTN_JSON_KEY) {
-        const char *key;
-        size_t size;
-
-        status = reserve(vocabulary, 1, token.size, err);
-        if (status != ATTN_OK)
-            return status;
-        key = vocabulary->keys.data + vocabulary->keys.size;
-        size = attn_json_unescape_to(&token, vocabulary->keys.data + vocabulary->keys.size);
-        status = read_id(reader, key, size, &id, err);
-        if (status != ATTN_OK)
-            return status;
-        add_entry(vocabulary, size, id);
-    }
-    return status;
-}
-
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err)
 {
     struct attn_json_token token;
-    enum attn_status status = reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err);
 
-    if (status == ATTN_OK)
-        status = attn_json_next(reader, &token, err);
+    ATTN_TRY(reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err));
+    ATTN_TRY(attn_json_next(reader, &token, err));
+    if (token.type != ATTN_JSON_OBJECT_BEGIN)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
+                              attn_quote_string(reader->name).text);
+    for (;;) {
+        int32_t id = 0;
+        size_t size;
+        char *key;
 
-    if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
-        status = attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
-                                attn_quote_string(reader->name).text);
-    return status == ATTN_OK ? read_members(vocabulary, reader, err) : status;
+        take_plain_members(vocabulary, reader);
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
+        ATTN_TRY(reserve(vocabulary, 1, token.size, err));
+        key = vocabulary->keys.data + vocabulary->keys.size;
+        size = attn_json_unescape_to(&token, key);
+        ATTN_TRY(read_id(reader, key, size, &id, err));
+        add_entry(vocabulary, size, id);
+    }
 }
 
 enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
@@ -150,22 +124,9 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     struct attn_json_reader reader =
         attn_json_reader_init((const char *)file->data, file->size, file->path);
     struct attn_json_token token;
-    enum attn_status status = attn_vocabulary_read_object(vocabulary, &reader, file->size, err);
 
-    return status == ATTN_OK ? attn_json_next(&reader, &token, err) : status; /* the end */
-}
-
-static enum attn_status report_duplicate_id(const struct attn_vocabulary *vocabulary,
-                                            const struct attn_vocabulary_entry *a,
-                                            const struct attn_vocabulary_entry *b, const char *name,
-                                            struct attn_error *err)
-{
-    const char *keys = vocabulary->keys.data;
-
-    return attn_error_set(err, ATTN_FORMAT, "'%s' and '%s' in '%s' have the same id %d",
-                          attn_quote(keys + a->begin, a->size).text,
-                          attn_quote(keys + b->begin, b->size).text, attn_quote_string(name).text,
-                          (int)a->id);
+    ATTN_TRY(attn_vocabulary_read_object(vocabulary, &reader, file->size, err));
+    return attn_json_next(&reader, &token, err); /* the end */
 }
 
 static bool is_sorted(const struct attn_vocabulary *vocabulary)
@@ -181,7 +142,8 @@ static bool is_sorted(const struct attn_vocabulary *vocabulary)
 static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
-    struct attn_vocabulary_entry *sorted;
+    const char *keys = vocabulary->keys.data;
+    struct attn_vocabulary_entry *sorted, *other;
 
     vocabulary->n_finished = n;
     if (is_sorted(vocabulary))
@@ -196,14 +158,16 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t 
 
         if (entry->id < 0 || (size_t)entry->id >= n)
             continue;
-        if (sorted[entry->id].id >= 0) {
-            enum attn_status status =
-                report_duplicate_id(vocabulary, &sorted[entry->id], entry, name, err);
-
+        other = &sorted[entry->id];
+        if (other->id >= 0) {
+            (void)attn_error_set(err, ATTN_FORMAT, "'%s' and '%s' in '%s' have the same id %d",
+                                 attn_quote(keys + other->begin, other->size).text,
+                                 attn_quote(keys + entry->begin, entry->size).text,
+                                 attn_quote_string(name).text, (int)entry->id);
             attn_free(sorted);
-            return status;
+            return ATTN_FORMAT;
         }
-        sorted[entry->id] = *entry;
+        *other = *entry;
     }
     attn_free(vocabulary->entries);
     vocabulary->entries = sorted;
@@ -211,37 +175,21 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t 
     return ATTN_OK;
 }
 
-/* n different ids below n leave no gap. */
-static enum attn_status check_gaps(const struct attn_vocabulary *vocabulary, const char *name,
-                                   struct attn_error *err)
+/* Whether the key of ENTRY is KEY. */
+static bool is_key(const struct attn_vocabulary *vocabulary,
+                   const struct attn_vocabulary_entry *entry, const char *key, size_t size)
 {
-    const size_t n = vocabulary->n;
-
-    for (size_t i = 0; i < n; i++)
-        if (vocabulary->entries[i].id < 0)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
-                                  attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
-    return ATTN_OK;
-}
-
-/* Whether the token ID has the key KEY. */
-static bool is_key(const struct attn_vocabulary *vocabulary, int32_t id, const char *key,
-                   size_t size)
-{
-    size_t other_size;
-    const char *other = attn_vocabulary_key(vocabulary, id, &other_size);
-
-    return other_size == size && memcmp(other, key, size) == 0;
+    return entry->size == size && memcmp(vocabulary->keys.data + entry->begin, key, size) == 0;
 }
 
 /* The slot where KEY is, or the free one where it would go. */
 static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
+    const int32_t *slots = vocabulary->slots;
     size_t mask = vocabulary->n_slot - 1;
     size_t slot = (size_t)attn_hash_bytes(key, size) & mask;
 
-    while (vocabulary->slots[slot] >= 0 && !is_key(vocabulary, vocabulary->slots[slot], key, size))
+    while (slots[slot] >= 0 && !is_key(vocabulary, &vocabulary->entries[slots[slot]], key, size))
         slot = (slot + 1) & mask;
     return slot;
 }
@@ -285,9 +233,11 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
     return ATTN_OK;
 }
 
-static enum attn_status check_number(const struct attn_vocabulary *vocabulary, const char *name,
-                                     struct attn_error *err)
+/* Drops the index; what is finished has tokens, and not too many. */
+static enum attn_status begin_finishing(struct attn_vocabulary *vocabulary, const char *name,
+                                        struct attn_error *err)
 {
+    drop_index(vocabulary);
     if (vocabulary->n == 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
     if (vocabulary->n > INT32_MAX)
@@ -299,28 +249,29 @@ static enum attn_status check_number(const struct attn_vocabulary *vocabulary, c
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         struct attn_error *err)
 {
-    enum attn_status status = check_number(vocabulary, name, err);
+    const size_t n = vocabulary->n;
 
-    drop_index(vocabulary);
-    vocabulary->n_key = vocabulary->n;
-    /* An entry that stays out leaves a gap. */
-    if (status == ATTN_OK)
-        status = sort_entries(vocabulary, vocabulary->n, name, err);
-    return status == ATTN_OK ? check_gaps(vocabulary, name, err) : status;
+    ATTN_TRY(begin_finishing(vocabulary, name, err));
+    vocabulary->n_key = n;
+    ATTN_TRY(sort_entries(vocabulary, n, name, err));
+    /* n different ids below n leave no gap; an entry that stays out leaves one. */
+    for (size_t i = 0; i < n; i++)
+        if (vocabulary->entries[i].id < 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
+                                  attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
+    return ATTN_OK;
 }
 
 enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
                                                    const char *name, struct attn_error *err)
 {
+    const size_t most = 2 * vocabulary->n + MOST_HOLES;
     size_t n = 0, n_key = 0;
-    enum attn_status status = check_number(vocabulary, name, err);
 
-    drop_index(vocabulary);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(begin_finishing(vocabulary, name, err));
     for (size_t i = 0; i < vocabulary->n; i++) {
         const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
-        const size_t most = 2 * vocabulary->n + MOST_HOLES;
 
         if (entry->id < 0)
             continue;
@@ -350,8 +301,8 @@ int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const cha
     if (vocabulary->slots)
         return vocabulary->slots[find_slot(vocabulary, key, size)];
     for (size_t i = 0; i < vocabulary->n_finished; i++)
-        if (vocabulary->entries[i].size == size && vocabulary->entries[i].id >= 0 &&
-            memcmp(vocabulary->keys.data + vocabulary->entries[i].begin, key, size) == 0)
+        if (vocabulary->entries[i].id >= 0 &&
+            is_key(vocabulary, &vocabulary->entries[i], key, size))
             return (int32_t)i;
     return -1;
 }

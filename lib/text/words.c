@@ -230,12 +230,8 @@ static enum attn_status collect(struct attn_word_list *list, struct word_walk *w
     size_t capacity = 0, n_byte = 0, n = 0;
 
     while (next_word(walk)) {
-        void *words = list->words;
-        enum attn_status status =
-            attn_grow(&words, &capacity, list->n + 1, sizeof *list->words, err);
-
-        list->words = words;
-        ATTN_TRY(status);
+        ATTN_TRY(
+            attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
         memcpy(list->bytes + n_byte, walk->kept.data, walk->kept.size);
         list->words[list->n++] = (struct attn_listed_word){list->bytes + n_byte, walk->kept.size};
         n_byte += walk->kept.size;

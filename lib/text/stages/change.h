@@ -2,7 +2,7 @@
  * change.h - stages that change a text: each makes a layer over its slice, or hands the slice on as
  * it is when there is nothing to change.
  *
- * A constructor returns the data of a stage (stage.h), or NULL for lack of memory.
+ * A constructor returns the data of a stage (pipeline.h), or NULL for lack of memory.
  */
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H

@@ -16,15 +16,11 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 /* Ends a string whose bytes are appended. */
 static void end_string(struct attn_strings *strings)
 {
-    void *ends = strings->ends;
-
-    if (attn_grow(&ends, &strings->capacity, strings->n + 1, sizeof *strings->ends, NULL) !=
-        ATTN_OK) {
+    if (attn_grow((void **)&strings->ends, &strings->capacity, strings->n + 1,
+                  sizeof *strings->ends, NULL) == ATTN_OK)
+        strings->ends[strings->n++] = strings->bytes.size;
+    else
         strings->has_failed = true;
-        return;
-    }
-    strings->ends = ends;
-    strings->ends[strings->n++] = strings->bytes.size;
 }
 
 void attn_strings_append(struct attn_strings *strings, const char *text, size_t size)

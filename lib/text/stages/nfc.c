@@ -91,14 +91,11 @@ struct run {
 
 static void add(struct run *run, uint32_t code_point, int change)
 {
-    void *list = run->list;
-
-    if (attn_grow(&list, &run->capacity, run->n + 1, sizeof *run->list, NULL) != ATTN_OK) {
+    if (attn_grow((void **)&run->list, &run->capacity, run->n + 1, sizeof *run->list, NULL) ==
+        ATTN_OK)
+        run->list[run->n++] = (struct character){code_point, class_of(code_point), change};
+    else
         run->has_failed = true;
-        return;
-    }
-    run->list = list;
-    run->list[run->n++] = (struct character){code_point, class_of(code_point), change};
 }
 
 /* The pair that makes WHOLE, or NULL. */

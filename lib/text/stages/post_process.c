@@ -13,12 +13,8 @@ enum attn_status attn_post_process_add(struct attn_post_process *post, bool is_f
                                        struct attn_error *err)
 {
     struct attn_id_list *list = is_front ? &post->front : &post->back;
-    void *ids = list->ids;
-    enum attn_status status = attn_grow(&ids, &list->capacity, list->n + 1, sizeof *list->ids, err);
 
-    list->ids = ids;
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_grow((void **)&list->ids, &list->capacity, list->n + 1, sizeof *list->ids, err));
     if (is_front)
         memmove(list->ids + 1, list->ids, list->n * sizeof *list->ids);
     list->ids[is_front ? 0 : list->n] = id;
@@ -36,11 +32,9 @@ void attn_post_process_release(struct attn_post_process *post)
 enum attn_status attn_post_process_append(const struct attn_id_list *list,
                                           struct attn_encoding *encoding, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < list->n && status == ATTN_OK; i++)
-        status = attn_encoding_push(encoding, list->ids[i], 0, 0, err);
-    return status;
+    for (size_t i = 0; i < list->n; i++)
+        ATTN_TRY(attn_encoding_push(encoding, list->ids[i], 0, 0, err));
+    return ATTN_OK;
 }
 
 static bool is_space(uint32_t code_point)
