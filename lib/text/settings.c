@@ -20,9 +20,8 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
 
     if (!attn_source_has_part(source, name))
         return ATTN_OK;
-    status = attn_file_read_part(source, name, &file, err);
-    if (status == ATTN_OK)
-        status = attn_json_parse_named(&file, names, json, err);
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
+    status = attn_json_parse_named(&file, names, json, err);
     attn_file_close(&file);
     return status;
 }
@@ -38,13 +37,8 @@ const char *attn_settings_type(enum attn_tokenizer_kind kind)
 }
 
 static enum attn_status read_kind(struct attn_settings *settings, const struct attn_json *json,
-                                  const struct attn_node *object, struct attn_error *err)
+                                  const char *type, struct attn_error *err)
 {
-    const char *type = NULL;
-    enum attn_status status = attn_json_get_string(json, object, "type", &type, err);
-
-    if (status != ATTN_OK || !type)
-        return status;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i]) == 0) {
             settings->has_kind = true;
@@ -59,14 +53,10 @@ static enum attn_status read_kind(struct attn_settings *settings, const struct a
 }
 
 static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,
-                                  const struct attn_node *object, struct attn_error *err)
+                                  const char *drop, struct attn_error *err)
 {
-    const char *drop = "";
-    enum attn_status status = attn_json_get_string(json, object, "drop", &drop, err);
-    size_t size = strlen(drop);
+    const size_t size = strlen(drop);
 
-    if (status != ATTN_OK)
-        return status;
     settings->drop = attn_alloc(size, sizeof *settings->drop, err);
     if (!settings->drop)
         return ATTN_NO_MEMORY;
@@ -80,22 +70,19 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
     return ATTN_OK;
 }
 
-static enum attn_status read_unk(struct attn_settings *settings, const struct attn_json *json,
-                                 const struct attn_node *object, struct attn_error *err)
+/* Reads "tokenizer" of JSON, the config, if it is there. */
+static enum attn_status read_settings(struct attn_settings *settings, const struct attn_json *json,
+                                      struct attn_error *err)
 {
-    const char *unk = NULL;
-    enum attn_status status = attn_json_get_string(json, object, "unk", &unk, err);
+    const struct attn_node *object = attn_node_find(attn_json_root(json), "tokenizer");
+    const char *type = NULL, *drop = "", *unk = NULL;
 
-    if (status != ATTN_OK || !unk)
-        return status;
-    settings->unk = attn_strndup(unk, strlen(unk), err);
-    return settings->unk ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* A misspelt key would silently give other ids. */
-static enum attn_status check_keys(const struct attn_json *json, const struct attn_node *object,
-                                   struct attn_error *err)
-{
+    if (!object || attn_node_is_null(object))
+        return ATTN_OK;
+    if (!attn_node_is_object(object))
+        return attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
+                              attn_quote_string(attn_json_name(json)).text);
+    /* A misspelt key would silently give other ids. */
     for (const struct attn_node *node = attn_node_first(object); node;
          node = attn_node_next(node)) {
         const char *key = attn_node_key(node);
@@ -106,33 +93,24 @@ static enum attn_status check_keys(const struct attn_json *json, const struct at
                 "'%s' of 'tokenizer' in '%s' is not known, expected 'type', 'drop' or 'unk'",
                 attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
     }
-    return ATTN_OK;
+    ATTN_TRY(attn_json_get_string(json, object, "type", &type, err));
+    if (type)
+        ATTN_TRY(read_kind(settings, json, type, err));
+    ATTN_TRY(attn_json_get_string(json, object, "drop", &drop, err));
+    ATTN_TRY(read_drop(settings, json, drop, err));
+    ATTN_TRY(attn_json_get_string(json, object, "unk", &unk, err));
+    settings->unk = unk ? attn_strndup(unk, strlen(unk), err) : NULL;
+    return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
 enum attn_status attn_settings_read(struct attn_settings *settings,
                                     const struct attn_source *source, struct attn_error *err)
 {
     struct attn_json *json = NULL;
-    const struct attn_node *object = NULL;
-    enum attn_status status = parse_part(source, "config.json", "tokenizer", &json, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK && json)
-        object = attn_node_find(attn_json_root(json), "tokenizer");
-    if (!object || attn_node_is_null(object))
-        goto done;
-    if (!attn_node_is_object(object)) {
-        status = attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
-                                attn_quote_string(attn_json_name(json)).text);
-        goto done;
-    }
-    status = check_keys(json, object, err);
-    if (status == ATTN_OK)
-        status = read_kind(settings, json, object, err);
-    if (status == ATTN_OK)
-        status = read_drop(settings, json, object, err);
-    if (status == ATTN_OK)
-        status = read_unk(settings, json, object, err);
-done:
+    ATTN_TRY(parse_part(source, "config.json", "tokenizer", &json, err));
+    status = json ? read_settings(settings, json, err) : ATTN_OK;
     attn_json_free(json);
     return status;
 }
@@ -148,9 +126,10 @@ enum attn_status attn_settings_read_prefix(const struct attn_source *source, boo
                                            struct attn_error *err)
 {
     struct attn_json *json = NULL;
-    enum attn_status status = parse_part(source, "tokenizer_config.json", NULL, &json, err);
+    enum attn_status status = ATTN_OK;
 
-    if (status == ATTN_OK && json)
+    ATTN_TRY(parse_part(source, "tokenizer_config.json", NULL, &json, err));
+    if (json)
         status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
     attn_json_free(json);
     return status;

@@ -22,8 +22,9 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
     const size_t first = encoding->n_front, last = encoding->n - encoding->n_back;
     const size_t n_column = encoding->n_front + encoding->n_back > 0 ? N : N - 1;
     struct attn_table *made = NULL;
-    enum attn_status status = attn_table_create("tokens", columns, n_column, &made, err);
+    enum attn_status status = ATTN_OK;
 
+    ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
     for (size_t i = 0; status == ATTN_OK && i < encoding->n; i++) {
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
@@ -56,30 +57,43 @@ enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *e
     return attn_table_create("pairs", columns, sizeof columns / sizeof *columns, table, err);
 }
 
+/* A row of the table, as it is made. */
+struct pair {
+    int64_t *list; /* owns; [n] */
+    char *input;   /* owns */
+};
+
+static enum attn_status append_pair(struct pair *pair, struct attn_table *table,
+                                    const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                    size_t n, struct attn_error *err)
+{
+    size_t input_size = 0, target_size = 0;
+    const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
+
+    pair->list = attn_alloc(n, sizeof *pair->list, err);
+    if (!pair->list)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_tokenizer_decode(tokenizer, ids, n, &pair->input, &input_size, err));
+    if (!target)
+        return attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);
+    for (size_t i = 0; i < n; i++)
+        pair->list[i] = ids[i];
+    return attn_table_append(table,
+                             (const struct attn_cell[]){attn_cell_list(pair->list, n),
+                                                        attn_cell_integer(ids[n]),
+                                                        attn_cell_text(pair->input, input_size),
+                                                        attn_cell_text(target, target_size)},
+                             4, err);
+}
+
 enum attn_status attn_pair_table_append(struct attn_table *table,
                                         const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                         size_t n, struct attn_error *err)
 {
-    int64_t *list = attn_alloc(n, sizeof *list, err);
-    char *input = NULL;
-    size_t input_size = 0, target_size = 0;
-    const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
-    enum attn_status status = list ? ATTN_OK : ATTN_NO_MEMORY;
+    struct pair pair = {.list = NULL};
+    const enum attn_status status = append_pair(&pair, table, tokenizer, ids, n, err);
 
-    if (status == ATTN_OK)
-        status = attn_tokenizer_decode(tokenizer, ids, n, &input, &input_size, err);
-    if (status == ATTN_OK && !target)
-        status = attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);
-    if (status == ATTN_OK) {
-        for (size_t i = 0; i < n; i++)
-            list[i] = ids[i];
-        const struct attn_cell row[] = {attn_cell_list(list, n), attn_cell_integer(ids[n]),
-                                        attn_cell_text(input, input_size),
-                                        attn_cell_text(target, target_size)};
-
-        status = attn_table_append(table, row, sizeof row / sizeof *row, err);
-    }
-    attn_text_free(input);
-    attn_free(list);
+    attn_text_free(pair.input);
+    attn_free(pair.list);
     return status;
 }

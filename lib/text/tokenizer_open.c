@@ -15,42 +15,37 @@ static bool is_overridden(const struct attn_source *source, const char *name)
     return false;
 }
 
-/* tokenizer.json comes first, unless another vocab.json was asked for. */
-static bool reads_json(const struct attn_source *source)
+/* Sets up TOKENIZER from the files of SOURCE. */
+static enum attn_status read_files(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, struct attn_error *err)
 {
-    return attn_source_has_part(source, "tokenizer.json") &&
-           (is_overridden(source, "tokenizer.json") || !is_overridden(source, "vocab.json"));
-}
+    const bool is_json_given = is_overridden(source, "tokenizer.json");
+    const bool is_vocab_given = is_overridden(source, "vocab.json");
+    /* tokenizer.json comes first, unless another vocab.json was asked for. */
+    const bool is_json =
+        attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
 
-/* ATTN_IO when SOURCE has neither file; one that was named and is missing is reported as such. */
-static enum attn_status check_there(const struct attn_source *source, struct attn_error *err)
-{
-    if (reads_json(source) || attn_source_has_part(source, "vocab.json") ||
-        is_overridden(source, "vocab.json") || is_overridden(source, "tokenizer.json"))
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
-        attn_quote_string(source->directory ? source->directory : source->name).text);
+    /* A file that was named and is missing is reported as such. */
+    if (!is_json && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
+        !is_json_given)
+        return attn_error_set(
+            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
+            attn_quote_string(source->directory ? source->directory : source->name).text);
+    ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
+                     : attn_tokenizer_files_read(tokenizer, source, err));
+    return attn_tokenizer_finish(tokenizer, err);
 }
 
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
 {
-    enum attn_status status = check_there(source, err);
-    struct attn_tokenizer *tokenizer;
+    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    tokenizer = attn_alloc(1, sizeof *tokenizer, err);
     if (!tokenizer)
         return ATTN_NO_MEMORY;
-    if (reads_json(source))
-        status = attn_tokenizer_json_read(tokenizer, source, err);
-    else
-        status = attn_tokenizer_files_read(tokenizer, source, err);
-    if (status == ATTN_OK)
-        status = attn_tokenizer_finish(tokenizer, err);
+    status = read_files(tokenizer, source, err);
     if (status != ATTN_OK) {
         attn_tokenizer_close(tokenizer);
         return status;
