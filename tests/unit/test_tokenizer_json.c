@@ -791,6 +791,34 @@ START_TEST(a_piece_of_the_first_character_is_at_the_start)
 }
 END_TEST
 
+START_TEST(bytes_that_are_not_utf8_end_a_piece_that_waits_for_what_follows)
+{
+    /* U+2581 begins a piece, and 0xff comes after it. */
+    const struct written written = {
+        .vocab = "{\"a\": 0, \"x\": 1, \"\u00e2\": 2, \"\u0138\": 3, \"\u0123\": 4, "
+                 "\"\u00ff\": 5}",
+        .merges = "[]",
+        .pre_tokenizer =
+            "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Metaspace\", "
+            "\"replacement\": \"\u2581\", \"prepend_scheme\": \"never\"}, " BYTE_LEVEL "]}"};
+    static const int32_t expected[] = {0, 2, 3, 4, 5, 1};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    const struct attn_encode_options options = {.size = sizeof options,
+                                                .invalid = ATTN_INVALID_TEXT_BYTES};
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_tokenizer_encode(tokenizer, "a \xffx", 4, &options, &encoding, &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+    ck_assert_uint_eq(encoding.n, N(expected));
+    for (size_t i = 0; i < N(expected); i++)
+        ck_assert_int_eq(encoding.ids[i], expected[i]);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(merges_in_loops_end)
 {
     /* Each pair makes a token that a pair makes again, and some come twice. */
@@ -1150,7 +1178,8 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, numbers_new_tokens_from_the_keys_on,
-           a_piece_of_the_first_character_is_at_the_start, merges_in_loops_end,
+           a_piece_of_the_first_character_is_at_the_start,
+           bytes_that_are_not_utf8_end_a_piece_that_waits_for_what_follows, merges_in_loops_end,
            reads_merges_before_the_vocabulary, patterns_that_backtrack_without_end_are_refused,
            patterns_that_look_far_at_each_place_are_refused,
            patterns_that_pass_over_a_run_at_each_place_are_refused, large_patterns_are_refused,
