@@ -431,7 +431,7 @@ static enum attn_status place_token(struct added_reader *reader, struct attn_err
             err, ATTN_FORMAT, "the added token '%s' has id %llu in '%s', expected %llu, %s",
             attn_quote(content, size).text, (unsigned long long)reader->id, file_name,
             (unsigned long long)id,
-            known >= 0 ? "its id in the vocabulary" : "the next behind the vocabulary");
+            known >= 0 ? "its id in the vocabulary" : "the next one after the vocabulary");
     reader->token.id = (int32_t)id;
     reader->token.is_new = known < 0;
     if (known < 0) {

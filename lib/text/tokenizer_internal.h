@@ -9,7 +9,6 @@
 #include "base/thread.h"
 #include "text/added.h"
 #include "text/bpe_model.h"
-#include "text/decoded.h"
 #include "text/pipeline.h"
 #include "text/settings.h"
 #include "text/stages/decode.h"
@@ -36,6 +35,16 @@ struct attn_word_level {
 
 /* The stage that encodes words; its data is a struct attn_word_level, which it borrows. (words.c) */
 extern const struct attn_text_stage_kind attn_word_stage;
+
+/* What each token stands for by itself, as bytes (tokenizer_tokens.c). Initialize with = {0}; end with
+ * attn_decoded_release. */
+struct attn_decoded {
+    char *bytes;     /* owns; of a token at `begin`, or where its key begins among the keys */
+    size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: found when they are asked for */
+    uint32_t *sizes; /* owns; [n_vocab] of those that are found */
+    atomic_bool *is_block_found;  /* owns; by id / BLOCK_SIZE */
+    struct attn_monitor *monitor; /* owns; the thread that finds a block is inside */
+};
 
 /*
  * What only encoding takes, the merges and the index of the keys: it is read when the first text is
@@ -118,6 +127,15 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
                                            struct attn_error *err);
 
 /* --- Its tokens -------------------------------------------------------------------------------- */
+
+/* Makes BYTES, of TOKENIZER itself, ready: its vocabulary, added tokens and decoder are there. */
+enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_error *err);
+void attn_decoded_release(struct attn_decoded *decoded);
+
+/* The bytes of token ID, which the vocabulary has. Borrowed. Any thread may ask. */
+const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);

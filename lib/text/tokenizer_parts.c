@@ -387,7 +387,7 @@ static enum attn_status add_step(const struct part *part, struct attn_error *err
     const char *a = values->pattern       ? values->pattern
                     : values->replacement ? values->replacement
                                           : values->content;
-    const char *b = values->pattern ? values->content : NULL;
+    const char *b = values->pattern ? values->content : values->replacement ? " " : NULL;
     struct attn_decode_step step = {.run = part->row->step,
                                     .n_a = a ? strlen(a) : 0,
                                     .n_b = b ? strlen(b) : 0,
@@ -414,7 +414,7 @@ static const struct part_row decoders[] = {
     {"Metaspace", add_step,
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
                  OPTIONAL_BOOL(split)},
-     .step = attn_decode_metaspace},
+     .step = attn_decode_replace},
     SEQUENCE("decoders"),
     {.type = NULL},
 };

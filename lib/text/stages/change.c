@@ -57,13 +57,12 @@ static enum attn_status run_nfc(struct attn_walk *walk, size_t at, struct attn_s
                                 struct attn_error *err)
 {
     struct attn_layer *layer = walk->scratch[at];
-    enum attn_status status;
 
     if (attn_nfc_is_normal(attn_slice_text(slice), attn_slice_size(slice)))
         return attn_walk_next(walk, at, slice, err);
     attn_layer_begin(layer, slice);
-    status = attn_nfc_apply(layer, attn_slice_size(slice), err);
-    return status == ATTN_OK ? attn_walk_next_layer(walk, at, layer, err) : status;
+    ATTN_TRY(attn_nfc_apply(layer, attn_slice_size(slice), err));
+    return attn_walk_next_layer(walk, at, layer, err);
 }
 
 const struct attn_text_stage_kind attn_change_nfc = {run_nfc, attn_layer_scratch_begin,

@@ -115,43 +115,26 @@ static void put(struct attn_strings *out, const char *text, size_t size)
     attn_buffer_append(&out->bytes, text, size);
 }
 
-/* Appends TEXT with B instead of each A. */
-static void append_replaced(struct attn_strings *out, const char *text, size_t size,
-                            const struct attn_decode_step *step, const char *b, size_t n_b)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i + step->n_a <= size && !out->is_too_long; i++) {
-        if (memcmp(text + i, step->a, step->n_a) != 0)
-            continue;
-        put(out, text + kept, i - kept);
-        put(out, b, n_b);
-        kept = i + step->n_a;
-        i = kept - 1;
-    }
-    put(out, text + kept, size - kept);
-    end_string(out);
-}
-
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
                          struct attn_strings *out)
 {
+    const size_t n = step->n_a;
+
     for (size_t i = 0; i < in->n; i++) {
-        size_t size;
+        const size_t n_b = i == 0 && step->start > 0 ? 0 : step->n_b;
+        size_t size, kept = 0;
         const char *text = string_at(in, i, &size);
 
-        append_replaced(out, text, size, step, step->b, step->n_b);
-    }
-}
-
-void attn_decode_metaspace(const struct attn_decode_step *step, const struct attn_strings *in,
-                           struct attn_strings *out)
-{
-    for (size_t i = 0; i < in->n; i++) {
-        size_t size;
-        const char *text = string_at(in, i, &size);
-
-        append_replaced(out, text, size, step, " ", i == 0 && step->start > 0 ? 0 : 1);
+        for (size_t at = 0; at + n <= size && !out->is_too_long; at++) {
+            if (memcmp(text + at, step->a, n) != 0)
+                continue;
+            put(out, text + kept, at - kept);
+            put(out, step->b, n_b);
+            kept = at + n;
+            at = kept - 1;
+        }
+        put(out, text + kept, size - kept);
+        end_string(out);
     }
 }
 
@@ -178,6 +161,7 @@ int attn_decode_named_byte(const char *text, size_t size)
 /* Ends the run of bytes that BYTES holds. */
 static void end_run(struct attn_buffer *bytes, struct attn_strings *out)
 {
+    out->has_failed = out->has_failed || bytes->has_failed;
     if (bytes->size == 0)
         return;
     if (attn_utf8_valid_length(bytes->data, bytes->size) == bytes->size)
@@ -208,7 +192,6 @@ void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct
         attn_strings_append(out, text, size);
     }
     end_run(&bytes, out);
-    out->has_failed = out->has_failed || bytes.has_failed;
     attn_buffer_release(&bytes);
 }
 
@@ -219,29 +202,23 @@ void attn_decode_fuse(const struct attn_decode_step *step, const struct attn_str
     attn_strings_append(out, in->bytes.data, in->bytes.size);
 }
 
-/* The length of what is left of TEXT without A at its end, at most STOP times. */
-static size_t strip_end(const struct attn_decode_step *step, const char *text, size_t size)
-{
-    for (size_t n = 0; n < step->stop && size >= step->n_a &&
-                       memcmp(text + size - step->n_a, step->a, step->n_a) == 0;
-         n++)
-        size -= step->n_a;
-    return size;
-}
-
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out)
 {
+    const size_t n = step->n_a;
+
     for (size_t i = 0; i < in->n; i++) {
         size_t size;
         const char *text = string_at(in, i, &size);
 
-        for (size_t n = 0;
-             n < step->start && size >= step->n_a && memcmp(text, step->a, step->n_a) == 0; n++) {
-            text += step->n_a;
-            size -= step->n_a;
+        for (size_t k = 0; k < step->start && size >= n && memcmp(text, step->a, n) == 0; k++) {
+            text += n;
+            size -= n;
         }
-        attn_strings_append(out, text, strip_end(step, text, size));
+        for (size_t k = 0; k < step->stop && size >= n && memcmp(text + size - n, step->a, n) == 0;
+             k++)
+            size -= n;
+        attn_strings_append(out, text, size);
     }
 }
 

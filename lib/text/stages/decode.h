@@ -68,12 +68,9 @@ enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
 
 /* --- The steps -------------------------------------------------------------------------------- */
 
-/* Each A becomes B. */
+/* Each A becomes B; in the first string it is left out, unless START is 0. */
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
                          struct attn_strings *out);
-/* The character A becomes a space; in the first string it is left out, unless START is 0. */
-void attn_decode_metaspace(const struct attn_decode_step *step, const struct attn_strings *in,
-                           struct attn_strings *out);
 /* Neighbours <0xHH> become the characters of these bytes; if they are not UTF-8, U+FFFD each. */
 void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);

@@ -216,8 +216,7 @@ static void sort_marks(struct run *run)
                 is_sorted && (end == begin || run->list[end].class >= run->list[end - 1].class);
         if (is_sorted)
             continue;
-        if (!copy)
-            copy = attn_alloc_uninitialized(run->n, sizeof *copy, NULL);
+        copy = copy ? copy : attn_alloc_uninitialized(run->n, sizeof *copy, NULL);
         if (copy)
             sort_by_class(run->list + begin, end - begin, copy);
         else
@@ -253,39 +252,40 @@ static void compose_run(struct run *run)
 }
 
 /* Where the way back has come to. */
-struct place {
+struct way_back {
     const char *text;
     size_t size, at;
     size_t before; /* the character before AT begins here */
 };
 
-static size_t pass(struct place *place)
+static size_t pass(struct way_back *way)
 {
     uint32_t code_point;
-    size_t length = attn_utf8_decode(place->text + place->at, place->size - place->at, &code_point);
+    size_t length = attn_utf8_decode(way->text + way->at, way->size - way->at, &code_point);
 
-    place->before = place->at;
-    place->at += length;
+    way->before = way->at;
+    way->at += length;
     return length;
 }
 
-static void append(struct attn_layer *layer, const struct character *character, struct place *place)
+static void append(struct attn_layer *layer, const struct character *character,
+                   struct way_back *way)
 {
     char out[4];
     size_t size = attn_utf8_encode(character->code_point, out);
 
     if (character->change > 0) {
-        attn_layer_put(layer, out, size, place->before, place->at - place->before);
+        attn_layer_put(layer, out, size, way->before, way->at - way->before);
         return;
     }
-    size_t from = place->at, length = pass(place);
+    size_t from = way->at, length = pass(way);
 
-    if (length == size && memcmp(out, place->text + from, size) == 0)
+    if (length == size && memcmp(out, way->text + from, size) == 0)
         attn_layer_keep(layer, from, size);
     else
         attn_layer_put(layer, out, size, from, length);
     for (int i = character->change; i < 0; i++)
-        (void)pass(place);
+        (void)pass(way);
 }
 
 /* Where the run that begins at BEGIN ends: before a character that nothing changes, or a byte that
@@ -313,11 +313,10 @@ enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct at
 {
     const char *text = layer->under->text + layer->base;
     struct run run = {.list = NULL};
-    bool has_failed;
 
     for (size_t at = 0; at < size && !run.has_failed;) {
         size_t end = find_end(text, size, at, &run);
-        struct place place = {text, end, at, at};
+        struct way_back way = {text, end, at, at};
 
         if (end == at) { /* no character */
             attn_layer_keep(layer, at, 1);
@@ -327,10 +326,9 @@ enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct at
         sort_marks(&run);
         compose_run(&run);
         for (size_t i = 0; i < run.n && !run.has_failed; i++)
-            append(layer, &run.list[i], &place);
+            append(layer, &run.list[i], &way);
         at = end;
     }
-    has_failed = run.has_failed;
     attn_free(run.list);
-    return has_failed ? attn_error_no_memory(err) : ATTN_OK;
+    return run.has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }

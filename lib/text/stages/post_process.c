@@ -57,6 +57,7 @@ static size_t count_leading(const char *key, size_t size)
     return n;
 }
 
+/* Whether BYTE is not the first of its character. */
 static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -80,38 +81,30 @@ static size_t count_trailing(const char *key, size_t size)
     return n;
 }
 
-static void trim_begin(const char *text, size_t n, size_t *begin, size_t end)
-{
-    for (; n > 0 && *begin < end; n--)
-        do
-            ++*begin;
-        while (*begin < end && is_continuation(text[*begin]));
-}
-
-static void trim_end(const char *text, size_t n, size_t begin, size_t *end)
-{
-    for (; n > 0 && *end > begin; n--)
-        do
-            --*end;
-        while (*end > begin && is_continuation(text[*end]));
-}
-
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text,
                             struct attn_encoding *encoding)
 {
     for (size_t i = encoding->n_front; i < encoding->n; i++) {
-        size_t size = 0, n;
+        size_t size = 0, begin = encoding->begin[i], end = encoding->end[i], n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
         if (tokenizer->is_wide[encoding->ids[i]]) { /* with the white space that it took */
-            key = text + encoding->begin[i];
-            size = encoding->end[i] - encoding->begin[i];
+            key = text + begin;
+            size = end - begin;
         }
         n = count_leading(key, size);
-        if (n == 1 && post->has_prefix && (i == encoding->n_front || encoding->begin[i] == 0))
+        if (n == 1 && post->has_prefix && (i == encoding->n_front || begin == 0))
             n = 0; /* that space is not one of the text */
-        trim_begin(text, n, &encoding->begin[i], encoding->end[i]);
-        trim_end(text, count_trailing(key, size), encoding->begin[i], &encoding->end[i]);
+        for (; n > 0 && begin < end; n--)
+            do
+                begin++;
+            while (begin < end && is_continuation(text[begin]));
+        for (n = count_trailing(key, size); n > 0 && end > begin; n--)
+            do
+                end--;
+            while (end > begin && is_continuation(text[end]));
+        encoding->begin[i] = begin;
+        encoding->end[i] = end;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * post_process.h - what is done with the tokens of a text at the end: special tokens are put in
- * front and behind, and white space is taken off their ranges.
+ * post_process.h - what is done with the tokens of a text at the end: special tokens are put before
+ * and after them, and white space is taken off their ranges.
  */
 #ifndef ATTN_TEXT_STAGES_POST_PROCESS_H
 #define ATTN_TEXT_STAGES_POST_PROCESS_H
@@ -15,12 +15,12 @@ struct attn_id_list {
 
 /* Initialize with = {0}: nothing is done. End with attn_post_process_release. */
 struct attn_post_process {
-    struct attn_id_list front, back; /* special tokens before and behind the text */
+    struct attn_id_list front, back; /* special tokens before and after the text */
     bool trims;                      /* white space off the ranges of the text's tokens */
     bool has_prefix; /* a space was put in front of the text: it has no place to be trimmed */
 };
 
-/* Puts ID in front of what is in front, or behind what is behind. */
+/* Puts ID before what is in front, or after what is at the back. */
 enum attn_status attn_post_process_add(struct attn_post_process *post, bool is_front, int32_t id,
                                        struct attn_error *err);
 void attn_post_process_release(struct attn_post_process *post);

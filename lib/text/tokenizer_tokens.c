@@ -1,10 +1,17 @@
-/* decoded.c - see decoded.h. */
-#include "text/decoded.h"
-
-#include "base/memory.h"
+/*
+ * tokenizer_tokens.c - what each token of a tokenizer stands for by itself, as bytes.
+ *
+ * A run shows few tokens. So the bytes of a token are found when they are first asked for, with
+ * those of its neighbours, on the thread that asks. They lie where their key lies among the keys:
+ * none are longer. Where a decoder replaces a part of a token they may be, and are found all at once.
+ */
 #include "text/tokenizer_internal.h"
 
+#include "base/memory.h"
+
 #include <string.h>
+
+enum { BLOCK_SIZE = 64 }; /* ids */
 
 /* Whether token ID stands for its key. */
 static bool is_literal(const struct attn_tokenizer *tokenizer, size_t id)
@@ -36,12 +43,12 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     const struct attn_decoded *decoded = &tokenizer->decoded;
-    const size_t first = block * ATTN_DECODED_BLOCK, left = vocabulary->n - first;
+    const size_t first = block * BLOCK_SIZE, left = vocabulary->n - first;
+    const size_t end = first + (left < BLOCK_SIZE ? left : BLOCK_SIZE);
     struct attn_alphabet alphabet;
 
     attn_alphabet_init(&alphabet);
-    for (size_t i = first; i < first + (left < ATTN_DECODED_BLOCK ? left : ATTN_DECODED_BLOCK);
-         i++) {
+    for (size_t i = first; i < end; i++) {
         size_t size, n = 0;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
         char *to = decoded->bytes + (key - vocabulary->keys.data);
@@ -74,7 +81,7 @@ static enum attn_status prepare_blocks(struct attn_decoded *decoded,
                                        const struct attn_vocabulary *vocabulary,
                                        struct attn_error *err)
 {
-    const size_t n_block = vocabulary->n / ATTN_DECODED_BLOCK + 1;
+    const size_t n_block = vocabulary->n / BLOCK_SIZE + 1;
 
     decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
     decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
@@ -86,20 +93,15 @@ static enum attn_status prepare_blocks(struct attn_decoded *decoded,
 
 /* --- All at once, by the decoder -------------------------------------------------------------- */
 
-/* Whether STEP changes a token by itself. */
-static bool is_for_one(const struct attn_decode_step *step)
-{
-    return step->run == attn_decode_replace || step->run == attn_decode_metaspace;
-}
-
+/* Whether some step changes a token by itself. */
 static bool has_steps_for_one(const struct attn_tokenizer *tokenizer)
 {
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
-    bool has_any = false;
 
     for (size_t i = 0; i < decoder->n; i++)
-        has_any = has_any || is_for_one(&decoder->steps[i]);
-    return has_any && tokenizer->kind == ATTN_TOKENIZER_BPE;
+        if (decoder->steps[i].run == attn_decode_replace)
+            return tokenizer->kind == ATTN_TOKENIZER_BPE;
+    return false;
 }
 
 /* Appends what KEY stands for by itself: what it says, or what the decoder's steps make of it. */
@@ -124,7 +126,7 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
         struct attn_decode_step step = decoder->steps[i];
 
         step.start = 0; /* a token that is not the first */
-        if (is_for_one(&step) && attn_strings_check(one, NULL) == ATTN_OK)
+        if (step.run == attn_decode_replace && attn_strings_check(one, NULL) == ATTN_OK)
             attn_decode_run_step(&step, one);
     }
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
@@ -192,7 +194,7 @@ const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id
         begin = decoded->begin[id];
         *size = decoded->begin[id + 1] - begin;
     } else {
-        find_block_once(tokenizer, (size_t)id / ATTN_DECODED_BLOCK);
+        find_block_once(tokenizer, (size_t)id / BLOCK_SIZE);
         begin = tokenizer->vocabulary.entries[id].begin;
         *size = decoded->sizes[id];
     }
