@@ -136,41 +136,41 @@ static size_t strip_right(const char *text, size_t begin, size_t end)
 }
 
 /* A token that was found, and the part of the slice that is not handed on yet. */
-struct place {
+struct found_token {
     size_t begin, end;
     size_t done; /* handed on */
 };
 
-/* Hands on what lies before TOKEN at PLACE in SLICE, and appends it. */
+/* Hands on what lies before TOKEN, which is FOUND in SLICE, and appends it. */
 static enum attn_status take_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                   const struct attn_added_token *token, struct place *place,
+                                   const struct attn_added_token *token, struct found_token *found,
                                    struct attn_error *err)
 {
     const char *text = slice.layer->text;
-    size_t begin = place->begin, end = place->end;
+    size_t begin = found->begin, end = found->end;
 
     /* A token may begin in white space that the one before took: it is there all the same, but
      * does not take what is taken. */
     if (token->strips_left)
-        begin = begin < place->done ? place->done : strip_left(text, place->done, begin);
+        begin = begin < found->done ? found->done : strip_left(text, found->done, begin);
     if (token->strips_right)
         end = strip_right(text, end, slice.end);
-    if (place->done < begin)
+    if (found->done < begin)
         ATTN_TRY(
-            attn_walk_next(walk, at, (struct attn_slice){slice.layer, place->done, begin}, err));
+            attn_walk_next(walk, at, (struct attn_slice){slice.layer, found->done, begin}, err));
     if (begin < end)
         ATTN_TRY(attn_encoding_push(walk->encoding, token->id, begin, end, err));
-    place->done = end;
+    found->done = end;
     return ATTN_OK;
 }
 
-static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                            struct attn_error *err)
+static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
 {
     const struct added_stage *stage = walk->pipeline->stages[at].data;
     struct added_scratch *scratch = walk->scratch[at];
     const char *text = slice.layer->text;
-    struct place place = {.end = slice.begin, .done = slice.begin};
+    struct found_token found = {.end = slice.begin, .done = slice.begin};
 
     ATTN_TRY(attn_search_find(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
                               &scratch->hits, err));
@@ -180,22 +180,22 @@ static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice
         const struct attn_added_token *token = &stage->added->tokens[stage->indices[hit.word]];
         bool is_wanted = !(token->is_special && walk->options->special == ATTN_SPECIAL_TEXT);
 
-        if (slice.begin + hit.at < place.end)
+        if (slice.begin + hit.at < found.end)
             continue; /* within the one before */
-        place.begin = slice.begin + hit.at;
-        place.end = place.begin + stage->search.sizes[hit.word];
-        if (is_wanted && token->is_single_word && place.begin > slice.begin)
-            ATTN_TRY(look_beside(scratch, text, step_back(text, slice.begin, place.begin),
-                                 place.begin, &is_wanted, err));
-        if (is_wanted && token->is_single_word && place.end < slice.end)
-            ATTN_TRY(look_beside(scratch, text, place.end, slice.end, &is_wanted, err));
+        found.begin = slice.begin + hit.at;
+        found.end = found.begin + stage->search.sizes[hit.word];
+        if (is_wanted && token->is_single_word && found.begin > slice.begin)
+            ATTN_TRY(look_beside(scratch, text, step_back(text, slice.begin, found.begin),
+                                 found.begin, &is_wanted, err));
+        if (is_wanted && token->is_single_word && found.end < slice.end)
+            ATTN_TRY(look_beside(scratch, text, found.end, slice.end, &is_wanted, err));
         if (is_wanted)
-            ATTN_TRY(take_token(walk, at, slice, token, &place, err));
+            ATTN_TRY(take_token(walk, at, slice, token, &found, err));
     }
-    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, place.done, slice.end}, err);
+    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, found.done, slice.end}, err);
 }
 
-static const struct attn_text_stage_kind kind = {run, begin_scratch, end_scratch, free_stage};
+static const struct attn_text_stage_kind kind = {run_added, begin_scratch, end_scratch, free_stage};
 
 /* --- Building it ------------------------------------------------------------------------------ */
 
@@ -263,7 +263,8 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                                &stage->letter, err);
 }
 
-/* Collects the words of the tokens, after the last N_NORMALIZER of PIPELINE, and builds the search. */
+/* Collects the words of the tokens, after the last N_NORMALIZER of PIPELINE, and builds the
+ * search. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {
@@ -315,8 +316,8 @@ enum { FEW = 2048 };
 static const char file_name[] = "tokenizer.json"; /* in messages */
 
 /*
- * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the library
- * went on from any added token with a higher id, which a vocabulary with holes may have.
+ * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the
+ * library went on from any added token with a higher id, which a vocabulary with holes may have.
  */
 struct numbering {
     uint64_t next; /* the number of keys, and of new tokens so far */
@@ -466,7 +467,7 @@ static enum attn_status read_list(struct added_reader *reader, struct attn_error
     if (!reader->numbering.has_new)
         return ATTN_OK;
     ATTN_TRY(attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err));
-    /* The model is told which tokens are not its own. */
+    /* The model knows which tokens are not its own. */
     tokenizer->bpe.is_foreign =
         attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->bpe.is_foreign, err);
     if (!tokenizer->bpe.is_foreign)

@@ -43,18 +43,18 @@ static inline const char *attn_added_content(const struct attn_added *added, siz
 struct attn_tokenizer;
 
 /*
- * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds those that
- * the vocabulary lacks to it. The library tokenizers does not use the ids of the file: a token of the
- * vocabulary keeps its id, others are numbered from the vocabulary's size on. A file that says
- * otherwise is refused.
+ * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds those
+ * that the vocabulary lacks to it. The library tokenizers does not use the ids of the file: a token
+ * of the vocabulary keeps its id, others are numbered from the vocabulary's size on. A file that
+ * says otherwise is refused.
  */
 enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
                                       size_t size, struct attn_error *err);
 
 /*
- * Adds to PIPELINE a stage that finds those of ADDED, which it borrows, that are searched in the text
- * as it is given, or when IS_NORMALIZED those that are searched after the normalizers, which are
- * the last N_NORMALIZER of PIPELINE. Adds none when there are no such tokens.
+ * Adds to PIPELINE a stage that finds those of ADDED, which it borrows, that are searched in the
+ * text as it is given, or when IS_NORMALIZED those that are searched after the normalizers, which
+ * are the last N_NORMALIZER of PIPELINE. Adds none when there are no such tokens.
  */
 enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       const struct attn_added *added, bool is_normalized,

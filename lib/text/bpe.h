@@ -1,7 +1,7 @@
 /*
  * bpe.h - byte pair encoding (Sennrich et al. 2016): the merges, which pair of tokens becomes which
- * token in which order, and how the tokens of one piece of text are merged, in the order of OpenAI's
- * encoder.py.
+ * token in which order, and how the tokens of one piece of text are merged, in the order of
+ * OpenAI's encoder.py.
  *
  *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte or character
  *     for (i = 0; i < n; i++) work.symbols[i].id = ...;
@@ -27,8 +27,8 @@
 /* Initialize with = {0}; end with attn_merges_release. */
 struct attn_merges {
     uint64_t *pairs; /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
-    uint32_t *ranks; /* behind them; [mask + 1] of the pair in the same slot */
-    int32_t *merged; /* behind these; [n] the token that a merge makes, by rank */
+    uint32_t *ranks; /* after them; [mask + 1] of the pair in the same slot */
+    int32_t *merged; /* after these; [n] the token that a merge makes, by rank */
     size_t n;
     size_t mask; /* slots - 1, slots a power of two and at least 2 n */
 };
@@ -55,7 +55,7 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
 
 /*
  * Looks up the tokens of KEYS and the one that they make, -1 for those that VOCABULARY lacks. MERGE
- * holds the merge before: most files have the tokens in the order of the merges, so the one behind
+ * holds the merge before: most files have the tokens in the order of the merges, so the one after
  * its own is tried first. JOINED is scratch.
  */
 enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,

@@ -18,7 +18,7 @@ enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is 
 enum { MOST_PIECE_BYTES = 16, MOST_CACHED = 1 << 14 };
 
 struct cached_piece {
-    uint64_t words[2]; /* the bytes of the piece, zeros behind them */
+    uint64_t words[2]; /* the bytes of the piece, zeros after them */
     size_t first;      /* where its tokens begin in the encoding */
     uint32_t size;     /* 1 .. MOST_PIECE_BYTES; 0 where the entry is free */
     uint32_t n;        /* tokens */
@@ -146,7 +146,7 @@ struct unknown {
     size_t begin, end; /* its bytes in the piece */
 };
 
-/* Adds the tokens of the bytes of PART's key; false when one of them lacks. */
+/* Adds the tokens of the bytes of PART's key; false when one of them has none. */
 static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
 {
     const int32_t *ids = scratch->model->fallback_ids;
@@ -162,8 +162,9 @@ static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
 }
 
 /* Refuses the part of LAYER at AT, whose key is KEY. */
-static enum attn_status refuse(const struct attn_bpe_model *model, const struct attn_layer *layer,
-                               size_t at, const char *key, size_t size, struct attn_error *err)
+static enum attn_status refuse_part(const struct attn_bpe_model *model,
+                                    const struct attn_layer *layer, size_t at, const char *key,
+                                    size_t size, struct attn_error *err)
 {
     if (model->needs_all)
         return attn_error_set(
@@ -186,7 +187,8 @@ static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_sli
     if (model->has_byte_fallback && add_bytes(scratch, part))
         return ATTN_OK;
     if (model->needs_all || (model->unk && model->unk_id < 0))
-        return refuse(model, slice.layer, slice.begin + part->begin, part->key, part->size, err);
+        return refuse_part(model, slice.layer, slice.begin + part->begin, part->key, part->size,
+                           err);
     if (!model->unk)
         return ATTN_OK;
     if (!scratch->has_unk || !model->fuses_unk) {
@@ -311,8 +313,8 @@ static enum attn_status encode_piece(struct attn_walk *walk, struct bpe_scratch 
     return merge_piece(walk, scratch, slice, err);
 }
 
-static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                            struct attn_error *err)
+static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                struct attn_error *err)
 {
     struct bpe_scratch *scratch = walk->scratch[at];
     struct attn_encoding *encoding = walk->encoding;
@@ -329,7 +331,7 @@ static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice
             piece->first = first;
             piece->n = (uint32_t)(encoding->n - first);
             if (!scratch->is_plain || status != ATTN_OK)
-                piece->size = 0; /* not kept: its tokens do not tell where they end */
+                piece->size = 0; /* not kept: its tokens do not say where they end */
         }
         return status;
     }
@@ -366,4 +368,4 @@ static void end_scratch(void *data)
     attn_free(scratch);
 }
 
-const struct attn_text_stage_kind attn_bpe_stage = {run, begin_scratch, end_scratch, NULL};
+const struct attn_text_stage_kind attn_bpe_stage = {run_bpe, begin_scratch, end_scratch, NULL};

@@ -3,9 +3,9 @@
  * tokenizers.
  *
  * The parts that are merged are characters, or bytes in a byte-level vocabulary, whose keys are
- * written in GPT-2's alphabet (vocabulary.h). For a part that the vocabulary lacks there are, in this
- * order: the tokens <0xHH> of its bytes when `has_byte_fallback` and all of them are there; the
- * token `unk`; an error when `needs_all`; nothing, it is dropped.
+ * written in GPT-2's alphabet (vocabulary.h). For a part that the vocabulary lacks there are, in
+ * this order: the tokens <0xHH> of its bytes when `has_byte_fallback` and all of them are there;
+ * the token `unk`; an error when `needs_all`; nothing, it is dropped.
  */
 #ifndef ATTN_TEXT_BPE_MODEL_H
 #define ATTN_TEXT_BPE_MODEL_H

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* COUNT times, one after the other: SIZE bytes of the layer, the first at AT, stand for FROM_SIZE
- * bytes of the slice, the first at FROM. Behind them every byte stands for itself. */
+ * bytes of the slice, the first at FROM. After them every byte stands for itself. */
 struct attn_splice {
     size_t at, from, count;
     uint32_t size, from_size;

@@ -84,14 +84,14 @@ static uint32_t look_behind(const struct attn_pattern *pattern)
 }
 
 /* How a pattern is written in a file, for messages, and for PCRE2. */
-struct source {
+struct pattern_source {
     const char *name;      /* of the file */
     const char *written;   /* [n_written] */
     const char *rewritten; /* [n_rewritten] */
     size_t n_written, n_rewritten;
 };
 
-static enum attn_status compile(struct attn_pattern *pattern, const struct source *source,
+static enum attn_status compile(struct attn_pattern *pattern, const struct pattern_source *source,
                                 uint32_t options, struct attn_error *err)
 {
     PCRE2_UCHAR message[128] = {0};
@@ -131,7 +131,7 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct sourc
     return ATTN_OK;
 }
 
-static enum attn_status create(const struct source *source, uint32_t options,
+static enum attn_status create(const struct pattern_source *source, uint32_t options,
                                struct attn_pattern **out, struct attn_error *err)
 {
     struct attn_pattern *pattern = attn_alloc(1, sizeof *pattern, err);
@@ -154,7 +154,7 @@ enum attn_status attn_pattern_create(const char *text, size_t size, const char *
     enum attn_status status = attn_pattern_rewrite(text, size, name, &rewritten, err);
 
     if (status == ATTN_OK)
-        status = create(&(struct source){name, text, rewritten.data, size, rewritten.size},
+        status = create(&(struct pattern_source){name, text, rewritten.data, size, rewritten.size},
                         PCRE2_UCP | PCRE2_MULTILINE, out, err);
     attn_buffer_release(&rewritten);
     return status;
@@ -163,7 +163,7 @@ enum attn_status attn_pattern_create(const char *text, size_t size, const char *
 enum attn_status attn_pattern_create_literal(const char *text, size_t size, const char *name,
                                              struct attn_pattern **out, struct attn_error *err)
 {
-    return create(&(struct source){name, text, text, size, size}, PCRE2_LITERAL, out, err);
+    return create(&(struct pattern_source){name, text, text, size, size}, PCRE2_LITERAL, out, err);
 }
 
 void attn_pattern_free(struct attn_pattern *pattern)
@@ -273,7 +273,7 @@ static int find_with_limits(struct attn_match *match, const char *text, size_t s
     return code;
 }
 
-/* The end of a window of SIZE bytes behind FROM, between two characters. */
+/* The end of a window of SIZE bytes after FROM, between two characters. */
 static size_t window_end(const char *text, size_t size, size_t from, size_t window)
 {
     size_t end = size - from > window ? from + window : size;
@@ -324,7 +324,7 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
     return problem;
 }
 
-static enum attn_status refuse(int code, struct attn_error *err)
+static enum attn_status refuse_match(int code, struct attn_error *err)
 {
     PCRE2_UCHAR message[128] = {0};
 
@@ -348,7 +348,7 @@ enum attn_status attn_match_find(struct attn_match *match, const char *text, siz
         return ATTN_OK;
     }
     if (code < 0)
-        return refuse(code, err);
+        return refuse_match(code, err);
     found->begin = pcre2_get_ovector_pointer(match->data)[0];
     found->end = pcre2_get_ovector_pointer(match->data)[1];
     return ATTN_OK;

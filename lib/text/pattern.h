@@ -3,9 +3,9 @@
  *
  * A pattern is data from outside. The library tokenizers runs it with Oniguruma in the syntax of
  * Ruby, so it is rewritten where the two differ: \s is Unicode's White_Space (PCRE2 has U+180E
- * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. What would mean something
- * else and cannot be rewritten is refused by name: sets within sets, options but for i, {n}+, and
- * what is not known (pattern_syntax.c has the list).
+ * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. What would mean
+ * something else and cannot be rewritten is refused by name: sets within sets, options but for i,
+ * {n}+, and what is not known (pattern_syntax.c has the list).
  *
  * What a pattern may take to compile is limited, and so is what all matches of a walk may cost:
  * characters passed over and branches tried, which grows with the text. A text or pattern that
@@ -52,7 +52,7 @@ struct attn_found {
     size_t begin, end;
 };
 
-/* Finds the first match in TEXT [size], which must be valid UTF-8, at or behind FROM. It begins at
+/* Finds the first match in TEXT [size], which must be valid UTF-8, at or after FROM. It begins at
  * SIZE + 1 when there is none. */
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err);

@@ -1,8 +1,8 @@
 /*
  * pattern_syntax.c - see pattern_syntax.h.
  *
- * One pass from left to right. What PCRE2 reads as Oniguruma does is copied, what it reads otherwise
- * is written in another way, and all else is refused:
+ * One pass from left to right. What PCRE2 reads as Oniguruma does is copied, what it reads
+ * otherwise is written in another way, and all else is refused:
  *
  *     \s \S      PCRE2's have U+180E; White_Space is written out, in a set too
  *     \w \W      PCRE2's lack marks and connectors; \W in a set cannot be written

@@ -43,7 +43,7 @@ struct attn_pipeline {
 };
 
 /* Appends a stage that owns DATA; frees DATA on failure. A NULL of DATA is lack of memory, which
- * ERR tells already, unless KIND needs none. */
+ * ERR says already, unless KIND needs none. */
 enum attn_status attn_pipeline_add(struct attn_pipeline *pipeline,
                                    const struct attn_text_stage_kind *kind, void *data,
                                    struct attn_error *err);

@@ -2,8 +2,8 @@
  * token_search.h - finds many words in a text at once, the longest at each place.
  *
  * Aho and Corasick's automaton (1975) of the words read backwards, run over the text from its end:
- * where it is, the longest word that it has read begins there. So time is linear in the text, however
- * the words overlap, and the places come out with the last one first.
+ * where it is, the longest word that it has read begins there. So time is linear in the text,
+ * however the words overlap, and the places come out with the last one first.
  */
 #ifndef ATTN_TEXT_TOKEN_SEARCH_H
 #define ATTN_TEXT_TOKEN_SEARCH_H

@@ -13,7 +13,8 @@
 #include "text/tokenizer.h"
 
 /* A row a token: position, id, begin and end (its bytes in the text, half open), token; where the
- * tokenizer added some by itself also `added`, which is "added" for these and missing for others. */
+ * tokenizer added some by itself also `added`, which is "added" for these and missing for
+ * others. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding, struct attn_table **table,
                                   struct attn_error *err);

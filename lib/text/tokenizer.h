@@ -9,11 +9,12 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the parts that the
- * table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out here.
- * Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is
- * OpenAI's encoder.py), alone word level: words between Unicode white space, or single characters.
- * Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
+ * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the parts that
+ * the table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out
+ * here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the
+ * reference is OpenAI's encoder.py), alone word level: words between Unicode white space, or single
+ * characters. Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian
+ * 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -46,7 +47,7 @@ enum attn_special_tokens {
 /* Where the text stands. */
 enum attn_text_place {
     ATTN_TEXT_BEGINS,   /* by itself */
-    ATTN_TEXT_CONTINUES /* behind another text: no space or U+2581 is put in front of it */
+    ATTN_TEXT_CONTINUES /* after another text: no space or U+2581 is put in front of it */
 };
 
 /* Bytes that are not UTF-8. */
@@ -96,7 +97,7 @@ ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
-/* What is odd about the vocabulary and no failure, as a line to tell; NULL: nothing. Borrowed. */
+/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
 ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
 /* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
@@ -109,8 +110,8 @@ ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenize
  * tokenizer.json asks: ATTN_UNSUPPORTED when that would be too much. A text without words has none.
  *
  * Offsets are of the given text, whatever was done to it before. A space or U+2581 that was put in
- * front belongs to the first character, a composed character to the first that it was made of; where
- * the post-processor trims offsets, white space at the ends of a token is left out.
+ * front belongs to the first character, a composed character to the first that it was made of;
+ * where the post-processor trims offsets, white space at the ends of a token is left out.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
                                                 const char *text, size_t size,
@@ -134,10 +135,11 @@ ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /*
- * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes joined
- * for BPE, words separated by single spaces, characters joined. *text is allocated, its size
+ * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes
+ * joined for BPE, words separated by single spaces, characters joined. *text is allocated, its size
  * excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for an unknown id;
- * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED when its decoder would make too much of them.
+ * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED when its decoder would make too much of
+ * them.
  */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,

@@ -4,8 +4,8 @@
  *
  * Which tokens of a byte-level vocabulary are found in a text before it is split (added.h):
  * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
- * special_tokens_map.json names (strings, objects with "content", lists of both) when the vocabulary
- * has them. tokenizer_config.json is not asked.
+ * special_tokens_map.json names (strings, objects with "content", lists of both) when the
+ * vocabulary has them. tokenizer_config.json is not asked.
  */
 #include "text/tokenizer_internal.h"
 
@@ -138,8 +138,9 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
 }
 
 /*
- * Reads the files of SOURCE and appends the tokens to those that TOKENIZER finds in texts. Adds what
- * added_tokens.json has to its vocabulary, which must be finished and must not change afterwards.
+ * Reads the files of SOURCE and appends the tokens to those that TOKENIZER finds in texts. Adds
+ * what added_tokens.json has to its vocabulary, which must be finished and must not change
+ * afterwards.
  */
 static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, struct attn_error *err)
@@ -158,9 +159,9 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
 /* --- Tokens that nothing makes ---------------------------------------------------------------- */
 
 /*
- * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor what a merge
- * makes, nor special. They show that a merges.txt was cut. With such a file texts would get other
- * ids.
+ * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor what a
+ * merge makes, nor special. They show that a merges.txt was cut. With such a file texts would get
+ * other ids.
  *
  * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>.
  * Others have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge
@@ -276,7 +277,7 @@ static enum attn_status refuse_unmade(const struct unmade_search *search, const 
     return status;
 }
 
-/* Stores a line to tell the user in *note. */
+/* Stores a line for the user in *note. */
 static enum attn_status make_note(const struct unmade_search *search, const char *path, char **note,
                                   struct attn_error *err)
 {
@@ -298,7 +299,8 @@ static enum attn_status make_note(const struct unmade_search *search, const char
     return ATTN_OK;
 }
 
-/* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits texts. */
+/* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
+ * texts. */
 static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
                                      const struct attn_pattern *pattern, const char *path,
                                      struct attn_error *err)
@@ -330,9 +332,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     if (tokenizer->unread->has_prefix)
-        ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_prefix,
-                                   attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err),
-                                   err));
+        ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));

@@ -19,7 +19,7 @@
 
 struct attn_tokenizer;
 
-/* --- What it is made of ------------------------------------------------------------------------ */
+/* --- What it is made of ----------------------------------------------------------------------- */
 
 struct attn_word_rule {
     bool is_by_character; /* every character is a word, white space too */
@@ -33,11 +33,12 @@ struct attn_word_level {
     int32_t unk;                              /* id of unknown words, or -1: they are errors */
 };
 
-/* The stage that encodes words; its data is a struct attn_word_level, which it borrows. (words.c) */
+/* The stage that encodes words; its data is a struct attn_word_level, which it borrows.
+ * (words.c) */
 extern const struct attn_text_stage_kind attn_word_stage;
 
-/* What each token stands for by itself, as bytes (tokenizer_tokens.c). Initialize with = {0}; end with
- * attn_decoded_release. */
+/* What each token stands for by itself, as bytes (tokenizer_tokens.c). Initialize with = {0}; end
+ * with attn_decoded_release. */
 struct attn_decoded {
     char *bytes;     /* owns; of a token at `begin`, or where its key begins among the keys */
     size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: found when they are asked for */
@@ -61,14 +62,14 @@ struct attn_unread {
     size_t n_merges_byte, n_merge;    /* n_merge: its elements */
     char *path;                       /* owns; of the vocabulary, for messages */
     bool has_prefix;                  /* beside merges.txt: a space goes before a text */
-    attn_note_fn on_note;             /* told what is odd about it, by who encodes first; or NULL */
+    attn_note_fn on_note; /* gets what is odd about it, from who encodes first; or NULL */
     void *user;
 };
 
 /*
- * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the last
- * stage borrows, the stages, what is done at the end, and the decoder. attn_tokenizer_finish makes
- * the rest.
+ * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the
+ * last stage borrows, the stages, what is done at the end, and the decoder. attn_tokenizer_finish
+ * makes the rest.
  */
 struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
@@ -91,7 +92,7 @@ struct attn_tokenizer {
     const char *detail;         /* which files were read, or NULL; not owned */
 };
 
-/* --- Opening one ------------------------------------------------------------------------------- */
+/* --- Opening one ------------------------------------------------------------------------------ */
 
 /* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
  * tokenizers: its parts become stages. A part that is not known is refused by name. */
@@ -126,7 +127,7 @@ enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct 
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err);
 
-/* --- Its tokens -------------------------------------------------------------------------------- */
+/* --- Its tokens ------------------------------------------------------------------------------- */
 
 /* Makes BYTES, of TOKENIZER itself, ready: its vocabulary, added tokens and decoder are there. */
 enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,

@@ -1,9 +1,9 @@
 /*
  * tokenizer_json.c - tokenizers from tokenizer.json, the file of the library tokenizers.
  *
- * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, from front
- * to end; of the other parts it is noted where they are, and these are read as trees (tokenizer_parts.c)
- * when the vocabulary is there.
+ * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, from
+ * front to end; of the other parts it is noted where they are, and these are read as trees
+ * (tokenizer_parts.c) when the vocabulary is there.
  */
 #include "text/tokenizer_internal.h"
 
@@ -46,9 +46,9 @@ struct key_reader {
     size_t offset; /* of where it is stored in struct reading or struct attn_bpe_model, if it is */
 };
 
-static enum attn_status refuse(const char *key, bool is_of_model,
-                               const struct attn_json_token *token, const char *expected,
-                               struct attn_error *err)
+static enum attn_status refuse_type(const char *key, bool is_of_model,
+                                    const struct attn_json_token *token, const char *expected,
+                                    struct attn_error *err)
 {
     const char *mark = token->type == ATTN_JSON_STRING ? "\"" : "";
     const struct attn_quote found =
@@ -77,7 +77,7 @@ static enum attn_status read_value(struct reading *reading, const struct key_rea
         (row->type == BOOL_VALUE ? token.type == ATTN_JSON_TRUE || token.type == ATTN_JSON_FALSE
                                  : (int)token.type == row->type);
     if (!is_right)
-        return refuse(row->key, is_of_model, &token, row->expected, err);
+        return refuse_type(row->key, is_of_model, &token, row->expected, err);
     return row->read(reading, row, &token, err);
 }
 
@@ -132,7 +132,7 @@ static enum attn_status read_dropout(struct reading *reading, const struct key_r
 
     (void)reading;
     if (!attn_parse_double(token->text, token->size, &value))
-        return refuse(row->key, true, token, row->expected, err);
+        return refuse_type(row->key, true, token, row->expected, err);
     if (value == 0)
         return ATTN_OK;
     return attn_error_set(

@@ -12,7 +12,7 @@
 /*
  * The same as attn_tokenizer_open, but reads what only encoding takes, merges above all, when the
  * first text is encoded. What is wrong with it is a failure of encoding then, at
- * ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, is told what is odd, on the thread that encodes.
+ * ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets what is odd, on the thread that encodes.
  * Blobs of SOURCE are borrowed until the tokenizer is closed.
  */
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,

@@ -1,7 +1,7 @@
 /*
- * tokenizer_parts.c - the parts of tokenizer.json beside the model: a table for each role says which
- * types there are, which members they have, and what becomes of them. Every other type is refused by
- * name.
+ * tokenizer_parts.c - the parts of tokenizer.json beside the model: a table for each role says
+ * which types there are, which members they have, and what becomes of them. Every other type is
+ * refused by name.
  */
 #include "text/tokenizer_internal.h"
 
@@ -91,8 +91,8 @@ static struct attn_quote describe(const struct attn_node *node)
     return quote;
 }
 
-static enum attn_status refuse(const struct part *part, const char *key, const char *expected,
-                               struct attn_error *err)
+static enum attn_status refuse_member(const struct part *part, const char *key,
+                                      const char *expected, struct attn_error *err)
 {
     return attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
                           part->role, part->row->type, file_name,
@@ -187,8 +187,9 @@ static enum attn_status read_members(struct part *part, struct attn_error *err)
         const bool is_of_text = member->type == MEMBER_CHARACTER || member->type == MEMBER_SCHEME;
 
         if ((node || !member->is_optional) && !store(part, member, node))
-            return refuse(part, member->key,
-                          expected[is_of_text && !is_text ? MEMBER_TEXT : member->type], err);
+            return refuse_member(part, member->key,
+                                 expected[is_of_text && !is_text ? MEMBER_TEXT : member->type],
+                                 err);
     }
     if (!part->values.prepend_scheme)
         part->values.prepend_scheme = part->values.add_prefix_space ? "always" : "never";
@@ -236,16 +237,10 @@ static enum attn_status add_sequence(const struct part *part, struct attn_error 
     return ATTN_OK;
 }
 
-static enum attn_status add_stage(const struct part *part, const struct attn_text_stage_kind *kind,
-                                  void *data, struct attn_error *err)
-{
-    return attn_pipeline_add(&part->tokenizer->pipeline, kind, data, err);
-}
-
 /* Adds the stage of the row, which needs no data. */
 static enum attn_status add_plain(const struct part *part, struct attn_error *err)
 {
-    return add_stage(part, part->row->stage, NULL, err);
+    return attn_pipeline_add(&part->tokenizer->pipeline, part->row->stage, NULL, err);
 }
 
 #define MEMBER(name, of_type, may_lack)                                                            \
@@ -271,28 +266,25 @@ static enum attn_status add_prepend(const struct part *part, struct attn_error *
 {
     const char *text = part->values.prepend;
 
-    if (*text == '\0')
-        return ATTN_OK;
-    return add_stage(part, &attn_change_prefix,
-                     attn_change_prefix_create(text, strlen(text), ATTN_PREFIX_ALWAYS, err), err);
+    return *text == '\0'
+               ? ATTN_OK
+               : attn_change_add_prefix(&part->tokenizer->pipeline, text, ATTN_PREFIX_ALWAYS, err);
 }
 
 static enum attn_status add_replace(const struct part *part, struct attn_error *err)
 {
-    const char *pattern = part->values.pattern, *content = part->values.content;
+    const struct values *values = &part->values;
 
-    if (part->values.is_regex)
+    if (values->is_regex)
         return refuse_value(part, "Regex", "pattern", err);
-    return add_stage(
-        part, &attn_change_replace,
-        attn_change_replace_create(pattern, strlen(pattern), content, strlen(content), err), err);
+    return attn_change_add_replace(&part->tokenizer->pipeline, values->pattern, values->content,
+                                   err);
 }
 
 static enum attn_status add_strip(const struct part *part, struct attn_error *err)
 {
-    return add_stage(
-        part, &attn_change_strip,
-        attn_change_strip_create(part->values.strip_left, part->values.strip_right, err), err);
+    return attn_change_add_strip(&part->tokenizer->pipeline, part->values.strip_left,
+                                 part->values.strip_right, err);
 }
 
 static const struct part_row normalizers[] = {
@@ -316,18 +308,19 @@ static enum attn_status add_pattern(const struct part *part,
 
     ATTN_TRY((is_regex ? attn_pattern_create : attn_pattern_create_literal)(
         text, strlen(text), file_name, &pattern, err));
-    return add_stage(part, kind, pattern, err);
+    return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 
 /* GPT-2's three steps in one: a space in front, its pattern, its alphabet. */
 static enum attn_status add_byte_level(const struct part *part, struct attn_error *err)
 {
+    struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
+
     if (part->values.add_prefix_space)
-        ATTN_TRY(add_stage(part, &attn_change_prefix,
-                           attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err));
+        ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (part->values.use_regex)
         ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_PATTERN, true, err));
-    return add_stage(part, &attn_change_alphabet, NULL, err);
+    return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
 }
 
 static enum attn_status add_split(const struct part *part, struct attn_error *err)
@@ -351,17 +344,15 @@ static enum attn_status add_digits(const struct part *part, struct attn_error *e
 
 static enum attn_status add_metaspace(const struct part *part, struct attn_error *err)
 {
+    struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const char *replacement = part->values.replacement, *scheme = part->values.prepend_scheme;
-    const size_t size = strlen(replacement);
     const enum attn_prefix when =
         strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT : ATTN_PREFIX_UNLESS_THERE;
 
     if (strcmp(replacement, " ") != 0)
-        ATTN_TRY(add_stage(part, &attn_change_replace,
-                           attn_change_replace_create(" ", 1, replacement, size, err), err));
+        ATTN_TRY(attn_change_add_replace(pipeline, " ", replacement, err));
     if (strcmp(scheme, "never") != 0)
-        ATTN_TRY(add_stage(part, &attn_change_prefix,
-                           attn_change_prefix_create(replacement, size, when, err), err));
+        ATTN_TRY(attn_change_add_prefix(pipeline, replacement, when, err));
     return part->values.split ? add_pattern(part, &attn_split_before, replacement, false, err)
                               : ATTN_OK;
 }
@@ -488,7 +479,7 @@ static enum attn_status add_pieces(const struct part *part, bool is_front, struc
     for (const struct attn_node *piece = attn_node_first(pieces); piece;
          piece = attn_node_next(piece)) {
         if (!find_piece(piece, &kind, &id))
-            return refuse(part, "single", "a list of tokens and the sequence A", err);
+            return refuse_member(part, "single", "a list of tokens and the sequence A", err);
         if (strcmp(kind, "Sequence") == 0) {
             if (is_after || strcmp(id, "A") != 0)
                 return refuse_value(part, "single", "with other sequences than one A", err);
@@ -523,7 +514,7 @@ static enum attn_status add_bert(const struct part *part, struct attn_error *err
         const struct attn_node *id = token ? attn_node_next(token) : NULL;
 
         if (!id || !attn_node_string(token) || attn_node_next(id))
-            return refuse(part, key, "a list of a token and its id", err);
+            return refuse_member(part, key, "a list of a token and its id", err);
         ATTN_TRY(add_special(part, is_front, id, err));
     }
     return ATTN_OK;

@@ -3,7 +3,8 @@
  *
  * A run shows few tokens. So the bytes of a token are found when they are first asked for, with
  * those of its neighbours, on the thread that asks. They lie where their key lies among the keys:
- * none are longer. Where a decoder replaces a part of a token they may be, and are found all at once.
+ * none are longer. Where a decoder replaces a part of a token they may be, and are found all at
+ * once.
  */
 #include "text/tokenizer_internal.h"
 

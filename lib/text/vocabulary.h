@@ -77,7 +77,7 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
     return vocabulary->keys.data + vocabulary->entries[id].begin;
 }
 
-/* --- GPT-2's alphabet --------------------------------------------------------------------------- */
+/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
 /* Both ways; fill with attn_alphabet_init. */
 struct attn_alphabet {
@@ -99,7 +99,7 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
 
-/* --- Hash functions of the tokenizer's tables -------------------------------------------------- */
+/* --- Hash functions of the tokenizer's tables ------------------------------------------------- */
 
 /* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. */
 static inline uint64_t attn_hash_mix(uint64_t value)
@@ -125,7 +125,8 @@ static inline uint64_t attn_hash_word(const char *bytes, size_t size)
                      (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
 }
 
-/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find others. */
+/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find
+ * others. */
 static inline uint64_t attn_hash_bytes(const char *bytes, size_t size)
 {
     uint64_t hash = size, word;

@@ -186,8 +186,8 @@ static enum attn_status encode_words(const struct attn_word_level *words, struct
     return attn_buffer_check(&walk->kept, err);
 }
 
-static enum attn_status run(struct attn_walk *text_walk, size_t at, struct attn_slice slice,
-                            struct attn_error *err)
+static enum attn_status run_words(struct attn_walk *text_walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
 {
     const struct attn_word_level *words = text_walk->pipeline->stages[at].data;
     struct word_walk walk = {words->rule, slice.layer->text, slice.end, .at = slice.begin};
@@ -198,7 +198,7 @@ static enum attn_status run(struct attn_walk *text_walk, size_t at, struct attn_
     return status;
 }
 
-const struct attn_text_stage_kind attn_word_stage = {.run = run};
+const struct attn_text_stage_kind attn_word_stage = {.run = run_words};
 
 /* --- The vocabulary that a text makes --------------------------------------------------------- */
 
@@ -296,14 +296,14 @@ void attn_word_list_release(struct attn_word_list *list)
 /* --- Which tokens begin a word ---------------------------------------------------------------- */
 
 /* What a token is to the words around it. */
-struct edge {
+struct token_edge {
     bool is_alone;             /* a word of its own */
     bool has_front, has_after; /* white space at its beginning, at its end */
 };
 
-static struct edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
+static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
 {
-    struct edge edge = {0};
+    struct token_edge edge = {0};
     size_t size = 0, at = 0;
     const char *bytes = attn_tokenizer_token(tokenizer, id, &size);
     bool is_blank = size > 0;
@@ -326,10 +326,10 @@ void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                      bool *begins)
 {
     const bool is_word_level = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
-    struct edge before = {.is_alone = true};
+    struct token_edge before = {.is_alone = true};
 
     for (size_t i = 0; i < n; i++) {
-        const struct edge edge = edge_of(tokenizer, ids[i]);
+        const struct token_edge edge = edge_of(tokenizer, ids[i]);
 
         begins[i] =
             is_word_level || edge.is_alone || edge.has_front || before.is_alone || before.has_after;

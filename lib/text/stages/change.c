@@ -158,15 +158,16 @@ static enum attn_status run_strip(struct attn_walk *walk, size_t at, struct attn
     return attn_walk_next(walk, at, slice, err);
 }
 
-const struct attn_text_stage_kind attn_change_strip = {.run = run_strip, .free = attn_free};
+static const struct attn_text_stage_kind strip_kind = {.run = run_strip, .free = attn_free};
 
-void *attn_change_strip_create(bool is_left, bool is_right, struct attn_error *err)
+enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_left, bool is_right,
+                                       struct attn_error *err)
 {
     struct strip *strip = attn_alloc(1, sizeof *strip, err);
 
     if (strip)
         *strip = (struct strip){is_left, is_right};
-    return strip;
+    return attn_pipeline_add(pipeline, &strip_kind, strip, err);
 }
 
 /* --- Replacing -------------------------------------------------------------------------------- */
@@ -207,16 +208,17 @@ static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct at
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_replace = {run_replace, attn_layer_scratch_begin,
+static const struct attn_text_stage_kind replace_kind = {run_replace, attn_layer_scratch_begin,
                                                          attn_layer_scratch_end, attn_free};
 
-void *attn_change_replace_create(const char *pattern, size_t n_pattern, const char *content,
-                                 size_t n_content, struct attn_error *err)
+enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
+                                         const char *content, struct attn_error *err)
 {
+    const size_t n_pattern = strlen(pattern), n_content = strlen(content);
     struct replace *replace = attn_alloc(1, sizeof *replace + n_pattern + n_content, err);
 
     if (!replace)
-        return NULL;
+        return ATTN_NO_MEMORY;
     replace->n_pattern = n_pattern;
     replace->n_content = n_content;
     replace->last = n_pattern - 1;
@@ -224,7 +226,7 @@ void *attn_change_replace_create(const char *pattern, size_t n_pattern, const ch
         replace->last--;
     memcpy(replace->bytes, pattern, n_pattern);
     memcpy(replace->bytes + n_pattern, content, n_content);
-    return replace;
+    return attn_pipeline_add(pipeline, &replace_kind, replace, err);
 }
 
 /* --- Text in front ---------------------------------------------------------------------------- */
@@ -278,18 +280,19 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_prefix = {run_prefix, attn_layer_scratch_begin,
+static const struct attn_text_stage_kind prefix_kind = {run_prefix, attn_layer_scratch_begin,
                                                         attn_layer_scratch_end, attn_free};
 
-void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,
-                                struct attn_error *err)
+enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
+                                        enum attn_prefix when, struct attn_error *err)
 {
+    const size_t size = strlen(text);
     struct prefix *prefix = attn_alloc(1, sizeof *prefix + size, err);
 
     if (!prefix)
-        return NULL;
+        return ATTN_NO_MEMORY;
     prefix->when = when;
     prefix->size = size;
     memcpy(prefix->text, text, size);
-    return prefix;
+    return attn_pipeline_add(pipeline, &prefix_kind, prefix, err);
 }

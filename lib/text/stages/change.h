@@ -2,7 +2,7 @@
  * change.h - stages that change a text: each makes a layer over its slice, or hands the slice on as
  * it is when there is nothing to change.
  *
- * A constructor returns the data of a stage (pipeline.h), or NULL for lack of memory.
+ * A stage that needs no data is a kind; of the others there is a function that adds one.
  */
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
@@ -23,13 +23,12 @@ extern const struct attn_text_stage_kind attn_change_lowercase;
 extern const struct attn_text_stage_kind attn_change_alphabet;
 
 /* White space goes from the begin, the end, or both. */
-extern const struct attn_text_stage_kind attn_change_strip;
-void *attn_change_strip_create(bool is_left, bool is_right, struct attn_error *err);
+enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_left, bool is_right,
+                                       struct attn_error *err);
 
-/* Each PATTERN [n_pattern, not 0] becomes CONTENT [n_content], from left to right. */
-extern const struct attn_text_stage_kind attn_change_replace;
-void *attn_change_replace_create(const char *pattern, size_t n_pattern, const char *content,
-                                 size_t n_content, struct attn_error *err);
+/* Each PATTERN, which is not empty, becomes CONTENT, from left to right. */
+enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
+                                         const char *content, struct attn_error *err);
 
 /* When text is put in front of a slice. */
 enum attn_prefix {
@@ -38,10 +37,9 @@ enum attn_prefix {
     ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only where the whole text begins */
 };
 
-/* Puts TEXT [size] in front, unless the whole text continues another. Like the first character of the slice, it stands for that
- * character. */
-extern const struct attn_text_stage_kind attn_change_prefix;
-void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,
-                                struct attn_error *err);
+/* Puts TEXT in front, unless the whole text continues another. Like the first character of the
+ * slice, it stands for that character. */
+enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
+                                        enum attn_prefix when, struct attn_error *err);
 
 #endif

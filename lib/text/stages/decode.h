@@ -58,11 +58,12 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Makes of STRINGS what STEP makes of them; where it replaces something, at most `n_left` bytes, which
- * it takes of that. */
+/* Makes of STRINGS what STEP makes of them; where it replaces something, at most `n_left` bytes,
+ * which it takes of that. */
 void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
 
-/* Runs all steps over STRINGS; each may replace as much as a stage may put into a text (layer.h). */
+/* Runs all steps over STRINGS; each may replace as much as a stage may put into a text
+ * (layer.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err);
 

@@ -2,10 +2,10 @@
  * nfc.c - see nfc.h.
  *
  * A text is worked off in runs: from a character that nothing before it can change to the next such
- * one. A run is decomposed, its marks are sorted by class, and what fits is composed. Each character
- * carries `change`: how many characters more (1: it was split off) or less (-n: n were composed into
- * it) there are with it than before. So the way back is the one of the library tokenizers, which
- * counts along, also where marks have changed places.
+ * one. A run is decomposed, its marks are sorted by class, and what fits is composed. Each
+ * character carries `change`: how many characters more (1: it was split off) or less (-n: n were
+ * composed into it) there are with it than before. So the way back is the one of the library
+ * tokenizers, which counts along, also where marks have changed places.
  */
 #include "text/stages/nfc.h"
 
@@ -83,13 +83,13 @@ struct character {
 };
 
 /* The characters of a run. */
-struct run {
+struct nfc_run {
     struct character *list; /* owns; [n] */
     size_t n, capacity;
     bool has_failed;
 };
 
-static void add(struct run *run, uint32_t code_point, int change)
+static void add(struct nfc_run *run, uint32_t code_point, int change)
 {
     if (attn_grow((void **)&run->list, &run->capacity, run->n + 1, sizeof *run->list, NULL) ==
         ATTN_OK)
@@ -204,7 +204,7 @@ static void sort_by_class(struct character *marks, size_t n, struct character *c
 }
 
 /* Sorts marks that follow each other. */
-static void sort_marks(struct run *run)
+static void sort_marks(struct nfc_run *run)
 {
     struct character *copy = NULL;
 
@@ -226,7 +226,7 @@ static void sort_marks(struct run *run)
 }
 
 /* Composes what fits; what is left moves to the front. */
-static void compose_run(struct run *run)
+static void compose_run(struct nfc_run *run)
 {
     size_t n = 0, starter = SIZE_MAX;
 
@@ -290,7 +290,7 @@ static void append(struct attn_layer *layer, const struct character *character,
 
 /* Where the run that begins at BEGIN ends: before a character that nothing changes, or a byte that
  * is none. */
-static size_t find_end(const char *text, size_t size, size_t begin, struct run *run)
+static size_t find_end(const char *text, size_t size, size_t begin, struct nfc_run *run)
 {
     size_t at = begin;
 
@@ -312,7 +312,7 @@ static size_t find_end(const char *text, size_t size, size_t begin, struct run *
 enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct attn_error *err)
 {
     const char *text = layer->under->text + layer->base;
-    struct run run = {.list = NULL};
+    struct nfc_run run = {.list = NULL};
 
     for (size_t at = 0; at < size && !run.has_failed;) {
         size_t end = find_end(text, size, at, &run);

@@ -31,7 +31,8 @@ enum attn_status attn_post_process_append(const struct attn_id_list *list,
 
 /*
  * Takes as many characters off both ends of the range of each token of TEXT as its key has white
- * space there, in GPT-2's alphabet or itself; an added token that strips has what it took of the text.
+ * space there, in GPT-2's alphabet or itself; an added token that strips has what it took of the
+ * text.
  */
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text,

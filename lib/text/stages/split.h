@@ -14,7 +14,7 @@
  */
 extern const struct attn_text_stage_kind attn_split_isolated;
 
-/* A match ends the piece before it; a match that follows another is a piece (MergedWithPrevious). */
+/* A match ends the piece before it, and after another match is a piece (MergedWithPrevious). */
 extern const struct attn_text_stage_kind attn_split_after;
 
 /* The same from right to left: a match begins the piece after it (MergedWithNext). */
