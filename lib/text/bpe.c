@@ -115,17 +115,6 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
     return is_new;
 }
 
-/* How many lines of the file can be merges: three bytes and the end of the line. */
-static size_t count_lines(const struct attn_file *file)
-{
-    const size_t most = file->size / 4 + 1;
-    size_t n = 1;
-
-    for (size_t i = 0; i < file->size; i++)
-        n += file->data[i] == '\n';
-    return n < most ? n : most;
-}
-
 /* Finds the tokens of LINE, which comes after the line of MERGE; JOINED is scratch. Stores what is
  * wrong with it in *problem, or NULL. */
 static enum attn_status parse_line(const struct merge_line *line,
@@ -159,8 +148,13 @@ static enum attn_status read_lines(struct attn_merges *merges, const struct attn
     const char *text = (const char *)file->data, *end = text + file->size, *problem;
     struct merge_line line = {0};
     struct attn_merge merge = {.merged = -1};
+    /* How many lines can be merges: three bytes and the end of the line. */
+    const size_t most = file->size / 4 + 1;
+    size_t n = 1;
 
-    ATTN_TRY(attn_merges_allocate(merges, count_lines(file), file->path, err));
+    for (size_t i = 0; i < file->size; i++)
+        n += file->data[i] == '\n';
+    ATTN_TRY(attn_merges_allocate(merges, n < most ? n : most, file->path, err));
     while (next_line(&text, end, &line)) {
         /* Only the first line can be a header: GPT-2 merges "#" with "#". */
         if (line.number == 1 && line.size >= sizeof header - 1 &&
@@ -253,15 +247,6 @@ static void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t value)
     heap[at] = value;
 }
 
-static uint64_t pop(struct attn_bpe_work *work)
-{
-    uint64_t lowest = work->heap[0];
-
-    work->n_heap--;
-    sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
-    return lowest;
-}
-
 /* Looks up the pair at AT anew; stores the candidate that it is, and returns whether it is one. */
 static bool rank_pair(struct attn_bpe_symbol *symbols, size_t n, uint32_t at,
                       const struct attn_merges *merges, uint64_t *candidate)
@@ -324,7 +309,9 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
         while (work->n_heap > 0 && work->heap[0] >> 32 == rank) {
             if (is_canceled(work, n_round))
                 return false;
-            work->round[n_round++] = (uint32_t)pop(work);
+            work->round[n_round++] = (uint32_t)work->heap[0];
+            work->n_heap--;
+            sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
         }
         for (size_t i = 0; i < n_round; i++) {
             if (is_canceled(work, i))

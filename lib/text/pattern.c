@@ -273,22 +273,11 @@ static int find_with_limits(struct attn_match *match, const char *text, size_t s
     return code;
 }
 
-/* The end of a window of SIZE bytes after FROM, between two characters. */
-static size_t window_end(const char *text, size_t size, size_t from, size_t window)
+/* Where the first character begins that does not begin before AT. */
+static size_t find_character(const char *text, size_t size, size_t at)
 {
-    size_t end = size - from > window ? from + window : size;
-
-    while (end < size && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end++;
-    return end;
-}
-
-/* Where the character after the one at AT begins. */
-static size_t next_character(const char *text, size_t size, size_t at)
-{
-    do
+    while (at < size && ((unsigned char)text[at] & 0xc0) == 0x80)
         at++;
-    while (at < size && ((unsigned char)text[at] & 0xc0) == 0x80);
     return at;
 }
 
@@ -300,7 +289,7 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
     int problem = 0;
 
     while (problem == 0) {
-        const size_t end = window_end(text, size, from, window);
+        const size_t end = find_character(text, size, size - from > window ? from + window : size);
         const bool is_first = window == FIRST_WINDOW;
         int code;
 
@@ -311,7 +300,7 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
             window *= WINDOW_FACTOR;
             problem = spend(match, cost(FIRST_LIMIT, window < size - from ? window : size - from));
         } else if (code == PCRE2_ERROR_NOMATCH && !is_first && from < size) {
-            from = next_character(text, size, from);
+            from = find_character(text, size, from + 1);
             window = FIRST_WINDOW;
         } else if (end < size && is_first &&
                    (code == PCRE2_ERROR_NOMATCH ||

@@ -29,16 +29,6 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static void free_unread(struct attn_unread *unread)
-{
-    if (!unread)
-        return;
-    attn_monitor_free(unread->monitor);
-    attn_file_close(&unread->file);
-    attn_free(unread->path);
-    attn_free(unread);
-}
-
 /* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
  * each. */
 static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct attn_error *err)
@@ -162,15 +152,10 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
     return ATTN_OK;
 }
 
-enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    if (!tokenizer->is_special)
-        ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
-}
-
 void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
 {
+    struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
+
     if (!tokenizer)
         return;
     attn_settings_release(&tokenizer->settings);
@@ -185,7 +170,12 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->is_wide);
     attn_decoded_release(&tokenizer->decoded);
     attn_free(tokenizer->note);
-    free_unread(tokenizer->unread);
+    if (unread) {
+        attn_monitor_free(unread->monitor);
+        attn_file_close(&unread->file);
+        attn_free(unread->path);
+        attn_free(unread);
+    }
     attn_free(tokenizer);
 }
 
@@ -215,25 +205,21 @@ const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
 
 /* --- Encoding --------------------------------------------------------------------------------- */
 
-/* Whether every text has tokens: then bytes that are not UTF-8 have some too. */
-static bool takes_bytes(const struct attn_tokenizer *tokenizer)
-{
-    return tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
-}
-
 /* Checks that TEXT is UTF-8, or that OPTIONS say what is to be done about it. */
 static enum attn_status check_text(const struct attn_tokenizer *tokenizer, const char *text,
                                    size_t size, struct attn_encode_options *options,
                                    struct attn_error *err)
 {
     const size_t n_valid = attn_utf8_valid_length(text, size);
+    /* Every text has tokens, so bytes that are not UTF-8 have some, too. */
+    const bool takes_bytes = tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
 
     if (n_valid == size)
         options->invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
     else if (options->invalid == ATTN_INVALID_TEXT_REFUSE)
         return attn_error_set(err, ATTN_INVALID, "the text is not UTF-8 at byte %zu: found '%s'",
                               n_valid, attn_quote(text + n_valid, 1).text);
-    else if (options->invalid == ATTN_INVALID_TEXT_BYTES && !takes_bytes(tokenizer))
+    else if (options->invalid == ATTN_INVALID_TEXT_BYTES && !takes_bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "the text is not UTF-8 at byte %zu, and only a byte-level BPE can "
                               "encode bytes",

@@ -410,6 +410,7 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_word_stage, &tokenizer->words, err));
     ATTN_TRY(attn_decode_add(&tokenizer->decoder, join, " ", NULL, err));
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (!unk)
         return ATTN_OK;
     tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));

@@ -68,7 +68,7 @@ struct attn_unread {
 
 /*
  * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the
- * last stage borrows, the stages, what is done at the end, and the decoder. attn_tokenizer_finish
+ * last stage borrows, the stages, what is done at the end, and the decoder. attn_decoded_prepare
  * makes the rest.
  */
 struct attn_tokenizer {
@@ -119,9 +119,8 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
                                           enum attn_tokenizer_role role, const char *text,
                                           size_t size, struct attn_error *err);
 
-/* Marks the added tokens, and finds what each token stands for. */
+/* Marks the added tokens, when all tokens are there. */
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err);
-enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err);
 
 /* Gives TOKENIZER an unread part, with the path of its vocabulary. */
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,

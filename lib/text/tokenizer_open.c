@@ -33,7 +33,7 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
             attn_quote_string(source->directory ? source->directory : source->name).text);
     ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
                      : attn_tokenizer_files_read(tokenizer, source, err));
-    return attn_tokenizer_finish(tokenizer, err);
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,

@@ -399,7 +399,7 @@ static const struct part_row decoders[] = {
      .step = attn_decode_byte_level},
     {"Replace", add_step, .members = {PATTERN, TEXT(content)}, .step = attn_decode_replace},
     {"ByteFallback", add_step, .step = attn_decode_byte_fallback},
-    {"Fuse", add_step, .step = attn_decode_fuse},
+    {"Fuse", add_step, .step = attn_decode_join},
     {"Strip", add_step, .members = {CHARACTER(content), COUNT(start), COUNT(stop)},
      .step = attn_decode_strip},
     {"Metaspace", add_step,

@@ -129,24 +129,18 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     return attn_json_next(&reader, &token, err); /* the end */
 }
 
-static bool is_sorted(const struct attn_vocabulary *vocabulary)
-{
-    size_t i = 0;
-
-    while (i < vocabulary->n && vocabulary->entries[i].id == (int32_t)i)
-        i++;
-    return i == vocabulary->n;
-}
-
 /* Moves every entry to the place of its id, of which there are N; others stay out. */
 static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
     const char *keys = vocabulary->keys.data;
     struct attn_vocabulary_entry *sorted, *other;
+    size_t n_sorted = 0;
 
     vocabulary->n_finished = n;
-    if (is_sorted(vocabulary))
+    while (n_sorted < vocabulary->n && vocabulary->entries[n_sorted].id == (int32_t)n_sorted)
+        n_sorted++;
+    if (n_sorted == vocabulary->n)
         return ATTN_OK;
     sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
     if (!sorted)
@@ -309,18 +303,15 @@ int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const cha
 
 /* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
-static bool is_itself(unsigned byte)
-{
-    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-}
-
 void attn_alphabet_init(struct attn_alphabet *alphabet)
 {
     unsigned next = 0x100;
 
     memset(alphabet->byte, 0xff, sizeof alphabet->byte); /* -1 */
     for (unsigned byte = 0; byte < 256; byte++) {
-        unsigned code_point = is_itself(byte) ? byte : next++;
+        const bool is_itself =
+            (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+        const unsigned code_point = is_itself ? byte : next++;
 
         alphabet->code_point[byte] = (uint16_t)code_point;
         alphabet->byte[code_point] = (int16_t)byte;

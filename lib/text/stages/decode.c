@@ -195,13 +195,6 @@ void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct
     attn_buffer_release(&bytes);
 }
 
-void attn_decode_fuse(const struct attn_decode_step *step, const struct attn_strings *in,
-                      struct attn_strings *out)
-{
-    (void)step;
-    attn_strings_append(out, in->bytes.data, in->bytes.size);
-}
-
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out)
 {

@@ -2,7 +2,7 @@
  * decode.h - from tokens to text: a list of steps, each of which changes a list of strings. At the
  * end the strings are joined.
  *
- *     attn_decode_add(&decoder, (struct attn_decode_step){attn_decode_fuse}, NULL, NULL, &err);
+ *     attn_decode_add(&decoder, (struct attn_decode_step){attn_decode_join}, NULL, NULL, &err);
  *     attn_strings_append(&strings, token, size);    // of each id
  *     attn_decode_run(&decoder, &strings, &err);
  */
@@ -75,16 +75,13 @@ void attn_decode_replace(const struct attn_decode_step *step, const struct attn_
 /* Neighbours <0xHH> become the characters of these bytes; if they are not UTF-8, U+FFFD each. */
 void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);
-/* One string of all. */
-void attn_decode_fuse(const struct attn_decode_step *step, const struct attn_strings *in,
-                      struct attn_strings *out);
 /* At most START times A goes from the begin of each string, at most STOP times from its end. */
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
 /* GPT-2's alphabet becomes bytes, all in one string; what is not UTF-8 in it becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
-/* One string of all, with A between. */
+/* One string of all, with A, if there is one, between. */
 void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,
                       struct attn_strings *out);
 
