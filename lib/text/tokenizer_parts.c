@@ -245,8 +245,8 @@ static enum attn_status add_plain(const struct part *part, struct attn_error *er
 
 #define MEMBER(name, of_type, may_lack)                                                            \
     {                                                                                              \
-        .key = #name, .type = of_type, .offset = offsetof(struct values, name),                    \
-        .is_optional = may_lack                                                                    \
+        .key = #name, .type = (of_type), .offset = offsetof(struct values, name),                  \
+        .is_optional = (may_lack)                                                                  \
     }
 #define BOOL(name) MEMBER(name, MEMBER_BOOL, false)
 #define OPTIONAL_BOOL(name) MEMBER(name, MEMBER_BOOL, true)
