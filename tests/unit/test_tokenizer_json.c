@@ -1171,6 +1171,35 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
+START_TEST(a_run_of_named_bytes_is_whole_or_fails)
+{
+    enum { N_BYTE = 1000 };
+    const struct written written = {.decoder = "{\"type\": \"ByteFallback\"}",
+                                    .vocab = "{\"<0x41>\": 0}",
+                                    .merges = "[]",
+                                    .model = "\"byte_fallback\": true,"};
+    static const int32_t ids[N_BYTE];
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    bool has_failed = true;
+
+    for (long n = 0; has_failed; n++) {
+        struct attn_error err = {0};
+        char *text = NULL;
+        size_t size = 0;
+        enum attn_status status;
+
+        attn_alloc_fail_at(n);
+        status = attn_tokenizer_decode(tokenizer, ids, N_BYTE, &text, &size, &err);
+        has_failed = attn_alloc_count() > n;
+        attn_alloc_fail_off();
+        ck_assert_int_eq(status, has_failed ? ATTN_NO_MEMORY : ATTN_OK);
+        ck_assert_uint_eq(size, has_failed ? 0 : N_BYTE);
+        attn_text_free(text);
+    }
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, splits_as_oniguruma_does,
            refuses_what_oniguruma_reads_otherwise, refuses_styles_that_were_cut,
@@ -1185,4 +1214,5 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            patterns_that_pass_over_a_run_at_each_place_are_refused, large_patterns_are_refused,
            ends_when_it_is_canceled, texts_that_grow_without_end_are_refused,
            decoders_that_grow_without_end_are_refused, finds_many_added_tokens_quickly,
-           refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)
+           refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation,
+           a_run_of_named_bytes_is_whole_or_fails)
