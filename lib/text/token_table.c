@@ -6,29 +6,19 @@
 
 #include <string.h>
 
-enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
-                                  const struct attn_encoding *encoding, struct attn_table **table,
-                                  struct attn_error *err)
-{
-    static const struct attn_column columns[] = {
-        {.name = "position", .type = ATTN_VALUE_INTEGER},
-        {.name = "id", .type = ATTN_VALUE_INTEGER},
-        {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "token", .type = ATTN_VALUE_TEXT},
-        {.name = "added", .type = ATTN_VALUE_TEXT},
-    };
-    enum { N = sizeof columns / sizeof *columns };
-    const size_t first = encoding->n_front, last = encoding->n - encoding->n_back;
-    const size_t n_column = encoding->n_front + encoding->n_back > 0 ? N : N - 1;
-    struct attn_table *made = NULL;
-    enum attn_status status = ATTN_OK;
+enum { N_COLUMN = 6 }; /* of tokens; the last is left out where none was added */
 
-    ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
-    for (size_t i = 0; status == ATTN_OK && i < encoding->n; i++) {
+static enum attn_status append_tokens(struct attn_table *table,
+                                      const struct attn_tokenizer *tokenizer,
+                                      const struct attn_encoding *encoding, size_t n_column,
+                                      struct attn_error *err)
+{
+    const size_t first = encoding->n_front, last = encoding->n - encoding->n_back;
+
+    for (size_t i = 0; i < encoding->n; i++) {
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
-        const struct attn_cell row[N] = {
+        const struct attn_cell row[N_COLUMN] = {
             attn_cell_integer((int64_t)i),
             attn_cell_integer(encoding->ids[i]),
             attn_cell_integer((int64_t)encoding->begin[i]),
@@ -36,8 +26,29 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
             attn_cell_text(token, size),
             attn_cell_text(i < first || i >= last ? "added" : NULL, strlen("added"))};
 
-        status = attn_table_append(made, row, n_column, err);
+        ATTN_TRY(attn_table_append(table, row, n_column, err));
     }
+    return ATTN_OK;
+}
+
+enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
+                                  const struct attn_encoding *encoding, struct attn_table **table,
+                                  struct attn_error *err)
+{
+    static const struct attn_column columns[N_COLUMN] = {
+        {.name = "position", .type = ATTN_VALUE_INTEGER},
+        {.name = "id", .type = ATTN_VALUE_INTEGER},
+        {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "token", .type = ATTN_VALUE_TEXT},
+        {.name = "added", .type = ATTN_VALUE_TEXT},
+    };
+    const size_t n_column = encoding->n_front + encoding->n_back > 0 ? N_COLUMN : N_COLUMN - 1;
+    struct attn_table *made = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
+    status = append_tokens(made, tokenizer, encoding, n_column, err);
     if (status == ATTN_OK)
         *table = made;
     else

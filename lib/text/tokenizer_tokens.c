@@ -133,37 +133,46 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
 }
 
+/* Appends what all tokens stand for to OUT; ONE is scratch. */
+static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_t *begin,
+                                   struct attn_strings *one, struct attn_buffer *out,
+                                   struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    (void)attn_buffer_reserve(out, vocabulary->keys.size); /* few need more */
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        begin[i] = out->size;
+        if (is_literal(tokenizer, i))
+            attn_buffer_append(out, key, size);
+        else
+            append_bytes(tokenizer, &alphabet, key, size, one, out);
+        ATTN_TRY(attn_strings_check(one, err));
+    }
+    begin[vocabulary->n] = out->size;
+    return attn_buffer_check(out, err);
+}
+
 static enum attn_status find_all(struct attn_decoded *decoded,
                                  const struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_buffer all = {0};
-    /* The steps of all tokens share a limit that none of them reaches which does not make more of
-     * them: there are fewer steps than that allows. */
+    /* What the steps make of all tokens has one limit. Steps that make nothing longer cannot reach
+     * it: there are fewer of them than 64. */
     struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
-    struct attn_alphabet alphabet;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
     if (!decoded->begin)
         return ATTN_NO_MEMORY;
-    attn_alphabet_init(&alphabet);
-    (void)attn_buffer_reserve(&all, vocabulary->keys.size); /* few need more */
-    for (size_t i = 0; i < vocabulary->n && status == ATTN_OK; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        decoded->begin[i] = all.size;
-        if (is_literal(tokenizer, i))
-            attn_buffer_append(&all, key, size);
-        else
-            append_bytes(tokenizer, &alphabet, key, size, &one, &all);
-        status = attn_strings_check(&one, err);
-    }
-    decoded->begin[vocabulary->n] = all.size;
+    status = append_all(tokenizer, decoded->begin, &one, &all, err);
     attn_strings_release(&one);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&all, err);
     decoded->bytes = all.data; /* the buffer's memory is handed on */
     return status;
 }
