@@ -11,7 +11,6 @@
 #include "attention/keys.h"
 #include "attention/kind_internal.h"
 #include "base/given.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/trace_internal.h"

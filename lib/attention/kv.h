@@ -12,7 +12,7 @@
 #ifndef ATTN_ATTENTION_KV_H
 #define ATTN_ATTENTION_KV_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "kernels/kernels.h"
 
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /*
- * escape.h - text from outside made printable, the same way everywhere (messages, text, CSV), and the
- * same text as a string of JSON, which has rules of its own.
+ * escape.h - text from outside made printable, the same way everywhere (messages, text, CSV), and
+ * the same text as a string of JSON, which has rules of its own.
  *
- * The rules are those of quote.h. The result is valid UTF-8 on one line and can be undone.
+ * The rules are those of fixed_text.h. The result is valid UTF-8 on one line and can be undone.
  */
 #ifndef ATTN_BASE_ESCAPE_H
 #define ATTN_BASE_ESCAPE_H
 
 #include "base/buffer.h"
-#include "base/quote.h"
+#include "base/fixed_text.h"
 
 #include <stddef.h>
 
@@ -21,10 +21,10 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
 
 /*
  * Appends TEXT [size bytes] as a JSON string: the text itself, by JSON's own escapes. A quote and a
- * backslash get a backslash, \b \f \n \r \t are these letters, and every other character that is not
- * printable is \uNNNN: a reader gets it back, while no terminal obeys it and no reader of lines takes
- * it for an end (U+0085, U+2028). JSON has no string for bytes that are not UTF-8: each such byte is
- * the four characters \xNN.
+ * backslash get a backslash, \b \f \n \r \t are these letters, and every other character that is
+ * not printable is \uNNNN: a reader gets it back, while no terminal obeys it and no reader of lines
+ * takes it for an end (U+0085, U+2028). JSON has no string for bytes that are not UTF-8: each such
+ * byte is the four characters \xNN.
  */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
 

@@ -4,8 +4,8 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,13 @@
 /* fixed_text.c - see fixed_text.h. */
 #include "base/fixed_text.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool is_within_character(char byte)
 {
@@ -32,4 +36,69 @@ void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *f
         cut--;
     snprintf(text + cut, size - cut, "...");
     *used = size;
+}
+
+/* --- Quotes ---------------------------------------------------------------------------------- */
+
+static void escape_bytes(struct attn_escaped *piece, const char *bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    piece->length = 0;
+    for (size_t i = 0; i < piece->n_byte; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        char escaped[4] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+
+        memcpy(piece->text + piece->length, escaped, sizeof escaped);
+        piece->length += sizeof escaped;
+    }
+}
+
+void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size)
+{
+    static const char plain[] = "\\\n\t\r", letters[] = "\\ntr";
+    const char *found = *text == '\0' ? NULL : strchr(plain, *text);
+    uint32_t code_point;
+
+    piece->n_byte = attn_utf8_decode(text, size, &code_point);
+    if (found) {
+        piece->text[0] = '\\';
+        piece->text[1] = letters[found - plain];
+        piece->length = 2;
+    } else if (piece->n_byte == 0) {
+        piece->n_byte = code_point; /* the length of what is no character */
+        escape_bytes(piece, text);
+    } else if (!attn_utf8_is_printable(code_point)) {
+        escape_bytes(piece, text);
+    } else {
+        piece->length = piece->n_byte;
+        memcpy(piece->text, text, piece->n_byte);
+    }
+}
+
+struct attn_quote attn_quote(const char *text, size_t size)
+{
+    static const char ellipsis[] = "...";
+    struct attn_quote quote;
+    struct attn_escaped piece;
+    size_t length = 0, cut = 0; /* CUT: the end of the last piece that leaves room for "..." */
+
+    for (size_t at = 0; at < size; at += piece.n_byte) {
+        attn_escape_next(&piece, text + at, size - at);
+        if (length + piece.length >= sizeof quote.text) {
+            memcpy(quote.text + cut, ellipsis, sizeof ellipsis);
+            return quote;
+        }
+        memcpy(quote.text + length, piece.text, piece.length);
+        length += piece.length;
+        if (length + sizeof ellipsis <= sizeof quote.text)
+            cut = length;
+    }
+    quote.text[length] = '\0';
+    return quote;
+}
+
+struct attn_quote attn_quote_string(const char *text)
+{
+    return text ? attn_quote(text, strlen(text)) : attn_quote_string("(null)");
 }

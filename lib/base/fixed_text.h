@@ -1,6 +1,6 @@
 /*
- * fixed_text.h - text that is put together in an array of fixed size: lists of names in messages,
- * shapes.
+ * fixed_text.h - text of fixed size, for messages, without an allocation: lists of names, shapes,
+ * and quotes of text from outside.
  *
  *     char names[300] = "";
  *     size_t used = 0;
@@ -18,10 +18,39 @@
 /*
  * Appends what FORMAT makes to the terminated TEXT [size > 0], of which *USED bytes are in use
  * without the NUL. What does not fit is left out whole, and "..." stands for it and for all that
- * would come after it; *USED is SIZE then, and later calls do nothing. TEXT is always terminated, and
- * cut only between characters.
+ * would come after it; *USED is SIZE then, and later calls do nothing. TEXT is always terminated,
+ * and cut only between characters.
  */
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
     ATTN_PRINTF(4, 5);
+
+/*
+ * Text from outside in a message: a short copy, escaped.
+ *
+ *     attn_error_set(err, ATTN_INVALID, "'%s' is not a number", attn_quote_string(text).text);
+ *
+ * Printable UTF-8 stays as it is; `\` is doubled; newline, tab and carriage return become \n, \t,
+ * \r; every other byte that is not part of a printable character (C0, DEL, C1, bidi controls,
+ * zero-width and line separators, bytes that are not UTF-8) becomes \xNN. escape.h writes text of
+ * any length by the same rules. A copy that does not fit is cut with "...".
+ */
+enum { ATTN_QUOTE_SIZE = 200 };
+
+struct attn_quote {
+    char text[ATTN_QUOTE_SIZE]; /* terminated */
+};
+
+struct attn_quote attn_quote(const char *text, size_t size);
+struct attn_quote attn_quote_string(const char *text); /* terminated; NULL gives "(null)" */
+
+/* One character, or the bytes that are none, in escaped form. */
+struct attn_escaped {
+    size_t n_byte; /* consumed of the input */
+    size_t length; /* of text */
+    char text[16]; /* not terminated; the longest is four bytes as \xNN */
+};
+
+/* The first of TEXT [size >= 1 bytes]. */
+void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size);
 
 #endif

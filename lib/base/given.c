@@ -1,6 +1,10 @@
 /* given.c - see given.h. */
 #include "base/given.h"
+
 #include "base/status_internal.h"
+
+#include <stddef.h>
+#include <string.h>
 
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err)
 {
@@ -26,4 +30,32 @@ enum attn_status attn_call_status(enum attn_status status, const char *name, str
         attn_error_set(err, status, "'%s' returned the status '%s' and no message", name,
                        attn_status_text(status));
     return status;
+}
+
+/* More than any struct of options will have. A larger size means that the caller did not set it. */
+enum { MOST_BYTES = 4096 };
+
+enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)
+{
+    const unsigned char *bytes = given;
+    size_t size, known;
+
+    if (!given)
+        return ATTN_OK;
+    memcpy(&size, given, sizeof size);
+    memcpy(&known, options, sizeof known);
+    if (size < sizeof size || size > MOST_BYTES)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an options struct has the size '%zu', expected that of its type, "
+                              "which its initializer sets",
+                              size);
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "an options struct of '%zu' bytes sets fields that this version "
+                                  "does not have: it knows the first %zu bytes",
+                                  size, known);
+    memcpy((unsigned char *)options + sizeof size, bytes + sizeof size,
+           (size < known ? size : known) - sizeof size);
+    return ATTN_OK;
 }

@@ -1,8 +1,10 @@
 /* memory.c - see memory.h. Growth copies instead of calling realloc, which would lose the
  * alignment. */
 #include "base/memory.h"
+
 #include "base/status_internal.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,4 +128,47 @@ bool attn_has_address_space(size_t size)
         return false;
     munmap(space, size);
     return true;
+}
+
+/* --- Arenas ---------------------------------------------------------------------------------- */
+
+/* Rounded up to the alignment, so that every take begins aligned. */
+void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
+{
+    size_t n_byte, end, start = arena->used;
+
+    if (!attn_checked_mul(count, size, &n_byte) ||
+        !attn_checked_add(n_byte, ATTN_ALIGNMENT - 1, &n_byte) ||
+        !attn_checked_add(start, n_byte / ATTN_ALIGNMENT * ATTN_ALIGNMENT, &end)) {
+        assert(!arena->base);
+        arena->is_overflowed = true;
+        return NULL;
+    }
+    arena->used = end;
+    if (!arena->base)
+        return NULL;
+    assert(end <= arena->capacity); /* the plan takes no more than it measured */
+    return arena->base + start;
+}
+
+enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err)
+{
+    unsigned char *base;
+
+    assert(!arena->base);
+    if (arena->is_overflowed)
+        return attn_error_no_memory(err);
+    base = attn_alloc_uninitialized(arena->used, 1, err);
+    if (!base)
+        return ATTN_NO_MEMORY;
+    arena->base = base;
+    arena->capacity = arena->used;
+    arena->used = 0;
+    return ATTN_OK;
+}
+
+void attn_arena_release(struct attn_arena *arena)
+{
+    attn_free(arena->base);
+    *arena = (struct attn_arena){0};
 }

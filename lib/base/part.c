@@ -7,9 +7,9 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +183,7 @@ enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_p
     return ATTN_OK;
 }
 
-/* --- What it is -------------------------------------------------------------------------------- */
+/* --- What it is ------------------------------------------------------------------------------- */
 
 struct attn_sink *attn_part_sink(const struct attn_part *part)
 {
@@ -210,7 +210,7 @@ const char *attn_part_path(const struct attn_part *part)
     return part->path;
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------- */
+/* --- Bytes ------------------------------------------------------------------------------------ */
 
 enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err)
 {
@@ -277,7 +277,7 @@ enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct 
     return status;
 }
 
-/* --- The end ----------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err)
 {

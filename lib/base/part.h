@@ -5,7 +5,7 @@
  *     struct attn_part *part;
  *     attn_part_open("results.jsonl", false, &part, &err);    // results.jsonl.part, locked
  *     attn_sink_write(attn_part_sink(part), line, n);
- *     attn_part_flush(part, false, &err);                     // what a reader of the file would see
+ * attn_part_flush(part, false, &err); // what a reader of the file would see
  *     attn_part_finish(part, &err);                           // all of it is written
  *     attn_part_commit(part, &err);                           // results.jsonl
  *     attn_part_free(part);                                   // not committed: the .part stays
@@ -42,8 +42,8 @@ bool attn_part_is_stream(const struct attn_part *part);
 const char *attn_part_target(const struct attn_part *part);
 const char *attn_part_path(const struct attn_part *part);
 
-/* Cuts it to SIZE bytes; appending goes on there. Before the first append. ATTN_IO when it has fewer,
- * or is a stream and SIZE is not 0. */
+/* Cuts it to SIZE bytes; appending goes on there. Before the first append. ATTN_IO when it has
+ * fewer, or is a stream and SIZE is not 0. */
 enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err);
 
 /* Puts bytes where some were appended before. Not for streams. */

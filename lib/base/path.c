@@ -1,13 +1,19 @@
 /* path.c - see path.h. */
 #include "base/path.h"
 
+#include "base/buffer.h"
+#include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int compare_names(const void *a, const void *b)
 {
@@ -82,4 +88,170 @@ const char *attn_path_last(const char *path, size_t *size)
         begin--;
     *size = end - begin;
     return path + begin;
+}
+
+/* --- Targets --------------------------------------------------------------------------------- */
+
+enum { MAX_LINKS = 40 }; /* as many as Linux follows */
+
+size_t attn_path_folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* What the folder of PATH is. */
+static bool stat_folder(const char *path, struct stat *info)
+{
+    char folder[PATH_MAX] = ".";
+    const size_t length = attn_path_folder_length(path);
+
+    if (length >= sizeof folder)
+        return false;
+    if (length > 0) {
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+    }
+    return stat(folder, info) == 0;
+}
+
+/* Whether another user may have put ENTRY under the name PATH. */
+static bool is_planted(const char *path, const struct stat *entry)
+{
+    const mode_t shared = S_ISVTX | S_IWOTH;
+    struct stat folder;
+
+    return !S_ISDIR(entry->st_mode) && entry->st_uid != geteuid() &&
+           (!stat_folder(path, &folder) ||
+            ((folder.st_mode & shared) == shared && entry->st_uid != folder.st_uid));
+}
+
+/* Looks at target->path itself; a link is not followed. WANTED is how the user calls it. */
+static enum attn_status look(struct attn_target *target, const char *wanted, struct attn_error *err)
+{
+    target->exists = lstat(target->path, &target->info) == 0;
+    if (!target->exists)
+        return errno == ENOENT ? ATTN_OK : attn_error_errno(err, "write", wanted, errno);
+    if (!is_planted(target->path, &target->info))
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_IO,
+        "cannot write '%s': it is another user's, in a folder that everyone may write to",
+        attn_quote_string(target->path).text);
+}
+
+/* Makes PATH that of TARGET, which has none. */
+static enum attn_status take_path(struct attn_target *target, struct attn_buffer *path,
+                                  struct attn_error *err)
+{
+    target->path = NULL;
+    if (!attn_buffer_string(path)) {
+        attn_buffer_release(path);
+        attn_error_no_memory(err);
+        return ATTN_NO_MEMORY;
+    }
+    target->path = path->data;
+    return ATTN_OK;
+}
+
+/* Puts what the link target->path says in its place. */
+static enum attn_status follow(struct attn_target *target, const char *wanted,
+                               struct attn_error *err)
+{
+    char link[PATH_MAX];
+    struct attn_buffer path = {0};
+    const ssize_t n = readlink(target->path, link, sizeof link);
+
+    if (n < 0 || (size_t)n == sizeof link)
+        return attn_error_errno(err, "write", wanted, n < 0 ? errno : ENAMETOOLONG);
+    if (n > 0 && link[0] != '/')
+        attn_buffer_append(&path, target->path, attn_path_folder_length(target->path));
+    attn_buffer_append(&path, link, (size_t)n);
+    attn_free(target->path);
+    return take_path(target, &path, err);
+}
+
+enum attn_status attn_target_find(const char *path, struct attn_target *target,
+                                  struct attn_error *err)
+{
+    struct attn_target found = {.path = attn_strndup(path, strlen(path), err)};
+    enum attn_status status = found.path ? look(&found, path, err) : ATTN_NO_MEMORY;
+
+    for (int n = 0; status == ATTN_OK && found.exists && S_ISLNK(found.info.st_mode); n++) {
+        status =
+            n < MAX_LINKS ? follow(&found, path, err) : attn_error_errno(err, "write", path, ELOOP);
+        if (status == ATTN_OK)
+            status = look(&found, path, err);
+    }
+    /* Links of /proc/PID/fd say where a pipe is in words that are no path. */
+    if (status == ATTN_OK && !found.exists)
+        found.exists = stat(path, &found.info) == 0;
+    if (status == ATTN_OK && !found.exists && errno != ENOENT)
+        status = attn_error_errno(err, "write", path, errno);
+    if (status != ATTN_OK) {
+        attn_target_release(&found);
+        return status;
+    }
+    *target = found;
+    return ATTN_OK;
+}
+
+const char *attn_mode_text(mode_t mode)
+{
+    return S_ISREG(mode)    ? "a file"
+           : S_ISLNK(mode)  ? "a link"
+           : S_ISDIR(mode)  ? "a directory"
+           : S_ISFIFO(mode) ? "a FIFO"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+enum attn_status attn_target_find_in(const char *directory, const char *name,
+                                     struct attn_target *target, struct attn_error *err)
+{
+    struct attn_target folder, found = {0};
+    struct attn_buffer path = {0};
+    enum attn_status status = attn_target_find(directory, &folder, err);
+
+    if (status != ATTN_OK)
+        return status;
+    attn_target_release(&folder);
+    attn_buffer_append_format(&path, "%s/%s", directory, name);
+    status = take_path(&found, &path, err);
+    if (status == ATTN_OK)
+        status = look(&found, found.path, err);
+    if (status == ATTN_OK && found.exists && !S_ISREG(found.info.st_mode)) {
+        status =
+            attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                           attn_quote_string(found.path).text, attn_mode_text(found.info.st_mode));
+        attn_error_hint(err, "choose another directory, or move it away");
+    }
+    if (status != ATTN_OK) {
+        attn_target_release(&found);
+        return status;
+    }
+    *target = found;
+    return ATTN_OK;
+}
+
+bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b)
+{
+    struct stat of_a = a->info, of_b = b->info;
+
+    if (a->exists != b->exists)
+        return false;
+    if (a->exists && !(S_ISREG(of_a.st_mode) && S_ISREG(of_b.st_mode)))
+        return false;
+    if (!a->exists && (strcmp(a->path + attn_path_folder_length(a->path),
+                              b->path + attn_path_folder_length(b->path)) != 0 ||
+                       !stat_folder(a->path, &of_a) || !stat_folder(b->path, &of_b)))
+        return false;
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+void attn_target_release(struct attn_target *target)
+{
+    attn_free(target->path);
+    *target = (struct attn_target){0};
 }

@@ -11,8 +11,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -422,8 +422,8 @@ void attn_sink_sync(struct attn_sink *sink)
     sink->is_synced = true;
 }
 
-/* Waits until the device has the names in the directory that the first LENGTH bytes of PATH are, and
- * REST after them. */
+/* Waits until the device has the names in the directory that the first LENGTH bytes of PATH are,
+ * and REST after them. */
 static enum attn_status sync_names(const char *path, size_t length, const char *rest,
                                    struct attn_error *err)
 {

@@ -13,7 +13,7 @@
  * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
  * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
  * target replaced. A file that is read-only is refused, and so is what another user may have
- * planted in a folder that everyone may write to (base/target.h).
+ * planted in a folder that everyone may write to (base/path.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H

@@ -1,7 +1,7 @@
 /* status.c - see status.h. */
 #include "base/status_internal.h"
 
-#include "base/quote.h"
+#include "base/fixed_text.h"
 #include "base/utf8.h"
 
 #include <errno.h>

@@ -9,9 +9,9 @@
  *     if (attn_model_open(&source, &options, &model, &err) != ATTN_OK)
  *         fprintf(stderr, "error: %s\n", err.message);
  *
- * A mistake of the caller's, as NULL for what must be there, a number that an enum lacks, or handles
- * that do not belong together, is ATTN_INVALID and names the argument or the field. Functions
- * without a status give NULL, 0 or false then.
+ * A mistake of the caller's, as NULL for what must be there, a number that an enum lacks, or
+ * handles that do not belong together, is ATTN_INVALID and names the argument or the field.
+ * Functions without a status give NULL, 0 or false then.
  *
  * Messages are lower case without a full stop, with the subject in 'quotes', what was found and
  * what was expected. Text that came from a file or a user is escaped, so a message is always one
@@ -55,8 +55,8 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
-/* Hands the failure of CALL, an enum attn_status, up to the caller. The only macro that returns: for
- * functions that own nothing at that point. */
+/* Hands the failure of CALL, an enum attn_status, up to the caller. The only macro that returns:
+ * for functions that own nothing at that point. */
 #define ATTN_TRY(call)                                                                             \
     do {                                                                                           \
         const enum attn_status attn_try_ = (call);                                                 \

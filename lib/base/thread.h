@@ -47,7 +47,8 @@ void attn_monitor_leave(struct attn_monitor *monitor);
  * again when it returns. */
 void attn_monitor_wait(struct attn_monitor *monitor, int condition);
 
-/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when no thread waits. */
+/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when no thread
+ * waits. */
 void attn_monitor_wake(struct attn_monitor *monitor, int condition);
 void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
 

@@ -51,8 +51,8 @@ ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum
                                         int layer, int head);
 
 /*
- * Whether number I of that tensor, of a matrix, is a cell that counts: neither the mask nor the kind
- * of attention leaves it out, and its row has come. A zero in a pattern may be either.
+ * Whether number I of that tensor, of a matrix, is a cell that counts: neither the mask nor the
+ * kind of attention leaves it out, and its row has come. A zero in a pattern may be either.
  */
 ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site,
                                     int layer, size_t i);

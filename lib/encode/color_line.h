@@ -1,6 +1,6 @@
 /*
- * color_line.h - lines of text with colours behind and on them, for terminals: SGR sequences where a
- * colour changes, and a reset at the end of each line that has any.
+ * color_line.h - lines of text with colours behind and on them, for terminals: SGR sequences where
+ * a colour changes, and a reset at the end of each line that has any.
  *
  *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};
  *     attn_color_line_paint(&line, attn_paint_of(map, theme, level));
@@ -36,7 +36,8 @@ struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme the
 /* The ink as ground, with black or white text that can be read on what DEPTH makes of it. */
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
 
-/* Appends TEXT [size bytes] with its paint, and a reset, to a line that has no colours otherwise. */
+/* Appends TEXT [size bytes] with its paint, and a reset, to a line that has no colours
+ * otherwise. */
 void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
                        enum attn_color_depth depth, const char *text, size_t size);
 

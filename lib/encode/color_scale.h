@@ -7,11 +7,12 @@
  *     struct attn_color_range range = attn_color_range(&scale, least, most);
  *     int level = attn_color_level(&scale, range, weight);              // 0 .. 255
  *
- * As a user writes it: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are
- * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
- * equal steps of colour are equal steps of that distance, and 0 is the first colour. Numbers of both
- * signs are linear:matrix, differences of weights sqrt:unit with their sign, and both symmetric
- * about 0. log covers four decades, of weights from 1e-4 on; smaller weights have the first colour.
+ * As a user writes it: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights
+ * are sqrt:unit by default: distances between square roots of probabilities are Hellinger
+ * distances, so equal steps of colour are equal steps of that distance, and 0 is the first colour.
+ * Numbers of both signs are linear:matrix, differences of weights sqrt:unit with their sign, and
+ * both symmetric about 0. log covers four decades, of weights from 1e-4 on; smaller weights have
+ * the first colour.
  */
 #ifndef ATTN_ENCODE_COLOR_SCALE_H
 #define ATTN_ENCODE_COLOR_SCALE_H

@@ -1,5 +1,5 @@
 /*
- * float_text.c - float32 as decimal text.
+ * float_text.c - float32, and below it doubles, as decimal text.
  *
  * Shortest: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020). All reals
  * that round to v = c * 2^q form an interval. With the right k it is so wide that it always holds a
@@ -15,9 +15,13 @@
 
 #include "encode/float_powers.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 uint128;
@@ -300,4 +304,57 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
     if (precision <= DIGITS_MAX && v.q < 0 && v.q > -64)
         return sign + write_small(out + sign, v, precision);
     return sign + write_large(out + sign, v, precision);
+}
+
+/* --- Doubles --------------------------------------------------------------------------------- */
+
+enum { DOUBLE_TEXT_SIZE = 352 }; /* a sign, 309 digits of the largest, a point, 17 digits */
+
+static bool is_part_of_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
+}
+
+/* Appends a number as printf has it; what stands for the point in this locale becomes one. */
+ATTN_PRINTF(2, 3)
+static void append_number(struct attn_buffer *out, const char *format, ...)
+{
+    char text[DOUBLE_TEXT_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (const char *at = text; *at != '\0'; at++)
+        if (is_part_of_number(*at))
+            attn_buffer_append_char(out, *at);
+        else if (is_part_of_number(at[1]))
+            attn_buffer_append_char(out, '.');
+}
+
+void attn_double_append(struct attn_buffer *out, double value)
+{
+    char text[DOUBLE_TEXT_SIZE];
+    int digits = 1;
+
+    do /* text and strtod speak of one locale */
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    while (digits++ < DBL_DECIMAL_DIG &&
+           (strtod(text, NULL) < value || strtod(text, NULL) > value));
+    append_number(out, "%s", text);
+}
+
+void attn_double_append_fixed(struct attn_buffer *out, double value, int digits)
+{
+    append_number(out, "%.*f", digits, value);
+}
+
+void attn_double_append_figures(struct attn_buffer *out, double value, int digits)
+{
+    append_number(out, "%.*g", digits, value);
+}
+
+void attn_double_append_magnitude(struct attn_buffer *out, double value)
+{
+    append_number(out, "%.1e", value);
 }

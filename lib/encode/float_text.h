@@ -1,9 +1,11 @@
 /*
- * float_text.h - float32 as decimal text, the same in every locale: in the shortest form, or with a
- * fixed number of digits.
+ * float_text.h - float32 and doubles as decimal text, the same in every locale: in the shortest
+ * form, or with a number of digits.
  */
 #ifndef ATTN_ENCODE_FLOAT_TEXT_H
 #define ATTN_ENCODE_FLOAT_TEXT_H
+
+#include "base/buffer.h"
 
 #include <stddef.h>
 
@@ -34,5 +36,15 @@ static inline size_t attn_number_text(float value, int precision, char *out)
     return precision < 0 ? attn_format_float(value, out)
                          : attn_float_text_fixed(value, precision, out);
 }
+
+/* Doubles; VALUE is finite. Lack of memory stays in the buffer. The first appends the fewest digits
+ * that read back as the same double. */
+void attn_double_append(struct attn_buffer *out, double value);
+
+/* Appends VALUE with DIGITS after the point, with DIGITS significant ones, or with one digit before
+ * and one after the point and an exponent. */
+void attn_double_append_fixed(struct attn_buffer *out, double value, int digits);
+void attn_double_append_figures(struct attn_buffer *out, double value, int digits);
+void attn_double_append_magnitude(struct attn_buffer *out, double value);
 
 #endif

@@ -2,7 +2,6 @@
 #include "encode/json_writer.h"
 
 #include "base/escape.h"
-#include "encode/double_text.h"
 #include "encode/float_text.h"
 
 #include <assert.h>

@@ -12,8 +12,8 @@
  *     attn_json_end(&json);                  // {"rows": [\n    3]}
  *
  * Values of an array and members of an object are separated by ", ", or by "," and a line that is
- * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the buffer.
- * The caller may hand the buffer to a sink and empty it between any two calls.
+ * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the
+ * buffer. The caller may hand the buffer to a sink and empty it between any two calls.
  */
 #ifndef ATTN_ENCODE_JSON_WRITER_H
 #define ATTN_ENCODE_JSON_WRITER_H
@@ -58,8 +58,8 @@ void attn_json_null(struct attn_json_writer *json);
 /* The shortest decimal that reads back as the same double; null for what is no finite number. */
 void attn_json_double(struct attn_json_writer *json, double value);
 
-/* PRECISION digits after the point, or -1: the shortest that reads back as the same float32; null for
- * what is no finite number. */
+/* PRECISION digits after the point, or -1: the shortest that reads back as the same float32; null
+ * for what is no finite number. */
 void attn_json_float(struct attn_json_writer *json, float value, int precision);
 
 /* A value that its maker appends to OUT itself between these two: a row of numbers, say. */

@@ -10,7 +10,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"

@@ -12,7 +12,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "capture/capture.h"

@@ -13,7 +13,6 @@
 #include "attention/kind.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "capture/capture.h"

@@ -7,7 +7,6 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "capture/capture.h"

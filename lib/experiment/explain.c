@@ -7,7 +7,6 @@
 #include "attention/heads.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/rotary.h"

@@ -1,7 +1,7 @@
 /* inquiry.c - see inquiry.h. */
 #include "experiment/inquiry.h"
 
-#include "base/options.h"
+#include "base/given.h"
 #include "base/status_internal.h"
 
 enum attn_status attn_inquiry_read(const struct attn_inquiry *inquiry, void *args,

@@ -13,7 +13,7 @@
 
 /* Borrowed; both may be NULL. */
 struct attn_inquiry {
-    const void *args; /* begins with its size, as base/options.h says */
+    const void *args; /* begins with its size, as base/given.h says */
     const struct attn_request *request;
 };
 

@@ -4,10 +4,8 @@
 
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
-#include "base/order.h"
+#include "base/number.h"
 #include "base/pool_internal.h"
-#include "base/quantity.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "capture/capture.h"

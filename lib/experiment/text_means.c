@@ -1,8 +1,8 @@
 /* text_means.c - see text_means.h. */
 #include "experiment/text_means.h"
 
+#include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 

@@ -6,7 +6,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/number.h"
 #include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 

@@ -115,8 +115,8 @@ static enum attn_status close_level(struct attn_json_reader *reader, struct attn
     return emit(reader, type, reader->offset + 1, token);
 }
 
-/* What a hexadecimal digit is worth, and one more: 0 is none. A table, since vocabularies have 30,000
- * escapes. */
+/* What a hexadecimal digit is worth, and one more: 0 is none. A table, since vocabularies have
+ * 30,000 escapes. */
 static const unsigned char hex_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -195,8 +195,8 @@ static uint64_t find_below(uint64_t word, unsigned n)
     return (word - EACH(n)) & ~word & EACH(0x80);
 }
 
-/* Of each byte of WORD the highest bit where it is not an ASCII character which stands for itself in
- * a string: right up to the first that is not. */
+/* Of each byte of WORD the highest bit where it is not an ASCII character which stands for itself
+ * in a string: right up to the first that is not. */
 static uint64_t find_special(uint64_t word)
 {
     return find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
@@ -527,8 +527,8 @@ size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
     return size;
 }
 
-/* Stores the character at AT of a string, an escape or one beyond ASCII, at TO, and moves *AT behind
- * it. Returns its size; 0: it is neither. */
+/* Stores the character at AT of a string, an escape or one beyond ASCII, at TO, and moves *AT
+ * behind it. Returns its size; 0: it is neither. */
 static size_t copy_special(const struct attn_json_reader *reader, size_t *at, char *to)
 {
     const char *from = reader->text + *at;

@@ -18,7 +18,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "formats/npy_internal.h"
 
 #include <stdint.h>
 #include <string.h>

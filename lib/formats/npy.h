@@ -16,6 +16,7 @@
 #define ATTN_FORMATS_NPY_H
 
 #include "base/dtype.h"
+#include "base/file.h"
 #include "base/source.h"
 #include "base/status.h"
 
@@ -26,7 +27,7 @@ struct attn_npy_file; /* one file; owns its bytes */
 /* What a caller takes; a file of what can never be read is refused with these as expected. */
 enum attn_npy_types {
     ATTN_NPY_NUMBERS, /* booleans, integers and floats */
-    ATTN_NPY_FLOATS, /* float32, float64 and float16; others are opened and the caller's to refuse */
+    ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses others */
 };
 
 /*
@@ -68,5 +69,10 @@ const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
  */
 enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
                                      struct attn_error *err);
+
+/* Reads FILE, which is open and is taken over (zeroed) whatever happens: members of archives, and
+ * the bytes in memory of tests. */
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+                               struct attn_npy_file **out, struct attn_error *err);
 
 #endif

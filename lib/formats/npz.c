@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 
 #include <stdint.h>
 #include <string.h>

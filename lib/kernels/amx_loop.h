@@ -1,6 +1,6 @@
 /*
- * amx_loop.h - a product of bfloat16 cut into tiles. Compiled for the processor's tiles (amx.c), and
- * by tests, with ATTN_TILE_INSTRUCTIONS, for tiles in plain C.
+ * amx_loop.h - a product of bfloat16 cut into tiles. Compiled for the processor's tiles (amx.c),
+ * and by tests, with ATTN_TILE_INSTRUCTIONS, for tiles in plain C.
  *
  * A panel in bfloat16, [k/2, lda, 2], is already what a tile of weights holds: a row is two rows of
  * the weight, interleaved. So tiles are loaded from where x and panel lie. Tiles 0..3 are sums, 4

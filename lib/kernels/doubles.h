@@ -1,6 +1,6 @@
 /*
- * doubles.h - exp and ln on registers of doubles, for what is added up in double precision: the same
- * bits from every instruction set, as in lanes.h.
+ * doubles.h - exp and ln on registers of doubles, for what is added up in double precision: the
+ * same bits from every instruction set, as in lanes.h.
  *
  * A register of floats (lanes.h) is two of doubles. tests/unit/test_kernels_elementary.c holds the
  * largest errors: exp 1 ulp, ln 2.
@@ -91,8 +91,8 @@ static inline vd d_exp(vd x)
 }
 
 /*
- * ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series, where
- * f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN.
+ * ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series,
+ * where f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN.
  */
 static inline vd d_log(vd x)
 {

@@ -1,5 +1,5 @@
-/* gemm.c - which code makes a product: libxsmm's (gemm_xsmm.c), the processor's tiles (amx.c) or the
- * portable loop. */
+/* gemm.c - which code makes a product: libxsmm's (gemm_xsmm.c), the processor's tiles (amx.c) or
+ * the portable loop. */
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"

@@ -24,13 +24,14 @@ enum attn_gemm {
  * always. */
 enum attn_compute {
     ATTN_COMPUTE_F32,
-    ATTN_COMPUTE_BF16, /* weights and what they are multiplied by rounded to bfloat16; so are q, k, v
-                          and pattern of exact attention, where the processor gains by it. Results
-                          depend on the processor and on enum attn_gemm, too, not only on model and
-                          prefix */
-    ATTN_COMPUTE_BF16X3, /* either as the sum of two numbers in bfloat16, x = xh + xl, w = wh + wl,
-                            and x w as xh wl + xl wh + xh wh, which is within 2^-15 of it. Results
-                            depend on the processor as those of BF16 do */
+    /* Weights and what they are multiplied by rounded to bfloat16; so are q, k, v and pattern of
+     * exact attention, where the processor gains by it. Results depend on the processor and on enum
+     * attn_gemm, too, not only on model and prefix. */
+    ATTN_COMPUTE_BF16,
+    /* Either as the sum of two numbers in bfloat16, x = xh + xl, w = wh + wl, and x w as xh wl + xl
+     * wh + xh wh, which is within 2^-15 of it. Results depend on the processor as those of BF16
+     * do. */
+    ATTN_COMPUTE_BF16X3,
     ATTN_N_COMPUTE
 };
 

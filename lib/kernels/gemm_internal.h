@@ -2,9 +2,9 @@
  * gemm_internal.h - matrix products through libxsmm's JIT kernels, with the portable loop where
  * there are none.
  *
- * Only gemm_xsmm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
- * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split. In
- * bfloat16 libxsmm's sums are other ones than the portable loop's, and those of tiles
+ * Only gemm_xsmm.c knows libxsmm. Element order is that of the numeric contract (kernels.h);
+ * libxsmm keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones
+ * split. In bfloat16 libxsmm's sums are other ones than the portable loop's, and those of tiles
  * (amx_internal.h) differ from both.
  */
 #ifndef ATTN_KERNELS_GEMM_INTERNAL_H
@@ -39,8 +39,8 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16 and
- * ENGINE has more for it than the portable loop, which is slower than in float32. */
+/* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16
+ * and ENGINE has more for it than the portable loop, which is slower than in float32. */
 bool attn_gemm_rounds_attention(const struct attn_gemm_engine *engine, enum attn_compute compute);
 
 /* Rows of a tile of rows that a panel is multiplied by at once: 1 .. ATTN_GEMM_MOST_ROWS, best

@@ -102,14 +102,14 @@ struct attn_kernels {
     void (*gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,
                       float *c);
 
-    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. Y may lie where X does. */
+    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. Y may be X. */
     void (*round_bf16)(const float *x, size_t n, uint16_t *y);
 
     /* Two rows x0, x1 [n] rounded and interleaved: y [n, 2]. x1 NULL: zeros. */
     void (*pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 
-    /* x [n] in two parts, x = high + low: HIGH is x rounded to bfloat16, or cut where it would become
-     * infinite. What is not finite goes into LOW, and HIGH is 0. */
+    /* x [n] in two parts, x = high + low: HIGH is x rounded to bfloat16, or cut where it would
+     * become infinite. What is not finite goes into LOW, and HIGH is 0. */
     void (*split_bf16)(const float *x, size_t n, float *high, float *low);
 
     /* Columns first .. first+m-1 of MATRIX as a panel [n_row, width] of floats; columns m ..
@@ -210,8 +210,8 @@ struct attn_kernels {
     /* -sum p ln p in nats, in double, where 0 ln 0 is 0; NaN for a p below 0 or NaN. */
     double (*entropy)(const float *p, size_t n);
 
-    /* KL(p || q) = sum p ln(p/q) in nats, in double, of p = exp(x - x_total) and q = exp(y - y_total)
-     * [n], where the totals are log_sum_exp of each. */
+    /* KL(p || q) = sum p ln(p/q) in nats, in double, of p = exp(x - x_total) and
+     * q = exp(y - y_total) [n], where the totals are log_sum_exp of each. */
     double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);
 };
 

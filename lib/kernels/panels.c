@@ -100,8 +100,8 @@ void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute comp
     }
 }
 
-/* One or two rows X [n_row, width], interleaved, at PLANE; at LOW their low parts, and the high ones
- * at PLANE, where LOW is not NULL. */
+/* One or two rows X [n_row, width], interleaved, at PLANE; at LOW their low parts, and the high
+ * ones at PLANE, where LOW is not NULL. */
 static void pack_pair(const struct attn_kernels *kernels, const float *x, size_t n_row,
                       size_t width, uint16_t *plane, uint16_t *low)
 {

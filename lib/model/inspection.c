@@ -6,8 +6,8 @@
 
 #include "attention/kind_internal.h"
 #include "base/dtype_internal.h"
+#include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/table_internal.h"
 #include "formats/safetensors.h"
 #include "model/differences.h"

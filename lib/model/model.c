@@ -6,7 +6,6 @@
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "formats/foreign.h"
 #include "formats/safetensors.h"

@@ -3,8 +3,8 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "model/draw_internal.h"

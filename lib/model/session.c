@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/attention_step.h"

@@ -548,7 +548,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
 /* --- packed copies ---------------------------------------------------------------------------- */
 
-/* The place for LINEAR. The same code measures and carves; see base/arena.h. */
+/* The place for LINEAR. The same code measures and carves; see base/memory.h. */
 static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,
                         enum attn_compute compute)
 {

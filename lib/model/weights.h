@@ -8,7 +8,7 @@
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "formats/safetensors.h"
 #include "kernels/linear.h"
 #include "model/family.h"

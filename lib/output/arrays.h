@@ -10,7 +10,7 @@
 #ifndef ATTN_OUTPUT_ARRAYS_H
 #define ATTN_OUTPUT_ARRAYS_H
 
-#include "encode/npy_header.h"
+#include "encode/numpy_file.h"
 #include "output/writer.h"
 
 struct attn_array {

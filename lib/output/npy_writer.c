@@ -4,7 +4,7 @@
  * A file is open from the first rows of its array to the last, which go straight to their place.
  * Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory.
  */
-#include "encode/npy_header.h"
+#include "encode/numpy_file.h"
 #include "output/arrays.h"
 #include "output/writer.h"
 

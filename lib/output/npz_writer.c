@@ -7,9 +7,7 @@
  * numbers. Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory
  * first, in both cases.
  */
-#include "encode/crc32.h"
-#include "encode/npy_header.h"
-#include "encode/zip_archive.h"
+#include "encode/numpy_file.h"
 #include "output/arrays.h"
 #include "output/writer.h"
 

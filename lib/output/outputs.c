@@ -7,9 +7,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 #include "output/format_internal.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/number.h"
-#include "base/options.h"
 
 #include <string.h>
 

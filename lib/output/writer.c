@@ -3,8 +3,8 @@
  */
 #include "output/writer.h"
 
+#include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "encode/float_text.h"

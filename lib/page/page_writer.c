@@ -20,8 +20,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/path.h"
-#include "base/quantity.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"

@@ -3,14 +3,14 @@
  * record. The header leaves room for the number of rows, which is written at the end; until then it
  * says 0.
  */
-#include "encode/npy_header.h"
+#include "encode/numpy_file.h"
 #include "records/record_format.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 
 #include <assert.h>
 #include <errno.h>

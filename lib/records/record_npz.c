@@ -7,9 +7,7 @@
  * the last member when all are there. So memory does not grow with the records, and a run that is
  * gone on with needs to read that file once, to count.
  */
-#include "encode/crc32.h"
-#include "encode/npy_header.h"
-#include "encode/zip_archive.h"
+#include "encode/numpy_file.h"
 #include "records/record_arrays.h"
 #include "records/record_format.h"
 

@@ -7,10 +7,9 @@
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/options.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/target.h"
 #include "run/prediction.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/given.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "formats/foreign.h"

@@ -5,7 +5,7 @@
 #include "attention/kind_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/quantity.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "run/request_internal.h"

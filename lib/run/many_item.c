@@ -3,10 +3,10 @@
 
 #include "analysis/measure_internal.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
+#include "base/number.h"
 #include "base/pool_internal.h"
-#include "base/quantity.h"
 #include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "run/derived.h"

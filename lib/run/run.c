@@ -7,7 +7,6 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "model/cost.h"

@@ -1,7 +1,7 @@
 /* table_aligned.c - a table for reading: a line of names, then columns that line up. */
 #include "tables/table_writer_internal.h"
 
-#include "encode/double_text.h"
+#include "encode/float_text.h"
 #include "encode/text_table.h"
 
 #include <math.h>

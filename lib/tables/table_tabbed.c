@@ -2,7 +2,7 @@
  * is missing is an empty field. */
 #include "tables/table_writer_internal.h"
 
-#include "encode/double_text.h"
+#include "encode/float_text.h"
 
 #include <math.h>
 

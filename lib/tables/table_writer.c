@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/given.h"
-#include "encode/double_text.h"
 #include "encode/float_text.h"
 
 #include <float.h>

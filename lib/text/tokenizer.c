@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/tokenizer_internal.h"

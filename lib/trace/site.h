@@ -41,8 +41,8 @@ enum attn_site_layout {
  * output projection, and the norm behind it, make of z. mlp_pre and mlp_post stand before and after
  * the activation; a gated MLP multiplies by mlp_pre_linear behind it, and mlp_post is the product.
  *
- * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a session
- * has none of them, and nothing can be edited there.
+ * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
+ * session has none of them, and nothing can be edited there.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \

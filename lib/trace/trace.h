@@ -4,8 +4,9 @@
  * A trace is a callback plus the selection it wants. The forward pass calls it on the feeding
  * thread, ordered by layer, site, head and row; sites that are not wanted cost one branch. Watching
  * never changes the result. Where a session is fed several sequences at once, the events of each
- * come in this order; those of different sequences are mixed. When the matrices of one layer do not fit in 64 MiB they come in blocks
- * of rows, head by head; the sites of a block follow one another then.
+ * come in this order; those of different sequences are mixed. When the matrices of one layer do not
+ * fit in 64 MiB they come in blocks of rows, head by head; the sites of a block follow one another
+ * then.
  *
  *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
  *     struct attn_trace trace = {.selection = selection, .on_event = print};

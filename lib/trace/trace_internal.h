@@ -4,7 +4,8 @@
 
 #include "trace/trace.h"
 
-/* Whether TRACE, which is no NULL, has what it is told by and of. If not, ERR names what is NULL. */
+/* Whether TRACE, which is not NULL, has a selection and a callback. If not, ERR names the one that
+ * is NULL. */
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
 
 /*

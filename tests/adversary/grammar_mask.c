@@ -6,7 +6,7 @@
  * all of it is masked.
  */
 #include "capture/capture.h"
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 #include "run/run.h"
 #include "tests/adversary/npy_text.h"
 

@@ -5,7 +5,7 @@
  * What was written valid is read back: type, shape, every element as a float, and as cells where
  * all are 0 or 1.
  */
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 #include "tests/adversary/npy_text.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * as numpy writes them they read the same.
  */
 #include "base/dtype_internal.h"
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 #include "tests/fuzz/fuzz.h"
 #include "tool.h"
 

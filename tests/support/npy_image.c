@@ -2,7 +2,7 @@
 #include "tests/support/npy_image.h"
 
 #include "base/memory.h"
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 #include "tool.h"
 
 #include <check.h>

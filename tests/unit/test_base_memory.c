@@ -1,5 +1,4 @@
 /* Memory, arenas, buffers and errors. */
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"

@@ -1,5 +1,5 @@
 /* The order of numbers, in which NaN has a place, and what is sorted by it. */
-#include "base/order.h"
+#include "base/number.h"
 #include "run/prediction.h"
 #include "tests/support/suite.h"
 

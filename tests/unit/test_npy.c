@@ -2,7 +2,7 @@
  * test_npy.c - arrays of every type, byte order and layout are read as numpy reads them; what is
  * strange but legal is taken.
  */
-#include "formats/npy_internal.h"
+#include "formats/npy.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/npy.h"

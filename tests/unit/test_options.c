@@ -2,7 +2,7 @@
  * test_options.c - options structs of callers that were compiled with another version.
  */
 #include "attn.h"
-#include "base/options.h"
+#include "base/given.h"
 #include "experiment/compare_internal.h"
 #include "model/session_internal.h"
 #include "tests/support/suite.h"
