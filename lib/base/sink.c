@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,23 +29,23 @@
 enum { BUFFER_SIZE = 64 * 1024, LARGE_WRITE = 1 << 20 };
 
 enum kind {
-    MEMORY,    /* bytes in memory */
-    STREAM,    /* a descriptor that is only appended to */
-    TEMPORARY, /* a file under a temporary name */
+    MEMORY, /* bytes in memory */
+    STREAM, /* a descriptor that is only appended to */
+    HIDDEN, /* a file under another name than it will have */
 };
 
 struct attn_sink {
     enum kind kind;
-    int descriptor;         /* -1: none, or closed */
-    bool owns_descriptor;   /* close it at the end */
-    bool is_closed_pipe;    /* EPIPE was seen */
-    bool is_synced;         /* the commit waits for the device */
-    char *name;             /* owns; what messages call the sink */
-    char *target;           /* owns; TEMPORARY: where the file goes in the end */
-    char *temporary;        /* owns; TEMPORARY: where it is until then, NULL once renamed */
-    char *pending;          /* owns [BUFFER_SIZE]; appended bytes that are not written yet */
-    size_t n_pending;       /* bytes */
-    uint64_t position;      /* bytes appended, the pending ones too */
+    int descriptor;       /* -1: none, or closed */
+    bool owns_descriptor; /* close it at the end */
+    bool is_closed_pipe;  /* EPIPE was seen */
+    bool is_synced;       /* the commit waits for the device */
+    char *name;           /* owns; what messages call the sink */
+    char *target;         /* owns; HIDDEN: where it goes in the end */
+    char *temporary;   /* owns; HIDDEN: where it is until then; NULL once renamed, and of parts */
+    char *pending;     /* owns [BUFFER_SIZE]; appended bytes that are not written yet */
+    size_t n_pending;  /* bytes */
+    uint64_t position; /* bytes appended, the pending ones too */
     struct attn_buffer all; /* MEMORY: the bytes */
     struct attn_error err;  /* the failure that stuck */
 };
@@ -82,10 +83,11 @@ static struct attn_sink *create(enum kind kind, const char *name, struct attn_er
 
 enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err)
 {
+    struct attn_sink *created;
+
     if (!attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    struct attn_sink *created = create(MEMORY, "memory", err);
-
+    created = create(MEMORY, "memory", err);
     if (!created)
         return ATTN_NO_MEMORY;
     *sink = created;
@@ -95,10 +97,11 @@ enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_er
 enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                              struct attn_sink **sink, struct attn_error *err)
 {
+    struct attn_sink *created;
+
     if (!attn_is_given(name, "name", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    struct attn_sink *created = create(STREAM, name, err);
-
+    created = create(STREAM, name, err);
     if (!created)
         return ATTN_NO_MEMORY;
     created->descriptor = descriptor;
@@ -172,6 +175,21 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
     return errno_value;
 }
 
+/* Whether TARGET is what a file may replace in the end; messages call it NAME. Renaming over a
+ * read-only file would work, but it was made so against that. */
+static enum attn_status check_replaced(const struct attn_target *target, const char *name,
+                                       struct attn_error *err)
+{
+    if (!target->exists)
+        return ATTN_OK;
+    if (S_ISDIR(target->info.st_mode))
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
+                              attn_quote_string(name).text);
+    if (S_ISREG(target->info.st_mode) && faccessat(AT_FDCWD, target->path, W_OK, AT_EACCESS) != 0)
+        return attn_error_errno(err, "write", name, errno);
+    return ATTN_OK;
+}
+
 /* A new file, or one that will replace what is there. Takes the path of TARGET. */
 static int open_target(struct attn_sink *sink, struct attn_target *target)
 {
@@ -180,9 +198,6 @@ static int open_target(struct attn_sink *sink, struct attn_target *target)
 
     sink->target = target->path;
     target->path = NULL;
-    /* Renaming over a read-only file would work, but it was made so against that. */
-    if (target->exists && faccessat(AT_FDCWD, sink->target, W_OK, AT_EACCESS) != 0)
-        return errno;
     if (sink->target[attn_path_folder_length(sink->target)] == '\0')
         return ENOENT; /* an empty path, or a folder that does not exist */
 
@@ -193,29 +208,31 @@ static int open_target(struct attn_sink *sink, struct attn_target *target)
     return errno_value;
 }
 
-/* A FIFO, a device, or, when OWN is not negative, a copy of our descriptor OWN. */
-static int open_stream(struct attn_sink *sink, const char *path, int own)
-{
-    sink->descriptor =
-        own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return sink->descriptor >= 0 ? 0 : errno;
-}
-
-/* A sink that messages call PATH, for TARGET, or for our descriptor OWN if that is not negative. */
-static enum attn_status open_sink(const char *path, struct attn_target *target, int own,
+/* A sink that messages call NAME, for TARGET: a FIFO or a device is a stream, and so is a copy of
+ * our descriptor OWN if that is not negative. */
+static enum attn_status open_sink(const char *name, struct attn_target *target, int own,
                                   struct attn_sink **sink, struct attn_error *err)
 {
     const bool is_stream = own >= 0 || (target->exists && !S_ISREG(target->info.st_mode));
-    struct attn_sink *created = create(is_stream ? STREAM : TEMPORARY, path, err);
+    struct attn_sink *created;
     enum attn_status status;
-    int errno_value;
+    int errno_value = 0;
 
+    ATTN_TRY(check_replaced(target, name, err));
+    created = create(is_stream ? STREAM : HIDDEN, name, err);
     if (!created)
         return ATTN_NO_MEMORY;
     created->owns_descriptor = true;
-    errno_value = is_stream ? open_stream(created, path, own) : open_target(created, target);
+    if (!is_stream) {
+        errno_value = open_target(created, target);
+    } else {
+        created->descriptor =
+            own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (created->descriptor < 0)
+            errno_value = errno;
+    }
     if (errno_value != 0) {
-        status = attn_error_errno(err, "write", path, errno_value);
+        status = attn_error_errno(err, "write", name, errno_value);
         attn_sink_free(created);
         return status;
     }
@@ -226,18 +243,16 @@ static enum attn_status open_sink(const char *path, struct attn_target *target, 
 enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                        struct attn_error *err)
 {
+    struct attn_target target = {0};
+    enum attn_status status;
+    int own;
+
     if (!attn_is_given(path, "path", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    const int own = attn_sink_own_descriptor(path);
-    struct attn_target target = {0};
-    enum attn_status status = own >= 0 ? ATTN_OK : attn_target_find(path, &target, err);
-
-    if (status == ATTN_OK && target.exists && S_ISDIR(target.info.st_mode))
-        status =
-            attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
-                           attn_quote_string(path).text);
-    if (status == ATTN_OK)
-        status = open_sink(path, &target, own, sink, err);
+    own = attn_sink_own_descriptor(path);
+    if (own < 0)
+        ATTN_TRY(attn_target_find(path, &target, err));
+    status = open_sink(path, &target, own, sink, err);
     attn_target_release(&target);
     return status;
 }
@@ -245,14 +260,13 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err)
 {
+    struct attn_target target;
+    enum attn_status status;
+
     if (!attn_is_given(directory, "directory", err) || !attn_is_given(name, "name", err) ||
         !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    struct attn_target target;
-    enum attn_status status = attn_target_find_in(directory, name, &target, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_target_find_in(directory, name, &target, err));
     status = open_sink(target.path, &target, -1, sink, err);
     attn_target_release(&target);
     return status;
@@ -260,38 +274,30 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-/* Waits until a descriptor that was made non-blocking takes bytes again. */
-static void wait_writable(int descriptor)
-{
-    struct pollfd poller = {.fd = descriptor, .events = POLLOUT};
-
-    poll(&poller, 1, -1);
-}
-
 /* Hands all of BYTES to the system; OFFSET is where they go in a file. */
 static void write_out(struct attn_sink *sink, const char *bytes, size_t size, uint64_t offset)
 {
     /* Where blocks are found one page after the other, asking for all of them first takes less. Not
      * all file systems can; what goes wrong the write will tell. */
-    if (sink->kind == TEMPORARY && size >= LARGE_WRITE)
+    if (sink->kind == HIDDEN && size >= LARGE_WRITE)
         (void)fallocate(sink->descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
     while (size > 0 && !has_failed(sink)) {
-        ssize_t n = sink->kind == TEMPORARY ? pwrite(sink->descriptor, bytes, size, (off_t)offset)
-                                            : write(sink->descriptor, bytes, size);
+        ssize_t n = sink->kind == HIDDEN ? pwrite(sink->descriptor, bytes, size, (off_t)offset)
+                                         : write(sink->descriptor, bytes, size);
 
         if (n > 0) {
             bytes += n;
             size -= (size_t)n;
             offset += (uint64_t)n;
-        } else if (n < 0 && errno == EAGAIN) {
-            wait_writable(sink->descriptor);
+        } else if (n < 0 && errno == EAGAIN) { /* the descriptor was made non-blocking */
+            poll(&(struct pollfd){.fd = sink->descriptor, .events = POLLOUT}, 1, -1);
         } else if (n == 0 || errno != EINTR) {
             fail_write(sink, n == 0 ? EIO : errno);
         }
     }
 }
 
-static void flush(struct attn_sink *sink)
+void attn_sink_flush(struct attn_sink *sink)
 {
     write_out(sink, sink->pending, sink->n_pending, sink->position - sink->n_pending);
     sink->n_pending = 0;
@@ -342,7 +348,7 @@ void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
         write_memory(sink, sink->position, bytes, size);
     } else {
         if (size > BUFFER_SIZE - sink->n_pending)
-            flush(sink);
+            attn_sink_flush(sink);
         if (size >= BUFFER_SIZE) {
             write_out(sink, bytes, size, sink->position);
         } else {
@@ -352,11 +358,6 @@ void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
     }
     if (!has_failed(sink))
         sink->position += size;
-}
-
-void attn_sink_flush(struct attn_sink *sink)
-{
-    flush(sink);
 }
 
 bool attn_sink_is_seekable(const struct attn_sink *sink)
@@ -375,7 +376,7 @@ void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *byt
     }
     /* Pending bytes at the same place were written earlier, so they go first. */
     if (offset < sink->position && offset + size > sink->position - sink->n_pending)
-        flush(sink);
+        attn_sink_flush(sink);
     write_out(sink, bytes, size, offset);
 }
 
@@ -466,7 +467,7 @@ enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err
 {
     if (!attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    flush(sink);
+    attn_sink_flush(sink);
     if (sink->is_synced && sink->temporary && !has_failed(sink) && fsync(sink->descriptor) != 0)
         fail_write(sink, errno);
     if (sink->owns_descriptor)
@@ -497,4 +498,260 @@ void attn_sink_free(struct attn_sink *sink)
     attn_free(sink->target);
     attn_free(sink->name);
     attn_free(sink);
+}
+
+/* --- Parts ------------------------------------------------------------------------------------ */
+
+/* The lock is flock's, which a process that dies gives back. The descriptor stays open until the
+ * part is freed, so the lock holds over the rename. */
+struct attn_part {
+    struct attn_sink *sink; /* owns; of the name that the file has until it is whole */
+    bool is_made;           /* _open made the file */
+    bool is_committed;      /* it was renamed */
+    bool is_synced;         /* the device has its name; and is to have the other one */
+};
+
+/* Makes the sink of TARGET.part, without a descriptor. Takes the path of TARGET. */
+static enum attn_status create_part(struct attn_part *part, struct attn_target *target,
+                                    struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+
+    attn_buffer_append_format(&name, "%s.part", target->path);
+    if (attn_buffer_string(&name))
+        part->sink = create(HIDDEN, name.data, err);
+    else
+        attn_error_no_memory(err);
+    attn_buffer_release(&name);
+    if (!part->sink)
+        return ATTN_NO_MEMORY;
+    part->sink->owns_descriptor = true;
+    part->sink->target = target->path;
+    target->path = NULL;
+    return ATTN_OK;
+}
+
+/* What has the name of the .part is a regular file, if it is there, and no link. */
+static enum attn_status check_part_name(const char *path, struct attn_error *err)
+{
+    struct attn_target found;
+    struct stat info;
+
+    ATTN_TRY(attn_target_find(path, &found, err));
+    attn_target_release(&found);
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                              attn_quote_string(path).text, attn_mode_text(info.st_mode));
+    return ATTN_OK;
+}
+
+static enum attn_status open_part_file(struct attn_part *part, mode_t mode, bool is_resumed,
+                                       struct attn_error *err)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    struct attn_sink *sink = part->sink;
+
+    sink->descriptor = open(sink->name, flags | O_CREAT | O_EXCL, mode);
+    part->is_made = sink->descriptor >= 0;
+    if (!part->is_made && errno == EEXIST && !is_resumed) {
+        attn_error_set(err, ATTN_IO, "'%s' is there: an earlier run did not finish, or still runs",
+                       attn_quote_string(sink->name).text);
+        attn_error_hint(err, "--resume goes on with it; remove it to begin anew");
+        return ATTN_IO;
+    }
+    if (!part->is_made && errno == EEXIST)
+        sink->descriptor = open(sink->name, flags);
+    if (sink->descriptor < 0)
+        return attn_error_errno(err, "write", sink->name, errno);
+    return ATTN_OK;
+}
+
+/* Locks the file of SINK, which then still has its name: the process that had the lock before may
+ * have renamed or removed it meanwhile. Finds where to append. */
+static enum attn_status lock_part(struct attn_sink *sink, struct attn_error *err)
+{
+    struct stat by_name, by_descriptor;
+
+    if (flock(sink->descriptor, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            return attn_error_errno(err, "lock", sink->name, errno);
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': another process is writing it",
+                              attn_quote_string(sink->name).text);
+    }
+    if (fstat(sink->descriptor, &by_descriptor) != 0 || lstat(sink->name, &by_name) != 0 ||
+        by_name.st_dev != by_descriptor.st_dev || by_name.st_ino != by_descriptor.st_ino)
+        return attn_error_set(err, ATTN_IO,
+                              "cannot write '%s': another process has just finished it",
+                              attn_quote_string(sink->name).text);
+    sink->position = (uint64_t)by_descriptor.st_size;
+    return ATTN_OK;
+}
+
+/* TARGET is empty at first, and the caller's to release. */
+static enum attn_status open_part(struct attn_part *part, const char *path,
+                                  struct attn_target *target, bool is_resumed,
+                                  struct attn_error *err)
+{
+    const int own = attn_sink_own_descriptor(path);
+    mode_t mode = 0666;
+
+    if (own < 0)
+        ATTN_TRY(attn_target_find(path, target, err));
+    if (own >= 0 ||
+        (target->exists && !S_ISREG(target->info.st_mode) && !S_ISDIR(target->info.st_mode)))
+        return open_sink(path, target, own, &part->sink, err);
+    ATTN_TRY(check_replaced(target, target->path, err));
+    if (target->exists)
+        mode = target->info.st_mode & 0777;
+    ATTN_TRY(create_part(part, target, err));
+    ATTN_TRY(check_part_name(part->sink->name, err));
+    ATTN_TRY(open_part_file(part, mode, is_resumed, err));
+    return lock_part(part->sink, err);
+}
+
+enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_part **part,
+                                struct attn_error *err)
+{
+    struct attn_part *opened = attn_alloc(1, sizeof *opened, err);
+    struct attn_target target = {0};
+    enum attn_status status;
+
+    if (!opened)
+        return ATTN_NO_MEMORY;
+    status = open_part(opened, path, &target, is_resumed, err);
+    attn_target_release(&target);
+    if (status != ATTN_OK) {
+        attn_part_discard(opened);
+        return status;
+    }
+    *part = opened;
+    return ATTN_OK;
+}
+
+struct attn_sink *attn_part_sink(const struct attn_part *part)
+{
+    return part->sink;
+}
+
+uint64_t attn_part_size(const struct attn_part *part)
+{
+    return part->sink->position;
+}
+
+bool attn_part_is_stream(const struct attn_part *part)
+{
+    return part->sink->kind == STREAM;
+}
+
+const char *attn_part_target(const struct attn_part *part)
+{
+    return attn_part_is_stream(part) ? part->sink->name : part->sink->target;
+}
+
+const char *attn_part_path(const struct attn_part *part)
+{
+    return part->sink->name;
+}
+
+enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err)
+{
+    struct attn_sink *sink = part->sink;
+
+    if (sink->position < size)
+        return attn_error_set(err, ATTN_IO, "'%s' has %llu bytes, expected %llu or more",
+                              attn_quote_string(sink->name).text,
+                              (unsigned long long)sink->position, (unsigned long long)size);
+    if (attn_part_is_stream(part))
+        return ATTN_OK;
+    if (ftruncate(sink->descriptor, (off_t)size) != 0)
+        return attn_error_errno(err, "write", sink->name, errno);
+    sink->position = size;
+    return ATTN_OK;
+}
+
+/* What was appended before goes out first: a process that dies leaves no change without it. */
+enum attn_status attn_part_write_at(struct attn_part *part, uint64_t offset, const void *bytes,
+                                    size_t size, struct attn_error *err)
+{
+    ATTN_TRY(attn_part_flush(part, false, err));
+    attn_sink_write_at(part->sink, offset, bytes, size);
+    return attn_sink_check(part->sink, err);
+}
+
+enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void *bytes,
+                                   size_t size, struct attn_error *err)
+{
+    for (char *to = bytes; size > 0;) {
+        const ssize_t n = pread(part->sink->descriptor, to, size, (off_t)offset);
+
+        if (n <= 0 && (n == 0 || errno != EINTR))
+            return attn_error_errno(err, "read", part->sink->name, n == 0 ? EIO : errno);
+        if (n > 0) {
+            to += n;
+            offset += (uint64_t)n;
+            size -= (size_t)n;
+        }
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct attn_error *err)
+{
+    attn_sink_flush(part->sink);
+    ATTN_TRY(attn_sink_check(part->sink, err));
+    if (!is_synced || attn_part_is_stream(part))
+        return ATTN_OK;
+    if (fdatasync(part->sink->descriptor) != 0)
+        return attn_error_errno(err, "write", part->sink->name, errno);
+    if (!part->is_synced)
+        ATTN_TRY(attn_sink_sync_name(part->sink->name, err));
+    part->is_synced = true;
+    return ATTN_OK;
+}
+
+enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err)
+{
+    int copy;
+
+    ATTN_TRY(attn_part_flush(part, is_synced, err));
+    if (attn_part_is_stream(part))
+        return attn_sink_commit(part->sink, err);
+    copy = dup(part->sink->descriptor); /* some file systems report a full device only at a close */
+    if (copy >= 0 && close(copy) != 0 && errno != EINTR)
+        return attn_error_errno(err, "write", part->sink->name, errno);
+    return ATTN_OK;
+}
+
+enum attn_status attn_part_commit(struct attn_part *part, struct attn_error *err)
+{
+    const struct attn_sink *sink = part->sink;
+
+    if (attn_part_is_stream(part) || part->is_committed)
+        return ATTN_OK;
+    if (rename(sink->name, sink->target) != 0)
+        return attn_error_errno(err, "write", sink->target, errno);
+    part->is_committed = true;
+    return part->is_synced ? attn_sink_sync_name(sink->target, err) : ATTN_OK;
+}
+
+enum attn_status attn_part_remove(struct attn_part *part, struct attn_error *err)
+{
+    if (unlink(part->sink->name) != 0 && errno != ENOENT)
+        return attn_error_errno(err, "remove", part->sink->name, errno);
+    return ATTN_OK;
+}
+
+void attn_part_free(struct attn_part *part)
+{
+    if (!part)
+        return;
+    attn_sink_free(part->sink);
+    attn_free(part);
+}
+
+void attn_part_discard(struct attn_part *part)
+{
+    if (part && part->is_made && !part->is_committed)
+        unlink(part->sink->name);
+    attn_part_free(part);
 }

@@ -7,7 +7,7 @@
 #define ATTN_RECORDS_RECORD_FORMAT_H
 
 #include "base/buffer.h"
-#include "base/part.h"
+#include "base/sink_internal.h"
 #include "records/records.h"
 
 struct attn_record_writer;

@@ -3,7 +3,7 @@
  * are gone on with, and what failures leave.
  */
 #include "attn.h"
-#include "base/part.h"
+#include "base/sink_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
