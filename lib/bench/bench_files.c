@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_TOKENS = 1024,
+    MAX_TOKENS = 1024,
     AT_ONCE = 4 << 20,    /* bytes, as many as a matrix of so many tokens has */
     PLAIN_FROM = 64 << 20 /* bytes of memory that plain writes come from: more than caches hold */
 };
@@ -60,9 +60,7 @@ static size_t visit_files(const char *path, bool is_removed)
 static enum attn_status write_events(struct files *files, struct attn_writer *writer,
                                      struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t head = 0; status == ATTN_OK && head < files->n_head; head++) {
+    for (size_t head = 0; head < files->n_head; head++) {
         const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
                                                .head = (int)head,
                                                .n_row = files->n_token,
@@ -72,9 +70,9 @@ static enum attn_status write_events(struct files *files, struct attn_writer *wr
                                                        head * files->n_token * files->n_token,
                                                .is_causal = true};
 
-        status = attn_writer_event(writer, &event, err);
+        ATTN_TRY(attn_writer_event(writer, &event, err));
     }
-    return status == ATTN_OK ? attn_writer_finish(writer, err) : status;
+    return attn_writer_finish(writer, err);
 }
 
 static enum attn_status run_writer(void *context, struct attn_error *err)
@@ -86,9 +84,7 @@ static enum attn_status run_writer(void *context, struct attn_error *err)
     enum attn_status status;
 
     options.pool = files->bench->options->pool;
-    status = attn_writer_create(files->format, files->path, &run, &options, &writer, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_writer_create(files->format, files->path, &run, &options, &writer, err));
     status = write_events(files, writer, err);
     attn_writer_free(writer);
     return status;
@@ -150,53 +146,57 @@ static void fill(struct files *files)
 static enum attn_status measure_format(struct files *files, struct attn_error *err)
 {
     struct attn_bench *bench = files->bench;
-    char name[ATTN_BENCH_NAME_SIZE];
-    struct attn_bench_part part = {.part = "write",
-                                   .name = name,
-                                   .limit = write_plainly,
-                                   .prepare = remove_files,
-                                   .run = run_writer,
-                                   .context = files};
-    enum attn_status status;
+    struct attn_bench_part part = {
+        .limit = write_plainly, .prepare = remove_files, .run = run_writer, .context = files};
 
     snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld.%s", bench->options->directory,
              (long)getpid(), files->format->name);
-    snprintf(name, sizeof name, "%s, %zu heads, %zu tokens", files->format->name, files->n_head,
-             files->n_token);
-    status = run_writer(files, err);
+    snprintf(part.name, sizeof part.name, "%s, %zu heads, %zu tokens", files->format->name,
+             files->n_head, files->n_token);
+    ATTN_TRY(run_writer(files, err));
     files->n_byte = visit_files(files->path, false);
     part.n_byte = (double)files->n_byte;
-    if (status == ATTN_OK)
-        status = attn_bench_measure(bench, &part, err);
-    visit_files(files->path, true);
-    return status;
+    return attn_bench_measure(bench, &part, err);
+}
+
+static enum attn_status measure_formats(struct files *files, struct attn_error *err)
+{
+    const size_t n_head = files->n_head, n_token = files->n_token;
+    const struct attn_dims dims = {.n_layer = 1,
+                                   .n_head = n_head,
+                                   .n_kv_head = n_head,
+                                   .n_position = n_token,
+                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+
+    ATTN_TRY(attn_selection_create(&dims, &files->selection, err));
+    files->patterns = attn_alloc(n_token * n_token, n_head * sizeof *files->patterns, err);
+    if (!files->patterns)
+        return ATTN_NO_MEMORY;
+    fill(files);
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        enum attn_status status;
+
+        files->format = attn_format_at(i);
+        if (!files->format->argument || !files->format->tensors || files->format->is_picture)
+            continue;
+        status = measure_format(files, err);
+        visit_files(files->path, true);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
 }
 
 enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err)
 {
-    const struct attn_config *config = bench->config;
-    const size_t n_token = config->n_ctx < MOST_TOKENS ? config->n_ctx : MOST_TOKENS;
-    const struct attn_dims dims = {.n_layer = 1,
-                                   .n_head = config->n_head,
-                                   .n_kv_head = config->n_head,
-                                   .n_position = n_token,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
-    struct files files = {.bench = bench, .n_head = config->n_head, .n_token = n_token};
+    const size_t n_ctx = bench->config->n_ctx;
+    struct files files = {.bench = bench,
+                          .n_head = bench->config->n_head,
+                          .n_token = n_ctx < MAX_TOKENS ? n_ctx : MAX_TOKENS};
     enum attn_status status;
 
     if (!bench->options->directory)
         return ATTN_OK;
-    status = attn_selection_create(&dims, &files.selection, err);
-    files.patterns = attn_alloc(n_token * n_token, config->n_head * sizeof *files.patterns, err);
-    if (status == ATTN_OK && !files.patterns)
-        status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        fill(&files);
-    for (size_t i = 0; status == ATTN_OK && i < attn_n_format(); i++) {
-        files.format = attn_format_at(i);
-        if (files.format->argument && files.format->tensors && !files.format->is_picture)
-            status = measure_format(&files, err);
-    }
+    status = measure_formats(&files, err);
     attn_selection_free(files.selection);
     attn_free(files.patterns);
     return status;

@@ -9,6 +9,7 @@
 struct attn_bench {
     const struct attn_bench_options *options;
     const struct attn_config *config;
+    const char *part; /* the part that runs, by its name */
     struct attn_gemm_engine gemm;
     int n_thread;
     float *memory; /* [n_memory] more than any cache holds; owned */
@@ -19,29 +20,27 @@ struct attn_bench {
 
 /* Something that can be done again and again. */
 struct attn_bench_part {
-    const char *part;
-    const char *name;
+    char name[2 * ATTN_BENCH_NAME_SIZE]; /* of its row, which cuts it */
     double n_flop, n_byte;
-    double (*limit)(void *context); /* seconds that it takes at least, measured; NULL: what n_flop
-                                       and n_byte take at the machine's limits */
-    enum attn_status (*prepare)(void *context,
-                                struct attn_error *err); /* not timed; NULL: nothing */
+    /* Seconds that it takes at least, measured; NULL: what n_flop and n_byte take at the machine's
+     * limits. */
+    double (*limit)(void *context);
+    enum attn_status (*prepare)(void *context, struct attn_error *err); /* not timed; or NULL */
     enum attn_status (*run)(void *context, struct attn_error *err);
     void *context;
 };
 
-/* Measures PART and tells it. */
+/* Measures PART and reports its row. */
 enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_bench_part *part,
                                     struct attn_error *err);
 
 /* Seconds since some time. */
 double attn_bench_now(void);
 
-/* bench_limits.c: both limits, in some milliseconds. */
-struct attn_bench_limits attn_bench_find_limits(struct attn_bench *bench);
+/* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
+size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 
-/* One function a part: bench_products.c, bench_attention.c, bench_sessions.c, bench_batch.c,
- * bench_files.c. */
+/* One function for each part: bench_measure.c, bench_layers.c, bench_models.c, bench_files.c. */
 typedef enum attn_status (*attn_bench_part_fn)(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err);
@@ -53,8 +52,5 @@ enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *
 enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err);
-
-/* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
-size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 behind the last */
 
 #endif

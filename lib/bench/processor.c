@@ -9,27 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of the lists "flags" (x86) and "Features" (ARM), as they are told. */
+/* Words of the lists "flags" (x86) and "Features" (ARM), as they are reported. */
 static const char *const features[] = {"avx2",     "avx512f", "avx512_bf16", "avx512_fp16",
                                        "amx_bf16", "asimd",   "sve",         "bf16"};
 
 /* Part of a text. */
-struct part {
+struct span {
     const char *data;
     size_t size;
 };
 
 /* Takes the first line off TEXT. False when nothing is left. */
-static bool take_line(struct part *text, struct part *line)
+static bool take_line(struct span *text, struct span *line)
 {
     const char *end;
 
     if (text->size == 0)
         return false;
     end = memchr(text->data, '\n', text->size);
-    *line = (struct part){text->data, end != NULL ? (size_t)(end - text->data) : text->size};
-    text->data += line->size + (end != NULL);
-    text->size -= line->size + (end != NULL);
+    *line = (struct span){text->data, end ? (size_t)(end - text->data) : text->size};
+    text->data += line->size + !!end;
+    text->size -= line->size + !!end;
     return true;
 }
 
@@ -39,7 +39,7 @@ static bool is_blank(char c)
 }
 
 /* What LINE says of KEY, which stands before a colon and blanks. */
-static bool has_key(struct part line, const char *key, struct part *value)
+static bool has_key(struct span line, const char *key, struct span *value)
 {
     size_t at = strlen(key);
 
@@ -52,24 +52,24 @@ static bool has_key(struct part line, const char *key, struct part *value)
     do
         at++;
     while (at < line.size && is_blank(line.data[at]));
-    *value = (struct part){line.data + at, line.size - at};
+    *value = (struct span){line.data + at, line.size - at};
     return true;
 }
 
 /* The first value of KEY; empty where there is none. */
-static struct part find(struct part text, const char *key)
+static struct span find(struct span text, const char *key)
 {
-    struct part line, value;
+    struct span line, value;
 
     while (take_line(&text, &line))
         if (has_key(line, key, &value))
             return value;
-    return (struct part){"", 0};
+    return (struct span){"", 0};
 }
 
-static size_t count(struct part text, const char *key)
+static size_t count(struct span text, const char *key)
 {
-    struct part line, value;
+    struct span line, value;
     size_t n = 0;
 
     while (take_line(&text, &line))
@@ -77,17 +77,17 @@ static size_t count(struct part text, const char *key)
     return n;
 }
 
-static size_t find_number(struct part text, const char *key)
+static size_t find_number(struct span text, const char *key)
 {
     char digits[16];
-    const struct part value = find(text, key);
+    const struct span value = find(text, key);
 
     snprintf(digits, sizeof digits, "%.*s", (int)value.size, value.data);
     return strtoul(digits, NULL, 10);
 }
 
 /* Appends ", KEY VALUE", or VALUE alone where KEY is NULL. */
-static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct part value)
+static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct span value)
 {
     const size_t n = strlen(text);
 
@@ -96,7 +96,7 @@ static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct 
                  key ? key : "", key ? " " : "", (int)value.size, value.data);
 }
 
-static bool has_word(struct part list, const char *word)
+static bool has_word(struct span list, const char *word)
 {
     const size_t size = strlen(word);
 
@@ -110,7 +110,7 @@ static bool has_word(struct part list, const char *word)
     return false;
 }
 
-static void find_features(struct part list, char text[ATTN_PROCESSOR_TEXT_SIZE])
+static void find_features(struct span list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 {
     size_t n = 0;
 
@@ -122,7 +122,7 @@ static void find_features(struct part list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 
 void attn_processor_read(const char *text, size_t size, struct attn_processor *processor)
 {
-    const struct part all = {text, size};
+    const struct span all = {text, size};
     const size_t n_sibling = find_number(all, "siblings");
 
     *processor = (struct attn_processor){.n_thread = count(all, "processor")};
@@ -132,7 +132,7 @@ void attn_processor_read(const char *text, size_t size, struct attn_processor *p
     append(processor->name, "ARM implementer", find(all, "CPU implementer"));
     append(processor->name, "part", find(all, "CPU part"));
     if (processor->name[0] == '\0')
-        append(processor->name, NULL, (struct part){"unknown processor", 17});
+        append(processor->name, NULL, (struct span){"unknown processor", 17});
     find_features(find(all, "flags"), processor->features);
     if (processor->features[0] == '\0')
         find_features(find(all, "Features"), processor->features);

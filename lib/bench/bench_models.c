@@ -1,0 +1,368 @@
+/* bench_models.c - whole models: prompts of several lengths with every attention matrix delivered,
+ * one token at a time, many short texts, and opening one. */
+#include "bench/bench_internal.h"
+
+#include "base/dtype_internal.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "model/cost.h"
+#include "model/model_internal.h"
+#include "model/session.h"
+#include "model/session_pack.h"
+
+#include <stdio.h>
+
+/* A session that is fed again and again. */
+struct fed {
+    struct attn_bench *bench;
+    struct attn_session *session;
+    struct attn_selection *selection;
+    struct attn_trace trace;
+    int32_t *ids; /* [n_max] */
+    size_t n;     /* fed in a round */
+    size_t n_before;
+};
+
+static enum attn_status take(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+static void close_fed(struct fed *fed)
+{
+    attn_session_free(fed->session);
+    attn_selection_free(fed->selection);
+    attn_free(fed->ids);
+}
+
+/* A session over N positions that delivers every pattern, if IS_WATCHED. Close it in any case. */
+static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, struct attn_error *err)
+{
+    const struct attn_bench_options *options = fed->bench->options;
+    const struct attn_dims dims = attn_config_dims(fed->bench->config, n);
+    struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    ATTN_TRY(attn_selection_create(&dims, &fed->selection, err));
+    ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    fed->ids = attn_alloc(n, sizeof *fed->ids, err);
+    if (!fed->ids)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        fed->ids[i] = (int32_t)((i * 7919 + 13) % fed->bench->config->n_vocab);
+    fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = take};
+    session.n_max = n;
+    session.pool = options->pool;
+    session.trace = is_watched ? &fed->trace : NULL;
+    session.has_logits = fed->bench->config->output != ATTN_OUTPUT_NONE;
+    session.gemm = options->gemm;
+    session.isa = options->isa;
+    session.cancel = options->cancel;
+    return attn_session_create(options->model, &session, &fed->session, err);
+}
+
+static enum attn_status go_back(void *context, struct attn_error *err)
+{
+    struct fed *fed = context;
+
+    return attn_session_rewind(fed->session, fed->n_before, err);
+}
+
+static enum attn_status feed(void *context, struct attn_error *err)
+{
+    struct fed *fed = context;
+    const float *logits;
+
+    ATTN_TRY(attn_session_feed(fed->session, fed->ids + fed->n_before, fed->n, err));
+    if (fed->bench->config->output != ATTN_OUTPUT_NONE)
+        ATTN_TRY(attn_session_logits(fed->session, &logits, err));
+    return ATTN_OK;
+}
+
+/* Bytes of the weights that a run without logits reads. */
+static double block_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
+{
+    const struct attn_linear *output = &bench->options->model->weights.unembed;
+    const size_t element = attn_dtype_bits(output->weight.dtype) / 8;
+
+    if (bench->config->output == ATTN_OUTPUT_NONE)
+        return (double)cost->weights;
+    return (double)cost->weights -
+           (double)output->weight.n_row * (double)output->weight.n_col * (double)element;
+}
+
+/* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
+static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
+{
+    const struct attn_model *model = bench->options->model;
+    const enum attn_dtype dtype = model->weights.embed.dtype;
+    const size_t stored = attn_dtype_bits(dtype) / 8;
+    const size_t packed =
+        attn_panel_element(model->compute) * attn_panel_n_plane(dtype, model->compute);
+
+    return (double)cost->weights * (double)packed / (double)stored;
+}
+
+static enum attn_status measure_prefill(struct fed *fed, struct attn_error *err)
+{
+    const struct attn_bench *bench = fed->bench;
+    const struct attn_config *config = bench->config;
+    struct attn_bench_part part = {.prepare = go_back, .run = feed, .context = fed};
+    struct attn_cost cost;
+    double row = 0;
+
+    snprintf(part.name, sizeof part.name, "%zu tokens, all patterns", fed->n);
+    ATTN_TRY(attn_cost_find(bench->options->model, fed->n, 0, &cost, err));
+    ATTN_TRY(open_fed(fed, fed->n, true, err));
+    if (config->output != ATTN_OUTPUT_NONE)
+        row = (double)config->d_model * (double)config->n_vocab;
+    part.n_flop = 2 * ((double)(cost.projections + cost.matrices + cost.mlp) + row);
+    part.n_byte = read_bytes(bench, &cost);
+    return attn_bench_measure(fed->bench, &part, err);
+}
+
+enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
+{
+    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
+        struct fed fed = {.bench = bench, .n = attn_bench_length(bench, i)};
+        const enum attn_status status = measure_prefill(&fed, err);
+
+        close_fed(&fed);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
+{
+    const size_t n_before = fed->n_before;
+    struct attn_bench_part part = {.prepare = go_back, .run = feed, .context = fed};
+    struct attn_cost cost;
+
+    snprintf(part.name, sizeof part.name, "one token after %zu", n_before);
+    ATTN_TRY(attn_cost_find(fed->bench->options->model, n_before + 1, 0, &cost, err));
+    ATTN_TRY(open_fed(fed, n_before + 1, false, err));
+    ATTN_TRY(attn_session_feed(fed->session, fed->ids, n_before, err));
+    part.n_byte = read_bytes(fed->bench, &cost) + (double)cost.keys_values;
+    return attn_bench_measure(fed->bench, &part, err);
+}
+
+enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err)
+{
+    const size_t n_ctx = bench->config->n_ctx;
+    struct fed fed = {.bench = bench, .n_before = n_ctx > 128 ? 128 : n_ctx - 1, .n = 1};
+    enum attn_status status;
+
+    if (n_ctx < 2)
+        return ATTN_OK;
+    status = measure_decode(&fed, err);
+    close_fed(&fed);
+    return status;
+}
+
+/* --- Many short texts ------------------------------------------------------------------------ */
+
+/* Each thread feeds a session of its own, one text at a time or several. */
+enum {
+    N_TOKEN = 20, /* of a text, or as many as the model takes */
+    N_TEXT = 6,   /* that go through each thread in a round: 120 rows */
+};
+
+/* What the threads do. */
+struct batch {
+    struct attn_bench *bench;
+    struct attn_selection *selection; /* owns */
+    struct attn_trace trace;
+    struct attn_session **sessions; /* [n_thread] owns; one a thread */
+    enum attn_status *statuses;     /* [n_thread] owns */
+    struct attn_error *errors;      /* [n_thread] owns */
+    int32_t ids[N_TEXT][N_TOKEN];
+    size_t n_token;
+    size_t n_at_once; /* texts fed together: N_TEXT, or 1 */
+};
+
+/* All texts through the session of one thread. */
+static void feed_texts(void *context, size_t task, int worker)
+{
+    const struct batch *batch = context;
+    struct attn_session *session = batch->sessions[task];
+    struct attn_session_sequence texts[N_TEXT] = {{.n = 0}};
+    enum attn_status status = ATTN_OK;
+
+    (void)worker;
+    for (size_t i = 0; i < N_TEXT; i++)
+        texts[i] = (struct attn_session_sequence){.ids = batch->ids[i], .n = batch->n_token};
+    for (size_t i = 0; status == ATTN_OK && i < N_TEXT; i += batch->n_at_once) {
+        attn_session_reset(session);
+        status = attn_session_feed_many(session, texts + i, batch->n_at_once, &batch->errors[task]);
+    }
+    batch->statuses[task] = status;
+}
+
+static enum attn_status feed_all(void *context, struct attn_error *err)
+{
+    struct batch *batch = context;
+    const size_t n_thread = (size_t)batch->bench->n_thread;
+
+    attn_pool_run(batch->bench->options->pool, n_thread, feed_texts, batch);
+    for (size_t i = 0; i < n_thread; i++)
+        if (batch->statuses[i] != ATTN_OK) {
+            attn_error_copy(err, &batch->errors[i]);
+            return batch->statuses[i];
+        }
+    return ATTN_OK;
+}
+
+static enum attn_status open_session(const struct batch *batch, struct attn_session **session,
+                                     struct attn_error *err)
+{
+    const struct attn_bench_options *options = batch->bench->options;
+    struct attn_session_options made = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    made.n_sequence = batch->n_at_once;
+    made.n_max = batch->n_at_once * batch->n_token;
+    made.cache = ATTN_CACHE_ONE_LAYER;
+    made.trace = &batch->trace;
+    made.gemm = options->gemm;
+    made.isa = options->isa;
+    made.cancel = options->cancel;
+    return attn_session_create(options->model, &made, session, err);
+}
+
+/* Close it in any case. */
+static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
+{
+    const struct attn_config *config = batch->bench->config;
+    const struct attn_dims dims = attn_config_dims(config, batch->n_token);
+    const size_t n_thread = (size_t)batch->bench->n_thread;
+
+    ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
+    ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = take};
+    batch->sessions = attn_alloc(n_thread, sizeof *batch->sessions, err);
+    batch->statuses = attn_alloc(n_thread, sizeof *batch->statuses, err);
+    batch->errors = attn_alloc(n_thread, sizeof *batch->errors, err);
+    if (!batch->sessions || !batch->statuses || !batch->errors)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < N_TEXT; i++)
+        for (size_t k = 0; k < batch->n_token; k++)
+            batch->ids[i][k] = (int32_t)(((i * N_TOKEN + k) * 7919 + 13) % config->n_vocab);
+    for (size_t i = 0; i < n_thread; i++)
+        ATTN_TRY(open_session(batch, &batch->sessions[i], err));
+    return ATTN_OK;
+}
+
+static void close_batch(struct batch *batch)
+{
+    for (int i = 0; batch->sessions && i < batch->bench->n_thread; i++)
+        attn_session_free(batch->sessions[i]);
+    attn_free(batch->sessions);
+    attn_free(batch->statuses);
+    attn_free(batch->errors);
+    attn_selection_free(batch->selection);
+}
+
+/* A row: all texts of all threads. */
+static enum attn_status measure_batch(struct batch *batch, struct attn_error *err)
+{
+    struct attn_bench *bench = batch->bench;
+    const size_t n_text = N_TEXT * (size_t)bench->n_thread;
+    struct attn_bench_part part = {.run = feed_all, .context = batch};
+    struct attn_cost cost;
+
+    snprintf(part.name, sizeof part.name, "%zu texts of %zu tokens, %zu at once", n_text,
+             batch->n_token, batch->n_at_once);
+    ATTN_TRY(attn_cost_find(bench->options->model, batch->n_token, 0, &cost, err));
+    ATTN_TRY(open_batch(batch, err));
+    part.n_flop = 2 * (double)n_text * (double)(cost.projections + cost.matrices + cost.mlp);
+    return attn_bench_measure(bench, &part, err);
+}
+
+enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err)
+{
+    static const size_t at_once[] = {1, N_TEXT};
+    const size_t n_ctx = bench->config->n_ctx;
+
+    for (size_t i = 0; i < sizeof at_once / sizeof *at_once; i++) {
+        struct batch batch = {
+            .bench = bench, .n_token = n_ctx < N_TOKEN ? n_ctx : N_TOKEN, .n_at_once = at_once[i]};
+        const enum attn_status status = measure_batch(&batch, err);
+
+        close_batch(&batch);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static enum attn_status open_model(void *context, struct attn_error *err)
+{
+    const struct attn_bench *bench = context;
+    struct attn_model *model;
+
+    ATTN_TRY(attn_model_open(bench->options->source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, err));
+    attn_model_close(model);
+    return ATTN_OK;
+}
+
+/* What is opened for the first tokens. */
+struct first_tokens {
+    struct attn_model *model;
+    struct attn_selection *selection;
+    struct attn_session *session;
+    struct attn_trace trace;
+};
+
+enum { N_FIRST = 6 };
+
+static enum attn_status feed_first(const struct attn_bench *bench, struct first_tokens *first,
+                                   struct attn_error *err)
+{
+    const struct attn_bench_options *options = bench->options;
+    const struct attn_dims dims = attn_config_dims(bench->config, N_FIRST);
+    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const int32_t ids[N_FIRST] = {0};
+
+    model_options.compute = options->model->compute;
+    ATTN_TRY(attn_model_open(options->source, &model_options, &first->model, err));
+    ATTN_TRY(attn_selection_create(&dims, &first->selection, err));
+    first->trace = (struct attn_trace){.selection = first->selection, .on_event = take};
+    session_options.n_max = N_FIRST;
+    session_options.pool = options->pool;
+    session_options.trace = &first->trace;
+    session_options.gemm = options->gemm;
+    session_options.isa = options->isa;
+    ATTN_TRY(attn_session_create(first->model, &session_options, &first->session, err));
+    return attn_session_feed(first->session, ids, N_FIRST, err);
+}
+
+/* Opens it and runs 6 tokens: every weight of the layers is read through the map. */
+static enum attn_status open_and_feed(void *context, struct attn_error *err)
+{
+    struct first_tokens first = {.model = NULL};
+    const enum attn_status status = feed_first(context, &first, err);
+
+    attn_session_free(first.session);
+    attn_selection_free(first.selection);
+    attn_model_close(first.model);
+    return status;
+}
+
+enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *err)
+{
+    const struct attn_bench_part open = {.name = "opening", .run = open_model, .context = bench};
+    struct attn_bench_part first = {
+        .name = "opening, first 6 tokens", .run = open_and_feed, .context = bench};
+    struct attn_cost cost;
+
+    if (!bench->options->source || bench->config->n_ctx < N_FIRST)
+        return ATTN_OK;
+    ATTN_TRY(attn_cost_find(bench->options->model, N_FIRST, 0, &cost, err));
+    ATTN_TRY(attn_bench_measure(bench, &open, err));
+    first.n_byte = block_bytes(bench, &cost);
+    return attn_bench_measure(bench, &first, err);
+}
