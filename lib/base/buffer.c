@@ -81,6 +81,20 @@ const char *attn_buffer_string(struct attn_buffer *buffer)
     return buffer->data;
 }
 
+char *attn_buffer_take(struct attn_buffer *buffer, struct attn_error *err)
+{
+    char *text = NULL;
+
+    if (attn_buffer_string(buffer)) {
+        text = buffer->data;
+        buffer->data = NULL;
+    } else {
+        attn_error_no_memory(err);
+    }
+    attn_buffer_release(buffer);
+    return text;
+}
+
 void attn_buffer_reset(struct attn_buffer *buffer)
 {
     buffer->size = 0;

@@ -12,8 +12,7 @@
 
 /* Initialize with = {0}; end with attn_buffer_release. */
 struct attn_buffer {
-    char *data;      /* owns; NULL before the first append; not terminated unless asked
-                        (attn_buffer_string) */
+    char *data;      /* owns; NULL before the first append; terminated by attn_buffer_string */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes at data */
     bool has_failed; /* an allocation failed; further appends do nothing */
@@ -35,8 +34,12 @@ enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn
  * append. */
 const char *attn_buffer_string(struct attn_buffer *buffer);
 
-void attn_buffer_reset(
-    struct attn_buffer *buffer); /* empties, keeps the memory, clears a failure */
+/* The terminated bytes, which the caller owns from here on; NULL after a failure, with err set.
+ * Releases the buffer in either case. */
+char *attn_buffer_take(struct attn_buffer *buffer, struct attn_error *err);
+
+/* Empties, keeps the memory, clears a failure. */
+void attn_buffer_reset(struct attn_buffer *buffer);
 void attn_buffer_release(struct attn_buffer *buffer); /* frees and zeroes */
 
 #endif

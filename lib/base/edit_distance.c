@@ -18,7 +18,7 @@ bool attn_letters_read(const char *word, size_t size, struct attn_letters *lette
     return true;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -38,11 +38,11 @@ size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letter
 
         now[0] = i;
         for (size_t j = 1; j <= b->n; j++) {
-            now[j] = least(before[j], now[j - 1]) + 1;
-            now[j] = least(now[j], before[j - 1] + (a->letter[i - 1] != b->letter[j - 1]));
+            now[j] = smaller(before[j], now[j - 1]) + 1;
+            now[j] = smaller(now[j], before[j - 1] + (a->letter[i - 1] != b->letter[j - 1]));
             if (i > 1 && j > 1 && a->letter[i - 1] == b->letter[j - 2] &&
                 a->letter[i - 2] == b->letter[j - 1])
-                now[j] = least(now[j], earlier[j - 2] + 1);
+                now[j] = smaller(now[j], earlier[j - 2] + 1);
         }
     }
     return rows[a->n % 3][b->n];

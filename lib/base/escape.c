@@ -19,19 +19,14 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size)
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err)
 {
     struct attn_buffer buffer = {0};
-    enum attn_status status;
-    char *copy = NULL;
+    char *made;
 
     attn_escape_append(&buffer, text, size);
-    status = attn_buffer_check(&buffer, err);
-    if (status == ATTN_OK) {
-        copy = attn_strndup(buffer.data, buffer.size, err);
-        status = copy ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    attn_buffer_release(&buffer);
-    if (status == ATTN_OK)
-        *escaped = copy;
-    return status;
+    made = attn_buffer_take(&buffer, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    *escaped = made;
+    return ATTN_OK;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

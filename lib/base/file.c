@@ -211,11 +211,7 @@ static char *part_path(const struct attn_source *source, const char *name, struc
     struct attn_buffer path = {0};
 
     attn_buffer_append_format(&path, "%s%s%s", directory, separator, name);
-    if (!attn_buffer_string(&path)) {
-        attn_buffer_check(&path, err);
-        attn_buffer_release(&path);
-    }
-    return path.data;
+    return attn_buffer_take(&path, err);
 }
 
 static enum attn_status open_part(const struct attn_source *source, const char *name,

@@ -70,7 +70,7 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
 bool attn_source_has_part(const struct attn_source *source, const char *name);
 
 /*
- * Gives back the memory behind SIZE bytes at DATA, which must lie in a mapped file: the next touch
+ * Gives back the memory of SIZE bytes at DATA, which must lie in a mapped file: the next touch
  * reads them again. For scattered reads, around which the system reads much that is not used.
  */
 void attn_file_drop_pages(const void *data, size_t size);

@@ -4,15 +4,9 @@
 #include "base/utf8.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool is_within_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
 
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
 {
@@ -32,8 +26,8 @@ void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *f
     }
     if (size - cut < room) /* over the last characters */
         cut = size > room ? size - room : 0;
-    while (cut > 0 && cut < *used && is_within_character(text[cut]))
-        cut--;
+    while (cut > 0 && cut < *used && ((unsigned char)text[cut] & 0xc0) == 0x80)
+        cut--; /* to where a character begins */
     snprintf(text + cut, size - cut, "...");
     *used = size;
 }

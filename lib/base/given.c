@@ -8,11 +8,10 @@
 
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err)
 {
-    if (is_there)
-        return true;
-    attn_error_set(err, ATTN_INVALID, "'%s' is NULL, expected a pointer", name);
-    attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    return false;
+    if (!is_there)
+        attn_error_at(attn_error_set(err, ATTN_INVALID, "'%s' is NULL, expected a pointer", name),
+                      ATTN_STAGE_OPTIONS, err);
+    return is_there;
 }
 
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err)

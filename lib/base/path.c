@@ -24,13 +24,10 @@ static enum attn_status add(struct attn_path_names *folder, const char *name,
                             struct attn_error *err)
 {
     void *names = folder->names;
-    const enum attn_status status =
-        attn_grow(&names, &folder->capacity, folder->n + 1, sizeof *folder->names, err);
     char *copy;
 
+    ATTN_TRY(attn_grow(&names, &folder->capacity, folder->n + 1, sizeof *folder->names, err));
     folder->names = names;
-    if (status != ATTN_OK)
-        return status;
     copy = attn_strndup(name, strlen(name), err);
     if (!copy)
         return ATTN_NO_MEMORY;
@@ -141,21 +138,7 @@ static enum attn_status look(struct attn_target *target, const char *wanted, str
         attn_quote_string(target->path).text);
 }
 
-/* Makes PATH that of TARGET, which has none. */
-static enum attn_status take_path(struct attn_target *target, struct attn_buffer *path,
-                                  struct attn_error *err)
-{
-    target->path = NULL;
-    if (!attn_buffer_string(path)) {
-        attn_buffer_release(path);
-        attn_error_no_memory(err);
-        return ATTN_NO_MEMORY;
-    }
-    target->path = path->data;
-    return ATTN_OK;
-}
-
-/* Puts what the link target->path says in its place. */
+/* Replaces the link target->path by what it says. */
 static enum attn_status follow(struct attn_target *target, const char *wanted,
                                struct attn_error *err)
 {
@@ -169,32 +152,49 @@ static enum attn_status follow(struct attn_target *target, const char *wanted,
         attn_buffer_append(&path, target->path, attn_path_folder_length(target->path));
     attn_buffer_append(&path, link, (size_t)n);
     attn_free(target->path);
-    return take_path(target, &path, err);
+    target->path = attn_buffer_take(&path, err);
+    return target->path ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status follow_all(struct attn_target *target, const char *path,
+                                   struct attn_error *err)
+{
+    target->path = attn_strndup(path, strlen(path), err);
+    if (!target->path)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(look(target, path, err));
+    for (int n = 0; target->exists && S_ISLNK(target->info.st_mode); n++) {
+        if (n == MAX_LINKS)
+            return attn_error_errno(err, "write", path, ELOOP);
+        ATTN_TRY(follow(target, path, err));
+        ATTN_TRY(look(target, path, err));
+    }
+    /* Links of /proc/PID/fd say where a pipe is in words that are no path. */
+    if (!target->exists) {
+        target->exists = stat(path, &target->info) == 0;
+        if (!target->exists && errno != ENOENT)
+            return attn_error_errno(err, "write", path, errno);
+    }
+    return ATTN_OK;
+}
+
+/* FOUND, when STATUS says that it was; else it is released. */
+static enum attn_status hand_over(enum attn_status status, struct attn_target *found,
+                                  struct attn_target *target)
+{
+    if (status == ATTN_OK)
+        *target = *found;
+    else
+        attn_target_release(found);
+    return status;
 }
 
 enum attn_status attn_target_find(const char *path, struct attn_target *target,
                                   struct attn_error *err)
 {
-    struct attn_target found = {.path = attn_strndup(path, strlen(path), err)};
-    enum attn_status status = found.path ? look(&found, path, err) : ATTN_NO_MEMORY;
+    struct attn_target found = {0};
 
-    for (int n = 0; status == ATTN_OK && found.exists && S_ISLNK(found.info.st_mode); n++) {
-        status =
-            n < MAX_LINKS ? follow(&found, path, err) : attn_error_errno(err, "write", path, ELOOP);
-        if (status == ATTN_OK)
-            status = look(&found, path, err);
-    }
-    /* Links of /proc/PID/fd say where a pipe is in words that are no path. */
-    if (status == ATTN_OK && !found.exists)
-        found.exists = stat(path, &found.info) == 0;
-    if (status == ATTN_OK && !found.exists && errno != ENOENT)
-        status = attn_error_errno(err, "write", path, errno);
-    if (status != ATTN_OK) {
-        attn_target_release(&found);
-        return status;
-    }
-    *target = found;
-    return ATTN_OK;
+    return hand_over(follow_all(&found, path, err), &found, target);
 }
 
 const char *attn_mode_text(mode_t mode)
@@ -207,32 +207,33 @@ const char *attn_mode_text(mode_t mode)
                             : "a device";
 }
 
+static enum attn_status look_in(struct attn_target *target, const char *directory, const char *name,
+                                struct attn_error *err)
+{
+    struct attn_target folder;
+    struct attn_buffer path = {0};
+
+    ATTN_TRY(attn_target_find(directory, &folder, err));
+    attn_target_release(&folder);
+    attn_buffer_append_format(&path, "%s/%s", directory, name);
+    target->path = attn_buffer_take(&path, err);
+    if (!target->path)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(look(target, target->path, err));
+    if (!target->exists || S_ISREG(target->info.st_mode))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                   attn_quote_string(target->path).text, attn_mode_text(target->info.st_mode));
+    attn_error_hint(err, "choose another directory, or move it away");
+    return ATTN_IO;
+}
+
 enum attn_status attn_target_find_in(const char *directory, const char *name,
                                      struct attn_target *target, struct attn_error *err)
 {
-    struct attn_target folder, found = {0};
-    struct attn_buffer path = {0};
-    enum attn_status status = attn_target_find(directory, &folder, err);
+    struct attn_target found = {0};
 
-    if (status != ATTN_OK)
-        return status;
-    attn_target_release(&folder);
-    attn_buffer_append_format(&path, "%s/%s", directory, name);
-    status = take_path(&found, &path, err);
-    if (status == ATTN_OK)
-        status = look(&found, found.path, err);
-    if (status == ATTN_OK && found.exists && !S_ISREG(found.info.st_mode)) {
-        status =
-            attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                           attn_quote_string(found.path).text, attn_mode_text(found.info.st_mode));
-        attn_error_hint(err, "choose another directory, or move it away");
-    }
-    if (status != ATTN_OK) {
-        attn_target_release(&found);
-        return status;
-    }
-    *target = found;
-    return ATTN_OK;
+    return hand_over(look_in(&found, directory, name, err), &found, target);
 }
 
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b)

@@ -21,7 +21,7 @@ struct attn_pieces {
     bool has_failed;           /* a text did */
 };
 
-struct job {
+struct writing {
     struct attn_pieces *pieces;
     attn_piece_fn make;
     const void *context;
@@ -86,24 +86,24 @@ static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
 /* An attn_task_fn. */
 static void make_piece(void *context, size_t i, int worker)
 {
-    const struct job *job = context;
-    struct attn_buffer *text = take_text(job->pieces, i);
+    const struct writing *writing = context;
+    struct attn_buffer *text = take_text(writing->pieces, i);
 
     (void)worker;
     attn_buffer_reset(text);
-    job->make(job->context, i, text);
-    give_text(job->pieces, i, job->sink);
+    writing->make(writing->context, i, text);
+    give_text(writing->pieces, i, writing->sink);
 }
 
 enum attn_status attn_pieces_write(struct attn_pieces *pieces, size_t n, attn_piece_fn make,
                                    const void *context, struct attn_sink *sink,
                                    struct attn_error *err)
 {
-    struct job job = {pieces, make, context, sink};
+    struct writing writing = {pieces, make, context, sink};
 
     pieces->next = 0;
     pieces->has_failed = false;
-    attn_pool_run(pieces->pool, n, make_piece, &job);
+    attn_pool_run(pieces->pool, n, make_piece, &writing);
     return pieces->has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 

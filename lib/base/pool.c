@@ -206,8 +206,6 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
 {
     const int n_before = pool->n_started;
 
-    if (pool->n_started >= n_wanted || pool->cannot_start)
-        return;
     while (pool->n_started < n_wanted && !pool->cannot_start) {
         struct worker *worker = &pool->workers[pool->n_started];
 
@@ -218,7 +216,8 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
         else
             pool->cannot_start = true;
     }
-    keep_off(pool, n_before);
+    if (pool->n_started > n_before)
+        keep_off(pool, n_before);
 }
 
 /* --- the caller --------------------------------------------------------------------------- */
@@ -245,19 +244,14 @@ static void close_door(struct attn_pool *pool)
     }
 }
 
-static void run_alone(size_t n_task, attn_task_fn task, void *context)
-{
-    for (size_t i = 0; i < n_task; i++)
-        task(context, i, 0);
-}
-
 void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, void *context)
 {
     int n_useful;
 
-    /* Who finds the pool taken does not wait: its run may be long. */
+    /* A caller that finds the pool in use does not wait: that run may be long. */
     if (n_task <= 1 || attn_pool_n_thread(pool) == 1 || atomic_flag_test_and_set(&pool->is_taken)) {
-        run_alone(n_task, task, context);
+        for (size_t i = 0; i < n_task; i++)
+            task(context, i, 0);
         return;
     }
     n_useful = n_task < (size_t)pool->n_thread ? (int)n_task - 1 : pool->n_thread - 1;
@@ -286,11 +280,11 @@ static int count_cores(void)
 
 enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct attn_error *err)
 {
-    if (!attn_is_given(pool, "pool", err))
-        return ATTN_INVALID;
-    int n_core = count_cores();
+    const int n_core = count_cores();
     struct attn_pool *created;
 
+    if (!attn_is_given(pool, "pool", err))
+        return ATTN_INVALID;
     if (n_thread < 0 || n_thread > MAX_THREAD)
         return attn_error_set(err, ATTN_INVALID, "%d threads, expected 1 to %d or 0 for all cores",
                               n_thread, MAX_THREAD);

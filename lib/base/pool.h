@@ -22,8 +22,9 @@ struct attn_pool;
 ATTN_API enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool,
                                            struct attn_error *err);
 ATTN_API int attn_pool_n_thread(const struct attn_pool *pool);
-ATTN_API void
-attn_pool_free(struct attn_pool *pool); /* no run may be in progress; NULL is allowed */
+
+/* No run may be in progress; NULL is allowed. */
+ATTN_API void attn_pool_free(struct attn_pool *pool);
 
 /* One piece of work: TASK 0 .. n_task-1, on WORKER 0 .. n_thread-1 (its index into per-thread
  * scratch). */

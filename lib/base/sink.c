@@ -428,24 +428,23 @@ void attn_sink_sync(struct attn_sink *sink)
 static enum attn_status sync_names(const char *path, size_t length, const char *rest,
                                    struct attn_error *err)
 {
-    struct attn_buffer name = {0};
-    enum attn_status status;
+    struct attn_buffer buffer = {0};
+    enum attn_status status = ATTN_OK;
     int descriptor;
+    char *name;
 
-    attn_buffer_append(&name, path, length);
-    attn_buffer_append_string(&name, rest);
-    if (!attn_buffer_string(&name)) {
-        attn_buffer_release(&name);
-        return attn_error_no_memory(err);
-    }
-    descriptor = open(name.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    status = ATTN_OK;
+    attn_buffer_append(&buffer, path, length);
+    attn_buffer_append_string(&buffer, rest);
+    name = attn_buffer_take(&buffer, err);
+    if (!name)
+        return ATTN_NO_MEMORY;
+    descriptor = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Not all file systems can: EINVAL. */
     if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
-        status = attn_error_errno(err, "sync directory", name.data, errno);
+        status = attn_error_errno(err, "sync directory", name, errno);
     if (descriptor >= 0)
         close(descriptor);
-    attn_buffer_release(&name);
+    attn_free(name);
     return status;
 }
 
@@ -515,14 +514,14 @@ struct attn_part {
 static enum attn_status create_part(struct attn_part *part, struct attn_target *target,
                                     struct attn_error *err)
 {
-    struct attn_buffer name = {0};
+    struct attn_buffer buffer = {0};
+    char *name;
 
-    attn_buffer_append_format(&name, "%s.part", target->path);
-    if (attn_buffer_string(&name))
-        part->sink = create(HIDDEN, name.data, err);
-    else
-        attn_error_no_memory(err);
-    attn_buffer_release(&name);
+    attn_buffer_append_format(&buffer, "%s.part", target->path);
+    name = attn_buffer_take(&buffer, err);
+    if (name)
+        part->sink = create(HIDDEN, name, err);
+    attn_free(name);
     if (!part->sink)
         return ATTN_NO_MEMORY;
     part->sink->owns_descriptor = true;

@@ -103,17 +103,14 @@ enum attn_status attn_table_create(const char *name, const struct attn_column *c
                                    struct attn_error *err)
 {
     struct attn_table *made;
-    enum attn_status status = ATTN_OK;
 
     if (!name)
         return attn_error_set(err, ATTN_INVALID, "a table has no name");
     if (n_column == 0)
         return attn_error_set(err, ATTN_INVALID, "the table '%s' has no columns",
                               attn_quote_string(name).text);
-    for (size_t i = 0; status == ATTN_OK && i < n_column; i++)
-        status = check_column(name, columns, i, err);
-    if (status != ATTN_OK)
-        return status;
+    for (size_t i = 0; i < n_column; i++)
+        ATTN_TRY(check_column(name, columns, i, err));
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
@@ -188,12 +185,9 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
     const size_t n_text = table->texts.size, n_list = table->lists.size;
     const size_t at = table->n_row * table->n_column;
     void *block = table->cells;
-    enum attn_status status = check_cells(table, cells, n_cell, err);
 
-    if (status == ATTN_OK)
-        status = attn_grow(&block, &table->capacity, at + n_cell, sizeof *table->cells, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_cells(table, cells, n_cell, err));
+    ATTN_TRY(attn_grow(&block, &table->capacity, at + n_cell, sizeof *table->cells, err));
     table->cells = block;
     for (size_t i = 0; i < n_cell; i++)
         store(table, &cells[i], &table->cells[at + i]);
