@@ -33,7 +33,7 @@
 #define ATTN_ANALYSIS_METRIC_H
 
 #include "base/pool.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 /* What measures know of a run beside its rows. */
 struct attn_metric_settings {

@@ -4,9 +4,9 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "trace/row.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 struct attn_capture {
     const struct attn_selection *selection;
@@ -30,11 +30,6 @@ static size_t n_slot(const struct attn_capture *capture)
 static bool is_of_keys(enum attn_site site)
 {
     return attn_site_layout(site) == ATTN_LAYOUT_KEY;
-}
-
-static bool is_matrix(enum attn_site site)
-{
-    return attn_site_has_keys(site);
 }
 
 static bool has_head(const struct attn_selection *selection, enum attn_site site, int layer,
@@ -76,7 +71,7 @@ static size_t width_of(const struct attn_selection *selection, enum attn_site si
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
 
-    return is_matrix(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
+    return attn_site_has_keys(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
 }
 
 /* Sets N bits from bit FIRST on. */
@@ -92,7 +87,8 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
         bits[i / 8] |= (unsigned char)(1U << i % 8);
 }
 
-static void note_cells(unsigned char *bits, size_t first, size_t width, struct attn_row row)
+/* Sets the bits, from FIRST on, of those of the first WIDTH cells of ROW that count. */
+static void set_cells(unsigned char *bits, size_t first, size_t width, struct attn_row row)
 {
     struct attn_cells cells;
 
@@ -121,7 +117,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
 
         attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
         if (cells)
-            note_cells(cells, (first_row + row) * width, width, attn_event_row(event, r));
+            set_cells(cells, (first_row + row) * width, width, attn_event_row(event, r));
     }
     return ATTN_OK;
 }
@@ -132,7 +128,7 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
 {
     const struct attn_selection *selection = capture->selection;
     const size_t width = width_of(selection, site, layer);
-    float **tensor = &capture->tensors[slot_of(site, layer)];
+    const size_t slot = slot_of(site, layer);
     size_t n_row, n;
 
     if (!attn_selection_wants(selection, site, layer))
@@ -141,61 +137,57 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
                           &n_row) ||
         !attn_checked_mul(n_row, width, &n))
         return attn_error_no_memory(err);
-    *tensor = attn_alloc(n, sizeof **tensor, err);
-    if (!*tensor || !is_matrix(site))
-        return !*tensor ? ATTN_NO_MEMORY : ATTN_OK;
-    capture->cells[slot_of(site, layer)] = attn_alloc(n / 8 + 1, 1, err);
-    capture->sizes[slot_of(site, layer)] = n;
-    return !capture->cells[slot_of(site, layer)] ? ATTN_NO_MEMORY : ATTN_OK;
+    capture->tensors[slot] = attn_alloc(n, sizeof(float), err);
+    if (!capture->tensors[slot])
+        return ATTN_NO_MEMORY;
+    if (!attn_site_has_keys(site))
+        return ATTN_OK;
+    capture->cells[slot] = attn_alloc(n / 8 + 1, 1, err);
+    capture->sizes[slot] = n;
+    return capture->cells[slot] ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Numbers the selected queries. */
-static enum attn_status number_rows(struct attn_capture *capture, struct attn_error *err)
+/* Numbers the selected queries, and takes the memory of all that is selected. */
+static enum attn_status reserve_all(struct attn_capture *capture, struct attn_error *err)
 {
-    const size_t n_position = attn_selection_dims(capture->selection)->n_position;
-    size_t n = 0;
+    const struct attn_dims *dims = attn_selection_dims(capture->selection);
+    size_t n_row = 0;
 
-    capture->row_of = attn_alloc(n_position, sizeof *capture->row_of, err);
-    if (!capture->row_of)
+    capture->row_of = attn_alloc(dims->n_position, sizeof *capture->row_of, err);
+    capture->tensors = attn_alloc(n_slot(capture), sizeof(float *), err);
+    capture->cells = attn_alloc(n_slot(capture), sizeof(unsigned char *), err);
+    capture->sizes = attn_alloc(n_slot(capture), sizeof *capture->sizes, err);
+    if (!capture->row_of || !capture->tensors || !capture->cells || !capture->sizes)
         return ATTN_NO_MEMORY;
-    for (size_t query = 0; query < n_position; query++) {
-        capture->row_of[query] = n;
-        n += attn_selection_has_query(capture->selection, query);
+    for (size_t query = 0; query < dims->n_position; query++) {
+        capture->row_of[query] = n_row;
+        n_row += attn_selection_has_query(capture->selection, query);
     }
+    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
+        for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
+            if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER))
+                ATTN_TRY(reserve(capture, site, layer, err));
     return ATTN_OK;
 }
 
 enum attn_status attn_capture_create(const struct attn_selection *selection,
                                      struct attn_capture **capture, struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
-        return ATTN_INVALID;
-    const int n_layer = (int)attn_selection_dims(selection)->n_layer;
-    struct attn_capture *c = attn_alloc(1, sizeof *c, err);
+    struct attn_capture *created;
     enum attn_status status;
 
-    if (!c)
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
+        return ATTN_INVALID;
+    created = attn_alloc(1, sizeof *created, err);
+    if (!created)
         return ATTN_NO_MEMORY;
-    c->selection = selection;
-    c->trace = (struct attn_trace){selection, keep_event, c};
-    status = number_rows(c, err);
-    if (status != ATTN_OK)
-        goto fail;
-    c->tensors = attn_alloc(n_slot(c), sizeof(float *), err);
-    c->cells = attn_alloc(n_slot(c), sizeof(unsigned char *), err);
-    c->sizes = attn_alloc(n_slot(c), sizeof *c->sizes, err);
-    if (!c->tensors || !c->cells || !c->sizes)
-        status = ATTN_NO_MEMORY;
-    for (int layer = ATTN_NO_LAYER; status == ATTN_OK && layer < n_layer; layer++)
-        for (int site = 0; status == ATTN_OK && site < ATTN_N_SITE; site++)
-            if (attn_site_is_in_layer((enum attn_site)site) == (layer != ATTN_NO_LAYER))
-                status = reserve(c, (enum attn_site)site, layer, err);
-    if (status != ATTN_OK)
-        goto fail;
-    *capture = c;
-    return ATTN_OK;
-fail:
-    attn_capture_free(c);
+    created->selection = selection;
+    created->trace = (struct attn_trace){selection, keep_event, created};
+    status = reserve_all(created, err);
+    if (status == ATTN_OK)
+        *capture = created;
+    else
+        attn_capture_free(created);
     return status;
 }
 

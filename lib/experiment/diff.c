@@ -12,7 +12,7 @@
 #include "capture/capture.h"
 #include "experiment/inquiry.h"
 #include "experiment/trial.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/rotary.h"
-#include "trace/row.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "experiment/pattern_difference.h"
 
 #include "base/memory.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 static size_t key_of(const struct attn_row *row, size_t i)
 {

@@ -20,7 +20,7 @@
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

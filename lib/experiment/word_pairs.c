@@ -4,8 +4,10 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/position.h"
+#include "text/word.h"
 #include "text/words.h"
 #include "trace/row.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

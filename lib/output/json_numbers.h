@@ -6,7 +6,7 @@
 #define ATTN_OUTPUT_JSON_NUMBERS_H
 
 #include "base/buffer.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 void attn_json_append_number(struct attn_buffer *out, float value, int precision);
 

@@ -4,9 +4,9 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "trace/row.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

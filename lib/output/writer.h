@@ -21,7 +21,7 @@
 #include "output/directory.h"
 #include "output/output.h"
 #include "output/picture.h"
-#include "trace/row.h"
+#include "trace/trace_internal.h"
 
 #include <signal.h>
 

@@ -15,8 +15,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
-#include "trace/row.h"
 #include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -80,16 +80,11 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err)
 {
     for (size_t i = 0; i < n_edit; i++) {
-        enum attn_status status = ATTN_OK;
-
         if (!attn_is_choice(edits[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_choice(edits[i].op, ATTN_EDIT_MASK + 1, "op", err))
             return ATTN_INVALID;
-        status = check_place(&edits[i], dims, err);
-        if (status == ATTN_OK)
-            status = check_op(&edits[i], err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(check_place(&edits[i], dims, err));
+        ATTN_TRY(check_op(&edits[i], err));
     }
     return ATTN_OK;
 }

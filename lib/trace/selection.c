@@ -43,19 +43,17 @@ struct axis {
 enum attn_status attn_selection_create(const struct attn_dims *dims,
                                        struct attn_selection **selection, struct attn_error *err)
 {
-    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
     const uint64_t wished = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
-    struct attn_selection *s = attn_alloc(1, sizeof *s, err);
+    struct attn_selection *s;
     size_t n_flag;
 
+    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
+    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag))
+        return attn_error_no_memory(err);
+    s = attn_alloc(1, sizeof *s, err);
     if (!s)
         return ATTN_NO_MEMORY;
-    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
-        attn_free(s);
-        attn_error_no_memory(err);
-        return ATTN_NO_MEMORY;
-    }
     s->dims = *dims;
     s->sites = wished & dims->sites;
     s->n_query = dims->n_position;
@@ -76,11 +74,12 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
 enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                      struct attn_selection **copy, struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
-        return ATTN_INVALID;
-    const struct attn_dims *dims = &selection->dims;
+    const struct attn_dims *dims;
     struct attn_selection *made;
 
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
+        return ATTN_INVALID;
+    dims = &selection->dims;
     ATTN_TRY(attn_selection_create(dims, &made, err));
     memcpy(made->layers, selection->layers, dims->n_layer);
     memcpy(made->heads, selection->heads, dims->n_layer * dims->n_head);
@@ -186,24 +185,6 @@ static void set_flags(unsigned char *flags, struct range range)
         flags[i] = 1;
 }
 
-/* Reads a whole list into flags [axis->n], which start as zeros. */
-static enum attn_status parse_list(const struct axis *axis, const char *spec, unsigned char *flags,
-                                   struct attn_error *err)
-{
-    struct range range;
-
-    for (const char *item = spec;; item++) {
-        size_t size = strcspn(item, ",");
-
-        if (!parse_item(item, size, axis->n, &range))
-            return report_item(axis, item, size, err);
-        set_flags(flags, range);
-        item += size;
-        if (*item == '\0')
-            return ATTN_OK;
-    }
-}
-
 static size_t count(const unsigned char *flags, size_t n)
 {
     size_t sum = 0;
@@ -243,31 +224,14 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint
     return ATTN_OK;
 }
 
-enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
-                                           struct attn_error *err)
-{
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
-    const struct axis axis = {"layers", selection->dims.n_layer};
-    unsigned char *flags = attn_alloc(axis.n, 1, err);
-    enum attn_status status;
-
-    if (!flags)
-        return ATTN_NO_MEMORY;
-    status = parse_list(&axis, spec, flags, err);
-    if (status == ATTN_OK)
-        memcpy(selection->layers, flags, axis.n);
-    attn_free(flags);
-    return status;
-}
-
 enum attn_status attn_selection_keep_queries(struct attn_selection *selection, size_t first,
                                              size_t n, struct attn_error *err)
 {
+    size_t n_position;
+
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    const size_t n_position = selection->dims.n_position;
-
+    n_position = selection->dims.n_position;
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "no query is to be kept, expected 1 or more");
     if (first >= n_position || n > n_position - first)
@@ -285,27 +249,6 @@ enum attn_status attn_selection_keep_queries(struct attn_selection *selection, s
     }
     selection->has_chosen_queries = true;
     return ATTN_OK;
-}
-
-enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
-                                            struct attn_error *err)
-{
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
-    const struct axis axis = {"queries", selection->dims.n_position};
-    unsigned char *flags = attn_alloc(axis.n, 1, err);
-    enum attn_status status;
-
-    if (!flags)
-        return ATTN_NO_MEMORY;
-    status = parse_list(&axis, spec, flags, err);
-    if (status == ATTN_OK) {
-        memcpy(selection->queries, flags, axis.n);
-        selection->n_query = count(flags, axis.n);
-        selection->has_chosen_queries = true;
-    }
-    attn_free(flags);
-    return status;
 }
 
 /* Splits "5.1", "L5H1", "9.*" into its layer and head part; false when ITEM names no layer. */
@@ -336,14 +279,15 @@ static bool parse_side(const char *text, size_t size, size_t n, struct range *ra
 }
 
 /* Sets the flags of HEADS in LAYERS in a table [n_layer, n_head]. */
-static void keep_heads(unsigned char *table, size_t n_head, struct range layers, struct range heads)
+static void keep_heads(unsigned char *flags, size_t n_head, struct range layers, struct range heads)
 {
     for (size_t layer = layers.first; layer < layers.end; layer += layers.step)
-        set_flags(table + layer * n_head, heads);
+        set_flags(flags + layer * n_head, heads);
 }
 
+/* One item of a list of heads. */
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
-                                        unsigned char *table, struct attn_error *err)
+                                        unsigned char *flags, struct attn_error *err)
 {
     struct range layers = {0, dims->n_layer, 1}, heads;
     const char *middle, *head = item;
@@ -357,7 +301,66 @@ static enum attn_status parse_head_item(const struct attn_dims *dims, const char
     }
     if (!parse_side(head, head_size, dims->n_head, &heads))
         return report_heads(dims, item, size, err);
-    keep_heads(table, dims->n_head, layers, heads);
+    keep_heads(flags, dims->n_head, layers, heads);
+    return ATTN_OK;
+}
+
+/* Reads a whole list into FLAGS, which start as zeros: of AXIS, or of heads where that is NULL. */
+static enum attn_status parse_list(const struct attn_dims *dims, const struct axis *axis,
+                                   const char *spec, unsigned char *flags, struct attn_error *err)
+{
+    struct range range;
+
+    for (const char *item = spec;; item++) {
+        const size_t size = strcspn(item, ",");
+
+        if (!axis)
+            ATTN_TRY(parse_head_item(dims, item, size, flags, err));
+        else if (parse_item(item, size, axis->n, &range))
+            set_flags(flags, range);
+        else
+            return report_item(axis, item, size, err);
+        item += size;
+        if (*item == '\0')
+            return ATTN_OK;
+    }
+}
+
+/* Replaces FLAGS [n] of SELECTION by what SPEC says. */
+static enum attn_status replace_flags(const struct attn_selection *selection,
+                                      const struct axis *axis, const char *spec,
+                                      unsigned char *flags, size_t n, struct attn_error *err)
+{
+    unsigned char *read = attn_alloc(n, 1, err);
+    enum attn_status status;
+
+    if (!read)
+        return ATTN_NO_MEMORY;
+    status = parse_list(&selection->dims, axis, spec, read, err);
+    if (status == ATTN_OK)
+        memcpy(flags, read, n);
+    attn_free(read);
+    return status;
+}
+
+enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
+                                           struct attn_error *err)
+{
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
+    return replace_flags(selection, &(struct axis){"layers", selection->dims.n_layer}, spec,
+                         selection->layers, selection->dims.n_layer, err);
+}
+
+enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
+                                            struct attn_error *err)
+{
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
+    ATTN_TRY(replace_flags(selection, &(struct axis){"queries", selection->dims.n_position}, spec,
+                           selection->queries, selection->dims.n_position, err));
+    selection->n_query = count(selection->queries, selection->dims.n_position);
+    selection->has_chosen_queries = true;
     return ATTN_OK;
 }
 
@@ -366,27 +369,10 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    const struct attn_dims *dims = &selection->dims;
-    const size_t n_flag = dims->n_layer * dims->n_head;
-    unsigned char *table = attn_alloc(n_flag, 1, err);
-    enum attn_status status = ATTN_OK;
-
-    if (!table)
-        return ATTN_NO_MEMORY;
-    for (const char *item = spec; status == ATTN_OK; item++) {
-        size_t size = strcspn(item, ",");
-
-        status = parse_head_item(dims, item, size, table, err);
-        item += size;
-        if (*item == '\0')
-            break;
-    }
-    if (status == ATTN_OK) {
-        memcpy(selection->heads, table, n_flag);
-        selection->has_chosen_heads = true;
-    }
-    attn_free(table);
-    return status;
+    ATTN_TRY(replace_flags(selection, NULL, spec, selection->heads,
+                           selection->dims.n_layer * selection->dims.n_head, err));
+    selection->has_chosen_heads = true;
+    return ATTN_OK;
 }
 
 /* Whether INDEX is below N; then RANGE holds it, or all of them for ALL. */
@@ -405,11 +391,12 @@ static bool find_index(int index, int all, size_t n, struct range *range)
 enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
                                      struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
-    const struct attn_dims *dims = &selection->dims;
+    const struct attn_dims *dims;
     struct range layers, heads;
 
+    if (!attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
+    dims = &selection->dims;
     if (!find_index(layer, ATTN_ALL_LAYERS, dims->n_layer, &layers) ||
         !find_index(head, ATTN_ALL_HEADS, dims->n_head, &heads))
         return attn_error_set(err, ATTN_INVALID,

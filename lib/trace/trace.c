@@ -1,8 +1,11 @@
-/* trace.c - see trace.h: events cut down to what a selection wants. */
+/* trace.c - see trace.h: events cut down to what a selection wants, and the cells of their rows. */
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
 #include "trace/site_internal.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,
@@ -44,4 +47,72 @@ bool attn_trace_next_part(const struct attn_selection *selection,
         part->n_kept += first;
     }
     return true;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
+/* Columns of a dense row that count. qk comes from before the mask. */
+static size_t count_visible(const struct attn_trace_event *event, size_t r)
+{
+    bool is_masked =
+        event->is_causal && event->site != ATTN_SITE_QK && attn_site_has_keys(event->site);
+    size_t end = event->row0 + r + event->ahead + 1;
+
+    return is_masked && end < event->n_col ? end : event->n_col;
+}
+
+struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r)
+{
+    const float *values = event->data + r * event->ld;
+
+    if (!event->keys)
+        return (struct attn_row){.values = values, .n = count_visible(event, r)};
+    return (struct attn_row){
+        .values = values, .keys = event->keys + r * event->ld, .n = event->n_kept[r]};
+}
+
+bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
+{
+    size_t begin = row->at;
+
+    if (begin == row->n)
+        return false;
+    row->at = row->keys ? begin + 1 : row->n;
+    while (row->at < row->n && row->keys[row->at] == row->keys[row->at - 1] + 1)
+        row->at++;
+    cells->first = row->keys ? (size_t)row->keys[begin] : begin;
+    cells->n = row->at - begin;
+    cells->values = row->values + begin;
+    return true;
+}
+
+float attn_site_masked_value(enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_QK:
+        return NAN;
+    case ATTN_SITE_ATTN_SCORES:
+        return -INFINITY;
+    default:
+        return 0;
+    }
+}
+
+void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width)
+{
+    struct attn_row row = attn_event_row(event, r);
+    const float masked = attn_site_masked_value(event->site);
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells) && cells.first < width) {
+        const size_t n = cells.n < width - cells.first ? cells.n : width - cells.first;
+
+        while (at < cells.first)
+            out[at++] = masked;
+        memcpy(out + at, cells.values, n * sizeof *out);
+        at += n;
+    }
+    while (at < width)
+        out[at++] = masked;
 }
