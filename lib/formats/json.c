@@ -63,12 +63,12 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
     struct attn_json_reader reader = attn_json_reader_init(text, size, name);
     struct attn_json_token token = {0};
     const char *expected = NULL;
-    enum attn_status status = attn_json_check_keys(reader, err);
 
-    while (status == ATTN_OK && !expected && token.type != ATTN_JSON_END) {
+    ATTN_TRY(attn_json_check_keys(reader, err));
+    while (!expected && token.type != ATTN_JSON_END) {
         bool is_root = reader.offset == 0;
 
-        status = attn_json_next(&reader, &token, err);
+        ATTN_TRY(attn_json_next(&reader, &token, err));
         if (is_root && token.type != ATTN_JSON_OBJECT_BEGIN)
             expected = "an object";
         else
@@ -81,7 +81,7 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
         return attn_error_set(err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s", file.text,
                               found.text, token.offset, expected);
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
@@ -129,44 +129,50 @@ static bool is_named(const struct attn_json_token *key, const char *const *names
     return *names;
 }
 
-/* Appends FILE, which is checked, without what lies in lists and objects that are not named. */
-static enum attn_status append_named(struct attn_buffer *out, const struct attn_file *file,
-                                     const char *const *names, struct attn_error *err)
+/* Makes the tree of FILE, which is checked, without what lies in lists and objects that are not named:
+ * TEXT is what is left. */
+static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
+                                    struct attn_buffer *text, struct attn_json **json,
+                                    struct attn_error *err)
 {
-    const char *text = (const char *)file->data;
-    struct attn_json_reader reader = attn_json_reader_init(text, file->size, file->path);
+    const char *whole = (const char *)file->data;
+    struct attn_json_reader reader = attn_json_reader_init(whole, file->size, file->path);
     struct attn_json_token token;
-    enum attn_status status = attn_json_next(&reader, &token, err); /* the brace */
     size_t begin = 0;
 
-    while (status == ATTN_OK && (status = attn_json_next(&reader, &token, err)) == ATTN_OK &&
-           token.type == ATTN_JSON_KEY) {
-        const bool is_kept = is_named(&token, names);
-        struct attn_json_reader after = reader; /* the value */
+    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
+    for (;;) {
+        struct attn_json_reader after; /* the value */
+        bool is_kept;
 
-        status = attn_json_skip(&after, err);
-        if (status == ATTN_OK && !is_kept)
-            status = attn_json_next(&reader, &token, err);
-        if (status == ATTN_OK && !is_kept && after.offset > reader.offset) { /* it opened a level */
-            attn_buffer_append(out, text + begin, reader.offset - begin);
-            begin = after.offset - 1; /* where the level ends */
+        ATTN_TRY(attn_json_next(&reader, &token, err));
+        if (token.type != ATTN_JSON_KEY)
+            break;
+        is_kept = is_named(&token, names);
+        after = reader;
+        ATTN_TRY(attn_json_skip(&after, err));
+        if (!is_kept) {
+            ATTN_TRY(attn_json_next(&reader, &token, err));
+            if (after.offset > reader.offset) { /* it opened a level */
+                attn_buffer_append(text, whole + begin, reader.offset - begin);
+                begin = after.offset - 1; /* where the level ends */
+            }
         }
         reader = after;
     }
-    attn_buffer_append(out, text + begin, file->size - begin);
-    return status == ATTN_OK ? attn_buffer_check(out, err) : status;
+    attn_buffer_append(text, whole + begin, file->size - begin);
+    ATTN_TRY(attn_buffer_check(text, err));
+    return make_tree(text->data, text->size, file->path, json, err);
 }
 
 enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
                                        struct attn_json **json, struct attn_error *err)
 {
     struct attn_buffer text = {0};
-    enum attn_status status = check_file(file, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = append_named(&text, file, names, err);
-    if (status == ATTN_OK)
-        status = make_tree(text.data, text.size, file->path, json, err);
+    ATTN_TRY(check_file(file, err));
+    status = parse_named(file, names, &text, json, err);
     attn_buffer_release(&text);
     return status;
 }
@@ -320,15 +326,13 @@ enum attn_status attn_json_get_size(const struct attn_json *json, const struct a
 {
     const int64_t limit = ((int64_t)1 << 53) - 1; /* of what attn_node_int can give */
     int64_t found = 0;
-    enum attn_status status;
 
     if (!find_value(object, key))
         return ATTN_OK;
-    status = attn_json_get_int(json, object, key, min < (size_t)limit ? (int64_t)min : limit,
-                               max < (size_t)limit ? (int64_t)max : limit, &found, err);
-    if (status == ATTN_OK)
-        *value = (size_t)found;
-    return status;
+    ATTN_TRY(attn_json_get_int(json, object, key, min < (size_t)limit ? (int64_t)min : limit,
+                               max < (size_t)limit ? (int64_t)max : limit, &found, err));
+    *value = (size_t)found;
+    return ATTN_OK;
 }
 
 enum attn_status attn_json_get_double(const struct attn_json *json, const struct attn_node *object,

@@ -68,40 +68,38 @@ static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int
     return ATTN_OK;
 }
 
-/* The floats of FOUND's file: where they lie, or converted. */
-static enum attn_status find_data(struct attn_ndarray *found, struct attn_error *err)
+/* Shape and floats of ARRAY's file: where they lie, or converted. */
+static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int rank_max,
+                                   const char *axes, struct attn_error *err)
 {
-    found->data = attn_npy_floats_in_place(found->file);
-    if (found->data)
+    ATTN_TRY(attn_npy_open(array->name, ATTN_READ, ATTN_NPY_FLOATS, &array->file, err));
+    ATTN_TRY(check(array->file, rank_min, rank_max, axes, err));
+    array->rank = attn_npy_rank(array->file);
+    memcpy(array->shape, attn_npy_shape(array->file), (size_t)array->rank * sizeof(size_t));
+    array->data = attn_npy_floats_in_place(array->file);
+    if (array->data)
         return ATTN_OK;
-    found->converted =
-        attn_alloc_uninitialized(attn_npy_n_element(found->file), sizeof(float), err);
-    if (!found->converted)
+    array->converted =
+        attn_alloc_uninitialized(attn_npy_n_element(array->file), sizeof(float), err);
+    if (!array->converted)
         return ATTN_NO_MEMORY;
-    attn_npy_read_floats(found->file, found->converted);
-    found->data = found->converted;
-    attn_npy_close(found->file);
-    found->file = NULL;
+    attn_npy_read_floats(array->file, array->converted);
+    array->data = array->converted;
+    attn_npy_close(array->file);
+    array->file = NULL;
     return ATTN_OK;
 }
 
 enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max, const char *axes,
                                    struct attn_ndarray *array, struct attn_error *err)
 {
+    struct attn_ndarray found = {.name = path};
+    enum attn_status status;
+
     if (!attn_is_given(path, "path", err) || !attn_is_given(axes, "axes", err) ||
         !attn_is_given(array, "array", err))
         return ATTN_INVALID;
-    struct attn_ndarray found = {.name = path};
-    enum attn_status status = attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err);
-
-    if (status != ATTN_OK)
-        return status;
-    status = check(found.file, rank_min, rank_max, axes, err);
-    if (status == ATTN_OK) {
-        found.rank = attn_npy_rank(found.file);
-        memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));
-        status = find_data(&found, err);
-    }
+    status = read_array(&found, rank_min, rank_max, axes, err);
     if (status == ATTN_OK)
         *array = found;
     else
@@ -121,10 +119,10 @@ void attn_ndarray_release(struct attn_ndarray *array)
 enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
                                       struct attn_error *err)
 {
-    if (!attn_is_given(path, "path", err) || !attn_is_given(mask, "mask", err))
-        return ATTN_INVALID;
     struct attn_mask_array found = {.name = path};
 
+    if (!attn_is_given(path, "path", err) || !attn_is_given(mask, "mask", err))
+        return ATTN_INVALID;
     ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err));
     found.rank = attn_npy_rank(found.file);
     memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));

@@ -208,26 +208,26 @@ static enum attn_status read_entry(struct attn_npz *npz, const unsigned char *at
     return find_data(npz, &entry, member, err);
 }
 
-static enum attn_status read_directory(struct attn_npz *npz, struct attn_error *err)
+static enum attn_status read_directory(struct attn_npz *npz, const char *path,
+                                       struct attn_error *err)
 {
     struct directory directory = {0};
     const unsigned char *at, *end;
-    enum attn_status status = find_directory(npz, &directory, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &npz->file, err));
+    ATTN_TRY(find_directory(npz, &directory, err));
     npz->members = attn_alloc((size_t)directory.n, sizeof *npz->members, err);
     if (!npz->members)
         return ATTN_NO_MEMORY;
     at = npz->file.data + directory.begin;
     end = at + directory.size;
-    for (uint64_t i = 0; status == ATTN_OK && i < directory.n; i++) {
+    for (uint64_t i = 0; i < directory.n; i++) {
         size_t n = 0;
 
-        status = read_entry(npz, at, end, &n, err);
+        ATTN_TRY(read_entry(npz, at, end, &n, err));
         at += n;
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* --- The file --------------------------------------------------------------------------------- */
@@ -239,9 +239,7 @@ enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct a
 
     if (!made)
         return ATTN_NO_MEMORY;
-    status = attn_file_open(path, ATTN_READ, &made->file, err);
-    if (status == ATTN_OK)
-        status = read_directory(made, err);
+    status = read_directory(made, path, err);
     if (status == ATTN_OK)
         *npz = made;
     else

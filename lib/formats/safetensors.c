@@ -136,56 +136,59 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
     return ATTN_OK;
 }
 
-/* Reads the weight_map of INDEX, sorted by file. *mappings [*count] belongs to the caller. */
-static enum attn_status read_index(const struct attn_json *index, struct mapping **mappings,
-                                   size_t *count, struct attn_error *err)
-{
-    const struct attn_node *map = attn_node_find(attn_json_root(index), "weight_map"), *member;
-    enum attn_status status = ATTN_OK;
-    struct mapping *found;
-    size_t n = 0;
+/* An index, and its weight_map sorted by file. */
+struct shard_index {
+    struct attn_file file;
+    struct attn_json *json;   /* owns */
+    struct mapping *mappings; /* [count]; owns */
+    size_t count;
+};
 
+static enum attn_status read_index(const struct attn_source *source, struct shard_index *index,
+                                   struct attn_error *err)
+{
+    static const char *const names[] = {"weight_map", NULL};
+    const struct attn_node *map, *member;
+
+    ATTN_TRY(attn_file_read_part(source, INDEX_FILE, &index->file, err));
+    ATTN_TRY(attn_json_parse_named(&index->file, names, &index->json, err));
+    attn_file_close(&index->file);
+    map = attn_node_find(attn_json_root(index->json), "weight_map");
     if (!map || !attn_node_is_object(map) || !attn_node_first(map))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no 'weight_map', expected one from tensors to files",
-                              attn_quote_string(attn_json_name(index)).text);
+                              attn_quote_string(attn_json_name(index->json)).text);
     for (member = attn_node_first(map); member; member = attn_node_next(member))
-        n++;
-    found = attn_alloc(n, sizeof *found, err);
-    if (!found)
+        index->count++;
+    index->mappings = attn_alloc(index->count, sizeof *index->mappings, err);
+    if (!index->mappings)
         return ATTN_NO_MEMORY;
     member = attn_node_first(map);
-    for (size_t i = 0; i < n && status == ATTN_OK; i++, member = attn_node_next(member))
-        status = read_mapping(index, member, &found[i], err);
-    if (status != ATTN_OK) {
-        attn_free(found);
-        return status;
-    }
-    qsort(found, n, sizeof *found, compare_files);
-    *mappings = found;
-    *count = n;
+    for (size_t i = 0; i < index->count; i++, member = attn_node_next(member))
+        ATTN_TRY(read_mapping(index->json, member, &index->mappings[i], err));
+    qsort(index->mappings, index->count, sizeof *index->mappings, compare_files);
     return ATTN_OK;
 }
 
-/* The directory that MAPPINGS promise: every tensor with its shard, none with data yet. */
-static enum attn_status plan_shards(const struct mapping *mappings, size_t count,
-                                    struct attn_safetensors **out, struct attn_error *err)
+/* The directory that INDEX promises: every tensor with its shard, none with data yet. */
+static struct attn_safetensors *plan_shards(const struct shard_index *index, struct attn_error *err)
 {
+    const struct mapping *mappings = index->mappings;
     struct attn_safetensors *st;
     int n_shard = 1;
 
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < index->count; i++)
         n_shard += compare_files(&mappings[i - 1], &mappings[i]) != 0;
     st = create(n_shard, err);
     if (!st)
-        return ATTN_NO_MEMORY;
-    st->records = attn_alloc(count, sizeof *st->records, err);
+        return NULL;
+    st->records = attn_alloc(index->count, sizeof *st->records, err);
     if (!st->records) {
         attn_safetensors_close(st);
-        return ATTN_NO_MEMORY;
+        return NULL;
     }
-    st->count = count;
-    for (size_t i = 0; i < count; i++) {
+    st->count = index->count;
+    for (size_t i = 0; i < st->count; i++) {
         struct attn_safetensors_record *record = &st->records[i];
 
         record->name = mappings[i].tensor;
@@ -193,9 +196,8 @@ static enum attn_status plan_shards(const struct mapping *mappings, size_t count
         if (i > 0)
             record->shard = record[-1].shard + (compare_files(&mappings[i - 1], &mappings[i]) != 0);
     }
-    qsort(st->records, count, sizeof *st->records, attn_safetensors_compare_names);
-    *out = st;
-    return ATTN_OK;
+    qsort(st->records, st->count, sizeof *st->records, attn_safetensors_compare_names);
+    return st;
 }
 
 static struct attn_safetensors_record *find(const struct attn_safetensors *st, const char *name,
@@ -250,69 +252,62 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     return status;
 }
 
+/* Fills ST, which was planned. */
 static enum attn_status open_shards(const struct attn_source *source, enum attn_load load,
-                                    const struct mapping *mappings, size_t count,
-                                    struct attn_safetensors **out, struct attn_error *err)
+                                    const struct shard_index *index, struct attn_safetensors *st,
+                                    struct attn_error *err)
 {
-    struct attn_safetensors *st = NULL;
-    enum attn_status status = plan_shards(mappings, count, &st, err);
+    const struct mapping *mappings = index->mappings;
     int shard = 0;
 
-    for (size_t i = 0; i < count && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < index->count; i++)
         if (i == 0 || compare_files(&mappings[i - 1], &mappings[i]) != 0)
-            status = open_shard(source, load, mappings[i].file, shard++, st, err);
-    }
-    for (size_t i = 0; i < count && status == ATTN_OK; i++) {
+            ATTN_TRY(open_shard(source, load, mappings[i].file, shard++, st, err));
+    for (size_t i = 0; i < st->count; i++) {
         const struct attn_safetensors_record *record = &st->records[i];
 
         if (!record->shape)
-            status = attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
-                                    attn_quote_string(record->name).text,
-                                    attn_quote_string(st->shards[record->shard].file.path).text,
-                                    INDEX_FILE);
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
+                                  attn_quote_string(record->name).text,
+                                  attn_quote_string(st->shards[record->shard].file.path).text,
+                                  INDEX_FILE);
     }
-    if (status != ATTN_OK) {
-        attn_safetensors_close(st);
-        return status;
-    }
-    *out = st;
     return ATTN_OK;
 }
 
 static enum attn_status open_index(const struct attn_source *source, enum attn_load load,
                                    struct attn_safetensors **out, struct attn_error *err)
 {
-    static const char *const names[] = {"weight_map", NULL};
-    struct attn_file file = {0};
-    struct attn_json *index = NULL;
-    struct mapping *mappings = NULL;
-    size_t count = 0;
-    enum attn_status status = attn_file_read_part(source, INDEX_FILE, &file, err);
+    struct shard_index index = {.count = 0};
+    struct attn_safetensors *st = NULL;
+    enum attn_status status = read_index(source, &index, err);
 
+    if (status == ATTN_OK) {
+        st = plan_shards(&index, err);
+        status = st ? open_shards(source, load, &index, st, err) : ATTN_NO_MEMORY;
+    }
     if (status == ATTN_OK)
-        status = attn_json_parse_named(&file, names, &index, err);
-    attn_file_close(&file);
-    if (status == ATTN_OK)
-        status = read_index(index, &mappings, &count, err);
-    if (status == ATTN_OK)
-        status = open_shards(source, load, mappings, count, out, err);
-    attn_free(mappings);
-    attn_json_free(index);
+        *out = st;
+    else
+        attn_safetensors_close(st);
+    attn_free(index.mappings);
+    attn_json_free(index.json);
+    attn_file_close(&index.file);
     return status;
 }
 
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
                                        struct attn_safetensors **out, struct attn_error *err)
 {
-    bool is_absent = !attn_source_has_part(source, SINGLE_FILE);
+    const bool is_absent = !attn_source_has_part(source, SINGLE_FILE);
     struct attn_file file = {0};
     enum attn_status status;
 
     if (is_absent && attn_source_has_part(source, INDEX_FILE))
         return open_index(source, load, out, err);
-    status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
-    if (status == ATTN_OK)
-        status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
+    if (is_absent)
+        ATTN_TRY(attn_foreign_check(source, err));
+    status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
     if (status == ATTN_OK)
         return attn_safetensors_take(&file, out, err);
     if (status == ATTN_IO && source->fetch)

@@ -27,11 +27,13 @@ enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 
 /* What the functions of one reading share. */
 struct header {
-    const struct attn_file *file;   /* borrowed */
-    char *text;                     /* [data_start], the file up to its data; owns */
-    struct attn_json_reader reader; /* over that */
-    size_t data_start, data_size;   /* bytes of the file */
-    struct attn_error *err;         /* borrowed */
+    const struct attn_file *file;            /* borrowed */
+    char *text;                              /* [data_start], the file up to its data; owns */
+    struct attn_json_reader reader;          /* over that */
+    size_t data_start, data_size;            /* bytes of the file */
+    struct attn_safetensors_record *records; /* [n]; owns */
+    size_t n;
+    struct attn_error *err; /* borrowed */
 };
 
 /* Says of files that people take for safetensors what they are. */
@@ -127,34 +129,26 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
 static enum attn_status expect(struct header *header, enum attn_json_type type,
                                const char *expected, struct attn_json_token *token)
 {
-    enum attn_status status = attn_json_next(&header->reader, token, header->err);
-
-    if (status == ATTN_OK && token->type != type)
-        return refuse(header, token, expected);
-    return status;
+    ATTN_TRY(attn_json_next(&header->reader, token, header->err));
+    return token->type == type ? ATTN_OK : refuse(header, token, expected);
 }
 
-/* Pulls the next key of an object into *KEY; false at its end, and after a failure. */
-static bool next_key(struct header *header, struct attn_json_token *key, enum attn_status *status)
-{
-    *status = attn_json_next(&header->reader, key, header->err);
-    return *status == ATTN_OK && key->type == ATTN_JSON_KEY;
-}
-
-/* Counts the tensors, and leaves the reader where it was. */
+/* Counts the tensors. */
 static enum attn_status count_tensors(struct header *header, size_t *count)
 {
-    struct attn_json_reader start = header->reader;
+    const struct attn_json_reader start = header->reader;
     struct attn_json_token token;
-    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
 
-    *count = 0;
-    while (status == ATTN_OK && next_key(header, &token, &status)) {
+    ATTN_TRY(expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token));
+    for (*count = 0;;) {
+        ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
+        if (token.type != ATTN_JSON_KEY)
+            break;
         *count += !attn_json_equals(&token, METADATA);
-        status = attn_json_skip(&header->reader, header->err);
+        ATTN_TRY(attn_json_skip(&header->reader, header->err));
     }
     header->reader = start;
-    return status;
+    return ATTN_OK;
 }
 
 /* The value of __metadata__: null, or an object of strings, which is not used. */
@@ -162,38 +156,39 @@ static enum attn_status read_metadata(struct header *header)
 {
     static const char expected[] = "an object of strings as " METADATA;
     struct attn_json_token token;
-    enum attn_status status = attn_json_next(&header->reader, &token, header->err);
 
-    if (status != ATTN_OK || token.type == ATTN_JSON_NULL)
-        return status;
+    ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
+    if (token.type == ATTN_JSON_NULL)
+        return ATTN_OK;
     if (token.type != ATTN_JSON_OBJECT_BEGIN)
         return refuse(header, &token, expected);
-    while (status == ATTN_OK && next_key(header, &token, &status))
-        status = expect(header, ATTN_JSON_STRING, expected, &token);
-    return status;
+    for (;;) {
+        ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
+        ATTN_TRY(expect(header, ATTN_JSON_STRING, expected, &token));
+    }
 }
 
 /* Reads an array of integers: all are checked and counted, the first MAX stored. */
 static enum attn_status read_integers(struct header *header, size_t *values, int max, int *count)
 {
     struct attn_json_token token;
-    enum attn_status status = expect(header, ATTN_JSON_ARRAY_BEGIN, "an array of integers", &token);
-    int n = 0;
 
-    while (status == ATTN_OK) {
+    ATTN_TRY(expect(header, ATTN_JSON_ARRAY_BEGIN, "an array of integers", &token));
+    for (int n = 0;; n++) {
         uint64_t value = 0;
 
-        status = attn_json_next(&header->reader, &token, header->err);
-        if (status != ATTN_OK || token.type == ATTN_JSON_ARRAY_END)
-            break;
+        ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
+        if (token.type == ATTN_JSON_ARRAY_END) {
+            *count = n;
+            return ATTN_OK;
+        }
         if (!attn_json_uint(&token, &value) || value != (size_t)value)
             return refuse(header, &token, "an integer from 0 to 2^64 - 1");
         if (n < max)
             values[n] = (size_t)value;
-        n++;
     }
-    *count = n;
-    return status;
 }
 
 /* A tensor as far as its members were seen. */
@@ -209,12 +204,9 @@ struct members {
 static enum attn_status read_dtype(struct header *header, struct members *members)
 {
     struct attn_json_token token;
-    enum attn_status status =
-        expect(header, ATTN_JSON_STRING, "the name of a type such as \"F32\"", &token);
     int dtype = 0;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(expect(header, ATTN_JSON_STRING, "the name of a type such as \"F32\"", &token));
     while (dtype < ATTN_N_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
         dtype++;
     if (dtype == ATTN_N_DTYPE)
@@ -232,25 +224,27 @@ static enum attn_status read_members(struct header *header, struct members *memb
 {
     struct attn_tensor *tensor = &members->tensor;
     struct attn_json_token key;
-    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN,
-                                     "an object with dtype, shape and data_offsets", &key);
 
-    while (status == ATTN_OK && next_key(header, &key, &status)) {
+    ATTN_TRY(expect(header, ATTN_JSON_OBJECT_BEGIN, "an object with dtype, shape and data_offsets",
+                    &key));
+    for (;;) {
+        ATTN_TRY(attn_json_next(&header->reader, &key, header->err));
+        if (key.type != ATTN_JSON_KEY)
+            return ATTN_OK;
         if (attn_json_equals(&key, "dtype")) {
             members->has_dtype = true;
-            status = read_dtype(header, members);
+            ATTN_TRY(read_dtype(header, members));
         } else if (attn_json_equals(&key, "shape")) {
             members->has_shape = true;
             members->shape = header->text + header->reader.offset;
-            status = read_integers(header, tensor->shape, ATTN_MAX_RANK, &tensor->rank);
+            ATTN_TRY(read_integers(header, tensor->shape, ATTN_MAX_RANK, &tensor->rank));
         } else if (attn_json_equals(&key, "data_offsets")) {
             members->has_offsets = true;
-            status = read_integers(header, members->offsets, 2, &members->n_offset);
+            ATTN_TRY(read_integers(header, members->offsets, 2, &members->n_offset));
         } else {
-            status = attn_json_skip(&header->reader, header->err);
+            ATTN_TRY(attn_json_skip(&header->reader, header->err));
         }
     }
-    return status;
 }
 
 /* Bytes of a tensor; false when their number overflows or is not whole. */
@@ -345,26 +339,21 @@ static enum attn_status check_size(const struct header *header, const struct mem
     return ATTN_OK;
 }
 
-/* Reads the tensor whose key is NAME, which is unescaped and terminated in its place. */
+/* Reads the tensor whose key is NAME, which is unescaped and terminated where it lies. */
 static enum attn_status read_tensor(struct header *header, const struct attn_json_token *name,
                                     struct attn_safetensors_record *record)
 {
     char *own = header->text + (name->text - header->text);
     struct members members = {.name = own};
     size_t name_size;
-    enum attn_status status;
 
     if (attn_json_has_nul(name))
         return refuse(header, name, "a tensor's name without NUL");
     name_size = attn_json_unescape_to(name, own);
-    own[name_size] = '\0'; /* at the latest in place of the closing quote */
-    status = read_members(header, &members);
-    if (status == ATTN_OK)
-        status = check_members(header, &members);
-    if (status == ATTN_OK)
-        status = check_size(header, &members);
-    if (status != ATTN_OK)
-        return status;
+    own[name_size] = '\0'; /* at the latest where the closing quote is */
+    ATTN_TRY(read_members(header, &members));
+    ATTN_TRY(check_members(header, &members));
+    ATTN_TRY(check_size(header, &members));
     *record = (struct attn_safetensors_record){
         .name = own,
         .shape = members.shape,
@@ -380,15 +369,17 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
 static enum attn_status read_tensors(struct header *header, struct attn_safetensors_record *records)
 {
     struct attn_json_token token;
-    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
 
-    while (status == ATTN_OK && next_key(header, &token, &status)) {
+    ATTN_TRY(expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token));
+    for (;;) {
+        ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
         if (attn_json_equals(&token, METADATA))
-            status = read_metadata(header);
+            ATTN_TRY(read_metadata(header));
         else
-            status = read_tensor(header, &token, records++);
+            ATTN_TRY(read_tensor(header, &token, records++));
     }
-    return status;
 }
 
 /* Order by begin, then end: a tensor without elements comes before the one that begins there. */
@@ -436,40 +427,36 @@ int attn_safetensors_compare_names(const void *a, const void *b)
     return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
 
+/* Reads all of HEADER, whose records are [n]. */
+static enum attn_status read_all(struct header *header)
+{
+    ATTN_TRY(read_prefix(header));
+    ATTN_TRY(copy_text(header));
+    ATTN_TRY(attn_json_check_keys(header->reader, header->err));
+    ATTN_TRY(count_tensors(header, &header->n));
+    /* read_tensor fills it */
+    header->records = attn_alloc_uninitialized(header->n, sizeof *header->records, header->err);
+    if (!header->records)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(read_tensors(header, header->records));
+    return check_tiling(header, header->records, header->n);
+}
+
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
                                               struct attn_safetensors_record **records,
                                               size_t *count, struct attn_error *err)
 {
     struct header header = {.file = file, .err = err};
-    struct attn_safetensors_record *found = NULL;
-    size_t n = 0;
-    enum attn_status status = read_prefix(&header);
+    const enum attn_status status = read_all(&header);
 
-    if (status == ATTN_OK)
-        status = copy_text(&header);
-    if (status == ATTN_OK)
-        status = attn_json_check_keys(header.reader, err);
-    if (status == ATTN_OK)
-        status = count_tensors(&header, &n);
-    if (status != ATTN_OK)
-        goto fail;
-    found = attn_alloc_uninitialized(n, sizeof *found, err); /* read_tensor fills it */
-    if (!found) {
-        status = ATTN_NO_MEMORY;
-        goto fail;
+    if (status != ATTN_OK) {
+        attn_free(header.records);
+        attn_free(header.text);
+        return status;
     }
-    status = read_tensors(&header, found);
-    if (status == ATTN_OK)
-        status = check_tiling(&header, found, n);
-    if (status != ATTN_OK)
-        goto fail;
-    qsort(found, n, sizeof *found, attn_safetensors_compare_names);
+    qsort(header.records, header.n, sizeof *header.records, attn_safetensors_compare_names);
     *text = header.text;
-    *records = found;
-    *count = n;
+    *records = header.records;
+    *count = header.n;
     return ATTN_OK;
-fail:
-    attn_free(found);
-    attn_free(header.text);
-    return status;
 }
