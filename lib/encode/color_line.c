@@ -55,8 +55,8 @@ void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
         attn_buffer_append_string(out, "\033[0m");
 }
 
-/* Tells of the paint, if it is another than before. Only a reset takes something away. */
-static void tell_paint(struct attn_color_line *line)
+/* Emits the paint, if it is another than before. Only a reset takes something away. */
+static void emit_paint(struct attn_color_line *line)
 {
     const struct attn_paint paint = line->paint;
     struct attn_paint *last = &line->last;
@@ -89,7 +89,7 @@ void attn_color_line_append(struct attn_color_line *line, const char *text, size
 {
     if (size == 0)
         return;
-    tell_paint(line);
+    emit_paint(line);
     attn_buffer_append(&line->text, text, size);
 }
 
@@ -108,23 +108,20 @@ enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn
                                        struct attn_error *err)
 {
     struct attn_buffer *text = &line->text;
-    enum attn_status status = attn_buffer_check(text, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_buffer_check(text, err));
     while (!line->last.ground.is_set && text->size > 0 && text->data[text->size - 1] == ' ')
         text->size--;
     if (line->is_colored &&
         !(text->size >= 4 && memcmp(text->data + text->size - 4, "\033[0m", 4) == 0))
         attn_buffer_append_string(text, "\033[0m");
     attn_buffer_append_char(text, '\n');
-    status = attn_buffer_check(text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(sink, text->data, text->size);
+    ATTN_TRY(attn_buffer_check(text, err));
+    attn_sink_write(sink, text->data, text->size);
     attn_buffer_reset(text);
     line->paint = line->last = ATTN_PAINT_NONE;
     line->is_colored = false;
-    return status;
+    return ATTN_OK;
 }
 
 void attn_color_line_release(struct attn_color_line *line)

@@ -46,8 +46,8 @@ struct attn_color_line {
     enum attn_color_depth depth;
     struct attn_buffer text;
     struct attn_paint paint; /* of what is appended */
-    struct attn_paint last;  /* that the text has told of */
-    bool is_colored;         /* the line has told of any */
+    struct attn_paint last;  /* that was emitted */
+    bool is_colored;         /* the line has any paint */
 };
 
 void attn_color_line_paint(struct attn_color_line *line, struct attn_paint paint);

@@ -18,29 +18,31 @@ enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbe
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static const struct {
+struct word {
     const char *name;
-    enum attn_color_curve curve;
-} curves[] = {{"linear", ATTN_CURVE_LINEAR}, {"sqrt", ATTN_CURVE_SQRT}, {"log", ATTN_CURVE_LOG}};
+    int value;
+};
 
-static const struct {
-    const char *name;
-    enum attn_color_span span;
-} spans[] = {{"unit", ATTN_SPAN_UNIT}, {"matrix", ATTN_SPAN_MATRIX}, {"row", ATTN_SPAN_ROW}};
-
-static bool is_word(const char *text, size_t size, const char *word)
+/* Whether TEXT [size] is one of WORDS [n]; then *VALUE is what it stands for. */
+static bool find_word(const struct word *words, size_t n, const char *text, size_t size, int *value)
 {
-    return strlen(word) == size && memcmp(text, word, size) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (strlen(words[i].name) == size && memcmp(text, words[i].name, size) == 0) {
+            *value = words[i].value;
+            return true;
+        }
+    return false;
 }
 
 static bool read_curve(const char *text, size_t size, struct attn_color_scale *scale)
 {
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        if (is_word(text, size, curves[i].name)) {
-            scale->curve = curves[i].curve;
-            return true;
-        }
-    return false;
+    static const struct word curves[] = {
+        {"linear", ATTN_CURVE_LINEAR}, {"sqrt", ATTN_CURVE_SQRT}, {"log", ATTN_CURVE_LOG}};
+    int curve = ATTN_CURVE_DEFAULT;
+    const bool is_curve = find_word(curves, sizeof curves / sizeof *curves, text, size, &curve);
+
+    scale->curve = (enum attn_color_curve)curve;
+    return is_curve;
 }
 
 static bool read_ends(const char *text, size_t size, struct attn_color_scale *scale)
@@ -62,24 +64,28 @@ static bool read_ends(const char *text, size_t size, struct attn_color_scale *sc
 
 static bool read_span(const char *text, size_t size, struct attn_color_scale *scale)
 {
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
-        if (is_word(text, size, spans[i].name)) {
-            scale->span = spans[i].span;
-            return true;
-        }
-    return read_ends(text, size, scale);
+    static const struct word spans[] = {
+        {"unit", ATTN_SPAN_UNIT}, {"matrix", ATTN_SPAN_MATRIX}, {"row", ATTN_SPAN_ROW}};
+    int span;
+
+    if (!find_word(spans, sizeof spans / sizeof *spans, text, size, &span))
+        return read_ends(text, size, scale);
+    scale->span = (enum attn_color_span)span;
+    return true;
 }
 
 enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
                                         struct attn_error *err)
 {
-    if (!attn_is_given(text, "text", err) || !attn_is_given(scale, "scale", err))
-        return ATTN_INVALID;
-    const char *colon = strchr(text, ':');
-    const size_t n_first = colon ? (size_t)(colon - text) : strlen(text);
     struct attn_color_scale read = ATTN_COLOR_SCALE_DEFAULT;
+    const char *colon;
+    size_t n_first;
     bool is_good;
 
+    if (!attn_is_given(text, "text", err) || !attn_is_given(scale, "scale", err))
+        return ATTN_INVALID;
+    colon = strchr(text, ':');
+    n_first = colon ? (size_t)(colon - text) : strlen(text);
     if (colon)
         is_good = (n_first == 0 || read_curve(text, n_first, &read)) &&
                   read_span(colon + 1, strlen(colon + 1), &read);
@@ -130,22 +136,16 @@ struct attn_color_range attn_color_range(const struct attn_color_scale *scale, d
                                      fmin(least, 0) < 0 ? 0 : 1}; /* all are 0, or all below */
 }
 
-/* The larger of the two ends in size: where a log scale ends. */
-static double end_of(struct attn_color_range range)
-{
-    return fmax(fabs(range.low), fabs(range.high));
-}
-
 static double curve_of(const struct attn_color_scale *scale, struct attn_color_range range,
                        double value)
 {
-    const double size = fabs(value);
+    const double end = fmax(fabs(range.low), fabs(range.high)); /* where a log scale ends */
 
     switch (scale->curve) {
     case ATTN_CURVE_SQRT:
-        return copysign(sqrt(size), value);
+        return copysign(sqrt(fabs(value)), value);
     case ATTN_CURVE_LOG:
-        return copysign(fmax(log10(size / end_of(range)) + decades, 0), value);
+        return copysign(fmax(log10(fabs(value) / end) + decades, 0), value);
     default:
         return value;
     }

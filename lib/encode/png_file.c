@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -19,22 +20,19 @@ enum {
     TYPE_PALETTE = 3,
 };
 
-static const double points_of_a_metre = 72 / 0.0254;
+static const double points_per_metre = 72 / 0.0254;
 
+/* Numbers have their highest byte first. */
 static void append_number(struct attn_buffer *out, uint32_t number)
 {
-    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                    (unsigned char)(number >> 8), (unsigned char)number};
-
-    attn_buffer_append(out, bytes, sizeof bytes);
+    number = htonl(number);
+    attn_buffer_append(out, &number, sizeof number);
 }
 
 static void write_number(struct attn_sink *sink, uint32_t number)
 {
-    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                    (unsigned char)(number >> 8), (unsigned char)number};
-
-    attn_sink_write(sink, bytes, sizeof bytes);
+    number = htonl(number);
+    attn_sink_write(sink, &number, sizeof number);
 }
 
 /* NAME has four letters. */
@@ -48,15 +46,6 @@ static void write_chunk(struct attn_sink *sink, const char *name, const void *da
     if (size > 0) /* crc32() takes no bytes at NULL for a reset */
         sum = crc32(sum, data, (uInt)size);
     write_number(sink, (uint32_t)sum);
-}
-
-static void append_head(struct attn_buffer *out, const struct attn_png_image *image)
-{
-    const char rest[] = {DEPTH, image->palette ? TYPE_PALETTE : TYPE_RGB, 0, 0, 0};
-
-    append_number(out, (uint32_t)image->width);
-    append_number(out, (uint32_t)image->height);
-    attn_buffer_append(out, rest, sizeof rest);
 }
 
 static void append_palette(struct attn_buffer *out, const struct attn_png_image *image)
@@ -88,24 +77,19 @@ static void append_text(struct attn_buffer *out, const struct attn_png_text *tex
     attn_buffer_append(out, text->value, text->n);
 }
 
-static void append_density(struct attn_buffer *out, const struct attn_png_image *image)
-{
-    const uint32_t density = (uint32_t)(image->density * points_of_a_metre + 0.5);
-
-    append_number(out, density);
-    append_number(out, density);
-    attn_buffer_append_char(out, 1); /* the unit is a metre */
-}
-
 /* All chunks before the pixels. */
 static enum attn_status write_head(const struct attn_png_image *image, struct attn_sink *sink,
                                    struct attn_error *err)
 {
+    const char layout[] = {DEPTH, image->palette ? TYPE_PALETTE : TYPE_RGB, 0, 0, 0};
+    const uint32_t density = (uint32_t)(image->density * points_per_metre + 0.5);
     struct attn_buffer data = {0};
     enum attn_status status;
 
     attn_sink_write(sink, "\x89PNG\r\n\x1a\n", 8);
-    append_head(&data, image);
+    append_number(&data, (uint32_t)image->width);
+    append_number(&data, (uint32_t)image->height);
+    attn_buffer_append(&data, layout, sizeof layout);
     write_chunk(sink, "IHDR", data.data, data.size);
     if (image->palette) {
         data.size = 0;
@@ -114,7 +98,9 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
     }
     if (image->density > 0) {
         data.size = 0;
-        append_density(&data, image);
+        append_number(&data, density);
+        append_number(&data, density);
+        attn_buffer_append_char(&data, 1); /* the unit is a metre */
         write_chunk(sink, "pHYs", data.data, data.size);
     }
     for (size_t i = 0; i < image->n_text; i++) {
@@ -187,10 +173,9 @@ enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_
                                 struct attn_error *err)
 {
     struct pixels pixels = {.stream = {.zalloc = allocate, .zfree = release}, .sink = sink};
-    enum attn_status status = write_head(image, sink, err);
+    enum attn_status status = ATTN_OK;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(write_head(image, sink, err));
     pixels.row = attn_alloc(1 + image->width * (image->palette ? 1 : 3), 1, err);
     pixels.out = attn_alloc_uninitialized(OUT_SIZE, 1, err);
     if (pixels.row && pixels.out && deflateInit(&pixels.stream, LEVEL) == Z_OK) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MOST_CELLS = 250000, /* that are drawn one by one */
+    MAX_CELLS = 250000,  /* that are drawn one by one */
     LONGEST_SIDE = 128,  /* of a matrix that is */
     IMAGE_PIXELS = 1024, /* of the longer side of an image, at least */
 };
@@ -116,7 +116,7 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
 
 bool attn_shapes_are_many(const struct attn_shape_cluster *cluster)
 {
-    return cluster->n_cell > MOST_CELLS || cluster->longest > LONGEST_SIDE;
+    return cluster->n_cell > MAX_CELLS || cluster->longest > LONGEST_SIDE;
 }
 
 size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster)

@@ -116,10 +116,9 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
                        size_t begin)
 {
     const struct attn_text_column *columns = columns_of(table);
-    size_t used; /* up to the last byte that is no padding */
+    size_t used = 0; /* up to the last byte that is no padding */
 
     attn_buffer_reset(&table->line);
-    used = 0;
     for (size_t c = 0; c < table->n_column; c++) {
         size_t size = cells[c].end - begin;
         size_t padding = columns[c].width - cells[c].width;
@@ -142,26 +141,19 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
                                        struct attn_error *err)
 {
     struct attn_text_column *columns = columns_of(table);
-    const struct attn_text_cell *cells;
-    enum attn_status status = attn_buffer_check(&table->text, err);
+    const struct attn_text_cell *cells = (const void *)table->cells.data; /* likewise */
     size_t n, begin = 0;
 
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&table->cells, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&table->columns, err);
-    if (status != ATTN_OK)
-        return status;
-    cells = (const void *)table->cells.data; /* likewise */
+    ATTN_TRY(attn_buffer_check(&table->text, err));
+    ATTN_TRY(attn_buffer_check(&table->cells, err));
+    ATTN_TRY(attn_buffer_check(&table->columns, err));
     n = table->cells.size / sizeof *cells;
     for (size_t i = 0; i < n; i++)
         if (cells[i].width > columns[i % table->n_column].width)
             columns[i % table->n_column].width = cells[i].width;
     for (size_t i = 0; i < n; i += table->n_column) {
         append_row(table, &cells[i], begin);
-        status = attn_buffer_check(&table->line, err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(attn_buffer_check(&table->line, err));
         attn_sink_write(sink, table->line.data, table->line.size);
         begin = cells[i + table->n_column - 1].end;
     }

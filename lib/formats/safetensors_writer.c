@@ -42,7 +42,7 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
     enum attn_status status;
     size_t offset = 0;
 
-    /* Readers of PyTorch's want to be told that shapes are in its order. */
+    /* PyTorch's readers want to see that shapes are in its order. */
     attn_buffer_append_string(&header, "{\"__metadata__\":{\"format\":\"pt\"");
     for (size_t i = 0; i < n_fact; i++) {
         attn_buffer_append_char(&header, ',');
@@ -71,9 +71,8 @@ enum attn_status attn_safetensors_write(struct attn_sink *sink,
                                         const struct attn_written_tensor *tensors, size_t n,
                                         struct attn_error *err)
 {
-    enum attn_status status = attn_safetensors_write_header(sink, NULL, 0, tensors, n, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+    ATTN_TRY(attn_safetensors_write_header(sink, NULL, 0, tensors, n, err));
+    for (size_t i = 0; i < n; i++)
         attn_sink_write(sink, tensors[i].tensor.data, attn_tensor_n_byte(&tensors[i].tensor));
-    return status;
+    return ATTN_OK;
 }
