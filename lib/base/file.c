@@ -307,7 +307,7 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
 /*
  * A part that was asked for by an override exists whatever its path is, and so does a link that
  * leads nowhere: opening them says what is wrong. Nothing is allocated, since "no memory" could not
- * be told from either answer.
+ * be told apart from either answer.
  */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {

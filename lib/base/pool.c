@@ -274,7 +274,7 @@ static int count_cores(void)
 
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return CPU_COUNT(&set);
-    n = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t can tell */
+    n = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t can hold */
     return n < 1 ? 1 : n > MAX_THREAD ? MAX_THREAD : (int)n;
 }
 

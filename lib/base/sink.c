@@ -278,7 +278,7 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
 static void write_out(struct attn_sink *sink, const char *bytes, size_t size, uint64_t offset)
 {
     /* Where blocks are found one page after the other, asking for all of them first takes less. Not
-     * all file systems can; what goes wrong the write will tell. */
+     * all file systems can; what goes wrong, the write reports. */
     if (sink->kind == HIDDEN && size >= LARGE_WRITE)
         (void)fallocate(sink->descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
     while (size > 0 && !has_failed(sink)) {

@@ -83,7 +83,7 @@ enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void
 /* Writes out what was appended; IS_SYNCED waits until the device has it, and its name. */
 enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct attn_error *err);
 
-/* The same, and the last failure that closing could tell. No more bytes come. */
+/* The same, and the last failure that closing could report. No more bytes come. */
 enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err);
 
 /* Renames a finished part to its target; of one that was synced, waits until the device knows. */

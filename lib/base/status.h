@@ -74,12 +74,12 @@ struct attn_error {
     char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
 };
 
-/* Told of things that are odd but no error: tensors that a model does not use, say. MESSAGE is one
- * escaped line. */
+/* Called for things that are odd but no error: tensors that a model does not use, say. MESSAGE is
+ * one escaped line. */
 typedef void (*attn_note_fn)(void *user, const char *message);
 
-/* Told how far work has come that is made of many runs: DONE of TOTAL, on the thread that asked for
- * it. */
+/* Called with how far work has come that is made of many runs: DONE of TOTAL, on the thread that
+ * asked for it. */
 typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);
 
 /* "out of memory", ...: the general text of a status, never NULL. */

@@ -1,5 +1,5 @@
-/* bench_measure.c - how one part is measured, and what the machine can do beside it: measured by the
- * threads that do the work. */
+/* bench_measure.c - how one part is measured, and what the machine can do beside it: measured by
+ * the threads that do the work. */
 #include "bench/bench_internal.h"
 
 #include "base/number.h"

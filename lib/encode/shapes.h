@@ -92,7 +92,7 @@ enum { ATTN_SHAPES_COLORS = 272, ATTN_SHAPES_NOTES = 12 };
 struct attn_shapes {
     double width, height; /* units, whole numbers */
     double points;        /* points a unit; 0: ATTN_SHAPES_POINTS */
-    uint32_t paper;       /* the color behind all */
+    uint32_t paper;       /* the colour of the ground */
     uint32_t palette[ATTN_SHAPES_COLORS];
     size_t n_color;
     struct attn_buffer shapes; /* struct attn_shape, in the order of drawing */
@@ -144,7 +144,7 @@ void attn_shapes_cluster_row(const struct attn_shapes *shapes,
 /* Whether there are too many cells to be drawn one by one: they are an image then. */
 bool attn_shapes_are_many(const struct attn_shape_cluster *cluster);
 
-/* Pixels a unit that such an image has: viewers smooth small images, whatever they are told. */
+/* Pixels per unit of such an image: viewers smooth small images, whatever they are asked. */
 size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster);
 
 /* Neighbouring cells of one color in a row. */

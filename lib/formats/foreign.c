@@ -20,7 +20,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 /*
  * Each loads and saves the model of the folder that it runs in. Of PyTorch's only the weights: the
  * files of the tokenizer can be read as they are, and the library saves some of them otherwise.
- * transformers 5 must be told that a model of GGUF is not quantized any more.
+ * transformers 5 needs to know that a model of GGUF is no longer quantized.
  */
 #define CONVERT_PYTORCH                                                                            \
     "python3 -c \"from transformers import AutoModelForCausalLM as M; "                            \
@@ -59,7 +59,7 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
     for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
         if (attn_source_has_part(source, pytorch[i]))
             return take(pytorch[i], name);
-    /* Where memory runs out there is one hint less: the failure that it belongs to is told. */
+    /* Where memory runs out there is one hint less: the failure that it belongs to is reported. */
     attn_path_list(source->directory, &folder, NULL);
     for (size_t i = 0; i < folder.n && !is_found; i++)
         is_found = is_gguf(folder.names[i]) && take(folder.names[i], name);

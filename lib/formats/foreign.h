@@ -1,5 +1,5 @@
 /*
- * foreign.h - models in the forms of other programs: what a directory has in place of safetensors,
+ * foreign.h - models in the forms of other programs: what a directory has instead of safetensors,
  * and the command that converts it.
  *
  *     if (!attn_source_has_part(source, "model.safetensors"))

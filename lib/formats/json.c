@@ -129,8 +129,8 @@ static bool is_named(const struct attn_json_token *key, const char *const *names
     return *names;
 }
 
-/* Makes the tree of FILE, which is checked, without what lies in lists and objects that are not named:
- * TEXT is what is left. */
+/* Makes the tree of FILE, which is checked, without what lies in lists and objects that are not
+ * named: TEXT is what is left. */
 static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
                                     struct attn_buffer *text, struct attn_json **json,
                                     struct attn_error *err)

@@ -1,5 +1,5 @@
 /*
- * json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON behind the strict
+ * json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON after the strict
  * scanner, and getters that check type and range and say which key of which file is wrong.
  */
 #ifndef ATTN_FORMATS_JSON_H

@@ -58,7 +58,7 @@ static enum attn_status refuse(const struct attn_json_reader *reader, size_t off
                           found.text, offset, expected);
 }
 
-/* Where the first byte at or behind OFFSET is that is no white space. */
+/* Where the first byte at or after OFFSET is that is not white space. */
 static size_t skip_space(const struct attn_json_reader *reader, size_t offset)
 {
     int c;
@@ -149,7 +149,7 @@ static bool is_low_surrogate(uint32_t unit)
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* Reads the escape whose backslash is at *AT and moves *AT behind it. */
+/* Reads the escape whose backslash is at *AT and moves *AT after it. */
 static enum attn_status read_escape(const struct attn_json_reader *reader, size_t *at,
                                     uint32_t *code_point, struct attn_error *err)
 {
@@ -203,7 +203,7 @@ static uint64_t find_special(uint64_t word)
            find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
 }
 
-/* Where the first byte at or behind AT is that is not an ASCII character which stands for itself in
+/* Where the first byte at or after AT is that is not an ASCII character which stands for itself in
  * a string. */
 static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
 {
@@ -266,7 +266,7 @@ static void emit_string(const struct attn_json_reader *reader, enum attn_json_ty
                                       .offset = reader->offset};
 }
 
-/* Moves *AT behind the digits there, of which there must be one. */
+/* Moves *AT after the digits there, of which there must be one. */
 static enum attn_status skip_digits(const struct attn_json_reader *reader, size_t *at,
                                     struct attn_error *err)
 {
@@ -357,7 +357,7 @@ static enum attn_status read_value(struct attn_json_reader *reader, struct attn_
     return refuse(reader, reader->offset, "a value", err);
 }
 
-/* A key with the colon behind it. */
+/* A key with the colon after it. */
 static enum attn_status read_key(struct attn_json_reader *reader, struct attn_json_token *token,
                                  struct attn_error *err)
 {
@@ -409,7 +409,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     return read_value(reader, token, err);
 }
 
-/* What is behind the string whose opening quote is at AT; 0: there is none. */
+/* What follows the string whose opening quote is at AT; 0: there is none. */
 static size_t pass_string(const struct attn_json_reader *reader, size_t at)
 {
     bool has_escape = false;
@@ -420,7 +420,7 @@ static size_t pass_string(const struct attn_json_reader *reader, size_t at)
                : 0;
 }
 
-/* What is behind the list of strings whose bracket is at AT; 0: there is none. */
+/* What follows the list of strings whose bracket is at AT; 0: there is none. */
 static size_t pass_list(const struct attn_json_reader *reader, size_t at)
 {
     do {
@@ -479,7 +479,7 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
 }
 
 /* Stores the character that the escape at AT, which was checked, stands for, of *SIZE bytes, at TO,
- * which may be in the escape; returns what is behind the escape. */
+ * which may be in the escape; returns what follows the escape. */
 static const char *take_escape(const char *at, const char *end, char *to, size_t *size)
 {
     const struct attn_json_reader slice = {.text = at, .size = (size_t)(end - at)};
@@ -528,7 +528,7 @@ size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
 }
 
 /* Stores the character at AT of a string, an escape or one beyond ASCII, at TO, and moves *AT
- * behind it. Returns its size; 0: it is neither. */
+ * after it. Returns its size; 0: it is neither. */
 static size_t copy_special(const struct attn_json_reader *reader, size_t *at, char *to)
 {
     const char *from = reader->text + *at;
@@ -579,7 +579,7 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
     if (end - at >= sizeof word && room >= 2)
         at += take_space_letter(text + at, to, &n);
     while (end - at >= sizeof word && room - n >= sizeof word + 4) { /* and a character */
-        size_t behind;
+        size_t after;
 
         memcpy(&word, text + at, sizeof word);
         memcpy(to + n, &word, sizeof word);
@@ -593,17 +593,17 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
             *size = n;
             return at;
         }
-        behind = at;
-        length = copy_special(reader, &behind, to + n);
+        after = at;
+        length = copy_special(reader, &after, to + n);
         if (length == 0)
             break;
         n += length;
-        at = behind;
+        at = after;
     }
     return 0;
 }
 
-/* Reads the number at AT, of at most nine digits, and returns what is behind it. 0: none such. */
+/* Reads the number at AT, of at most nine digits, and returns what follows it. 0: none such. */
 static size_t read_count(const struct attn_json_reader *reader, size_t at, uint32_t *count)
 {
     const size_t first = at;

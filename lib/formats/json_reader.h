@@ -69,8 +69,8 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
 /*
  * Takes the member that would come next where it is "key": N, a number of at most nine digits: in
  * one go, since a vocabulary has 50,000. The unescaped key is stored at TO, which has room for ROOM
- * bytes; those behind the SIZE of the key hold anything then. False where it is written otherwise,
- * is wrong, or ROOM may be too small; then nothing is taken, and attn_json_next tells what is
+ * bytes; those after the SIZE of the key hold anything then. False where it is written otherwise,
+ * is wrong, or ROOM may be too small; then nothing is taken, and attn_json_next says what is
  * there.
  */
 bool attn_json_take_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,

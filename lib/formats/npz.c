@@ -57,7 +57,7 @@ struct directory {
     uint64_t n, size, begin;
 };
 
-/* The offset of the record at the end, behind which there is only its comment. */
+/* The offset of the record at the end, after which there is only its comment. */
 static bool find_end(const struct attn_file *file, size_t *at)
 {
     const size_t most = END_SIZE + UINT16_MAX;

@@ -17,7 +17,7 @@
 
 enum { ATTN_TILE_DEPTH = 32 }; /* k of a block */
 
-/* Who multiplies by tiles. Tests have another than the processor. */
+/* What multiplies by tiles. Tests have another than the processor. */
 struct attn_tiles {
     /* As gemm_bf16 of struct attn_kernels: c [n, m] = b [n, k] a [k, m], or c + that. Calls for
      * NEXT meanwhile, which is laid out as A is and need not be readable; NULL: for nothing.

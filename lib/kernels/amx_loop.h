@@ -9,7 +9,7 @@
  * the panel once and in order: they wait for memory.
  *
  * Rests of rows and columns are tiles with fewer of them, so nothing is read or written beyond.
- * What remains of the depth behind the last block of 32 is a product of its own that is continued,
+ * What remains of the depth after the last block of 32 is a product of its own that is continued,
  * since another layout empties the sums.
  */
 #ifndef ATTN_KERNELS_AMX_LOOP_H
@@ -39,8 +39,8 @@ enum {
     ATTN_TILE_LINE = 64,   /* bytes of a line of the caches */
 };
 
-/* What one block of sums calls for in each step of k: of the next panel the rows FIRST .. LAST-1 of
- * the 16 that lie as deep as those it multiplies by. */
+/* What one block of sums prefetches in each step of k: of the next panel the rows FIRST .. LAST-1
+ * of the 16 that lie as deep as those it multiplies by. */
 struct attn_tile_ahead {
     const char *next;      /* NULL: nothing */
     size_t first, last;    /* rows, which are pairs of k */

@@ -21,7 +21,7 @@ struct attn_tile_layout {
     uint8_t n_row[16];
 };
 
-/* gcc's functions tell the compiler of 8 bytes of the layout only, and nothing of what tiles are
+/* gcc's functions declare 8 bytes of the layout only, and nothing of what tiles are
  * loaded from: hence the empty asm. */
 static inline ATTN_TILE_CODE void attn_tile_configure(const struct attn_tile_layout *layout)
 {

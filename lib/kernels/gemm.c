@@ -110,7 +110,7 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
 }
 
 /*
- * Whether libxsmm is the quicker one for SHAPE. Where the next panel is called for, which comes
+ * Whether libxsmm is the quicker one for SHAPE. Where the next panel is prefetched, which comes
  * from memory, our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
  * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153, 24
  * rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside 247. To
@@ -140,7 +140,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
-/* In bfloat16, by tiles or the portable loop: blocks lie one behind the other, so they are one. */
+/* In bfloat16, by tiles or the portable loop: blocks lie one after the other, so they are one. */
 static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {

@@ -71,7 +71,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count);
 
-/* The same for one block of a shape that is_ahead: calls for NEXT, laid out as A is, meanwhile. It
+/* The same for one block of a shape that is_ahead: prefetches NEXT, laid out as A is, meanwhile. It
  * need not be readable. */
 void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                                 float *c, const void *next);

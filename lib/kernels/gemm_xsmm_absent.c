@@ -1,4 +1,4 @@
-/* gemm_xsmm_absent.c - built in the place of gemm_xsmm.c where there is no libxsmm. */
+/* gemm_xsmm_absent.c - built instead of gemm_xsmm.c where there is no libxsmm. */
 #include "kernels/gemm_xsmm_internal.h"
 
 bool attn_xsmm_can_start(void)

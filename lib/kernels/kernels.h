@@ -52,10 +52,10 @@ struct attn_gemm_shape {
     size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
     size_t step_a, step_b; /* numbers from one k-block to the next, when count > 1; in bfloat16
-                              blocks lie one behind the other */
+                              blocks lie one after the other */
     bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
     bool is_bf16;
-    bool is_ahead; /* speed only: calls are told what the next one multiplies by */
+    bool is_ahead; /* speed only: calls get what the next one multiplies by, to prefetch it */
 };
 
 /* y = y + bias, then activated; then sum += y. */
@@ -93,7 +93,7 @@ struct attn_kernels {
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
-    /* The same for one block, while it calls for NEXT, a panel that lies as A does, a few lines in
+    /* The same for one block, while it prefetches NEXT, a panel that lies as A does, a few lines in
      * each step of k: on AVX-512. NEXT need not be readable. */
     void (*gemm_ahead)(const struct attn_gemm_shape *shape, const float *a, const float *b,
                        float *c, const float *next);

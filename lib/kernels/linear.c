@@ -23,7 +23,7 @@
 enum {
     ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
-    AHEAD_FROM = 4,         /* rows from which there is time to call for what comes next */
+    AHEAD_FROM = 4,         /* rows from which there is time to prefetch what comes next */
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
@@ -119,8 +119,8 @@ struct run {
     size_t n_task;
 };
 
-/* Maps side by side, their tasks one after the other; the one behind the last is only called
- * for. */
+/* Maps side by side, their tasks one after the other; the one after the last is only
+ * prefetched. */
 struct runs {
     struct run runs[ATTN_LINEAR_MOST + 1];
     size_t n, n_thread;
@@ -134,7 +134,7 @@ struct strip {
     float *padded;     /* [tile, width] for a panel with columns that do not exist */
     size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
-    bool is_ahead; /* it pays to call for what comes next */
+    bool is_ahead; /* it pays to prefetch what comes next */
 };
 
 /* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
@@ -201,7 +201,7 @@ static struct pass find_pass(const struct run *run, const struct strip *strip, s
 /* Rows ROW .. ROW+n_row-1 by a strip. */
 struct tile {
     size_t row, n_row;
-    const char *next; /* called for meanwhile; NULL: nothing */
+    const char *next; /* prefetched meanwhile; NULL: nothing */
 };
 
 static void multiply(const struct run *run, const struct strip *strip, const struct pass *pass,
@@ -281,7 +281,7 @@ static void multiply_tiles(const struct run *run, const struct strip *strip, siz
         multiply_strip(run, strip, t, t + step);
 }
 
-/* The map that a task belongs to, and which of its tasks that is; NULL behind the last. */
+/* The map that a task belongs to, and which of its tasks that is; NULL after the last. */
 static const struct run *find_run(const struct runs *runs, size_t *task)
 {
     for (size_t i = 0; i <= runs->n; i++) {
@@ -415,7 +415,7 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
 {
     struct runs runs = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
     const struct attn_linear *next;
-    struct attn_linear_args behind;
+    struct attn_linear_args after;
     size_t n_task = 0;
 
     assert(n >= 1 && n <= ATTN_LINEAR_MOST);
@@ -425,11 +425,11 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
         n_task += runs.runs[i].n_task;
     }
     if (next) {
-        behind = (struct attn_linear_args){.engine = args[n - 1].engine,
-                                           .n_row = args[n - 1].n_row,
-                                           .compute = args[n - 1].compute,
-                                           .last_col = next->weight.n_col};
-        plan(&runs.runs[n], next, &behind, runs.n_thread);
+        after = (struct attn_linear_args){.engine = args[n - 1].engine,
+                                          .n_row = args[n - 1].n_row,
+                                          .compute = args[n - 1].compute,
+                                          .last_col = next->weight.n_col};
+        plan(&runs.runs[n], next, &after, runs.n_thread);
     }
     if (args->compute != ATTN_COMPUTE_F32) /* one x for all */
         attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &runs);

@@ -40,7 +40,7 @@ size_t attn_panel_depth(size_t n_row, enum attn_compute compute);
 size_t attn_panel_n_part(enum attn_compute compute);
 size_t attn_panel_n_plane(enum attn_dtype dtype, enum attn_compute compute);
 
-/* X [n] as its parts for COMPUTE in bfloat16, the high ones at Y, the low ones LD behind. */
+/* X [n] as its parts for COMPUTE in bfloat16, the high ones at Y, the low ones LD after them. */
 void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute compute, const float *x,
                       size_t n, uint16_t *y, size_t ld);
 

@@ -27,14 +27,14 @@ struct product {
     const float *a, *b;
     float *c;
     size_t count;
-    const float *next; /* a panel that lies as a does, to be called for; NULL: none */
+    const float *next; /* a panel that lies as a does, to be prefetched; NULL: none */
 };
 
-/* --- Calling for the next panel -------------------------------------------------------------- */
+/* --- Prefetching the next panel -------------------------------------------------------------- */
 
 enum { LINE = 64 / sizeof(float) }; /* floats in a line of the caches */
 
-/* Lines that one block of rows calls for, from one to the next as they lie in memory: other orders
+/* Lines that one block of rows prefetches, from one to the next as they lie in memory: other orders
  * were slower. */
 struct calls {
     const float *line;       /* the next one */
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
 }
 
 #if defined __AVX512F__
-/* What block I of N calls for: as much as any other. */
+/* What block I of N prefetches: as much as any other. */
 static struct calls share_calls(const struct product *p, size_t i, size_t n)
 {
     const struct attn_gemm_shape *s = p->shape;

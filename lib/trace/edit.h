@@ -5,7 +5,7 @@
  *     ablate.site = ATTN_SITE_Z, ablate.layer = 0, ablate.head = 3, ablate.op = ATTN_EDIT_ZERO;
  *
  * Edits are declared when a session is created and applied in the order given, before the tensor is
- * told to the trace and before it is used.
+ * reported to the trace and before it is used.
  */
 #ifndef ATTN_TRACE_EDIT_H
 #define ATTN_TRACE_EDIT_H

@@ -37,9 +37,9 @@ enum attn_site_layout {
  * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
  * them (-inf where masked), pattern the softmax, z pattern times values.
  * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
- * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the
- * output projection, and the norm behind it, make of z. mlp_pre and mlp_post stand before and after
- * the activation; a gated MLP multiplies by mlp_pre_linear behind it, and mlp_post is the product.
+ * stands instead of pattern over the R projected keys of low-rank attention. attn_out what the
+ * output projection, and the norm after it, make of z. mlp_pre and mlp_post stand before and after
+ * the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
  *
  * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
  * session has none of them, and nothing can be edited there.
