@@ -44,7 +44,6 @@
 #include "capture/capture.h"
 #include "output/format.h"
 #include "encode/colormap.h"
-#include "encode/color_scale.h"
 #include "output/picture.h"
 #include "output/outputs.h"
 #include "records/outcome.h"

@@ -1,9 +1,15 @@
 /* colormap.c - see colormap.h. */
 #include "encode/colormap_internal.h"
 
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/number.h"
+#include "base/status_internal.h"
 #include "encode/colormap_tables.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The colours of a map on one ground. */
@@ -156,4 +162,236 @@ struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme)
 struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme)
 {
     return rgb_of(looks[kind][theme].hatch);
+}
+
+/* --- Scales ---------------------------------------------------------------------------------- */
+
+/* A curve makes numbers of numbers; the place of a number is where its curve lies between those of
+ * the ends. */
+
+static const double decades = 4; /* that a log scale covers */
+
+enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbers */
+
+struct word {
+    const char *name;
+    int value;
+};
+
+/* Whether TEXT [size] is one of WORDS [n]; then *VALUE is what it stands for. */
+static bool find_word(const struct word *words, size_t n, const char *text, size_t size, int *value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(words[i].name) == size && memcmp(text, words[i].name, size) == 0) {
+            *value = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool read_curve(const char *text, size_t size, struct attn_color_scale *scale)
+{
+    static const struct word curves[] = {
+        {"linear", ATTN_CURVE_LINEAR}, {"sqrt", ATTN_CURVE_SQRT}, {"log", ATTN_CURVE_LOG}};
+    int curve = ATTN_CURVE_DEFAULT;
+    const bool is_curve = find_word(curves, sizeof curves / sizeof *curves, text, size, &curve);
+
+    scale->curve = (enum attn_color_curve)curve;
+    return is_curve;
+}
+
+static bool read_ends(const char *text, size_t size, struct attn_color_scale *scale)
+{
+    const char *dots = NULL;
+    double low, high;
+
+    for (size_t i = 0; !dots && i + 1 < size; i++)
+        if (text[i] == '.' && text[i + 1] == '.')
+            dots = text + i;
+    if (!dots || !attn_parse_double(text, (size_t)(dots - text), &low) ||
+        !attn_parse_double(dots + 2, size - (size_t)(dots + 2 - text), &high) || !(low < high))
+        return false;
+    scale->span = ATTN_SPAN_FIXED;
+    scale->low = low;
+    scale->high = high;
+    return true;
+}
+
+static bool read_span(const char *text, size_t size, struct attn_color_scale *scale)
+{
+    static const struct word spans[] = {
+        {"unit", ATTN_SPAN_UNIT}, {"matrix", ATTN_SPAN_MATRIX}, {"row", ATTN_SPAN_ROW}};
+    int span;
+
+    if (!find_word(spans, sizeof spans / sizeof *spans, text, size, &span))
+        return read_ends(text, size, scale);
+    scale->span = (enum attn_color_span)span;
+    return true;
+}
+
+enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
+                                        struct attn_error *err)
+{
+    struct attn_color_scale read = ATTN_COLOR_SCALE_DEFAULT;
+    const char *colon;
+    size_t n_first;
+    bool is_good;
+
+    if (!attn_is_given(text, "text", err) || !attn_is_given(scale, "scale", err))
+        return ATTN_INVALID;
+    colon = strchr(text, ':');
+    n_first = colon ? (size_t)(colon - text) : strlen(text);
+    if (colon)
+        is_good = (n_first == 0 || read_curve(text, n_first, &read)) &&
+                  read_span(colon + 1, strlen(colon + 1), &read);
+    else
+        is_good = read_curve(text, n_first, &read) || read_span(text, n_first, &read);
+    if (!is_good) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' is no scale of colours, expected [linear|sqrt|log]"
+                       "[:unit|:matrix|:row|:LO..HI]",
+                       attn_quote_string(text).text);
+        attn_error_hint(err, "sqrt, linear:matrix or log:0..0.5, say");
+        return ATTN_INVALID;
+    }
+    *scale = read;
+    return ATTN_OK;
+}
+
+struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
+                                            enum attn_value_range range, bool is_difference)
+{
+    const bool is_share = range == ATTN_RANGE_SHARE;
+    struct attn_color_scale scale = asked;
+
+    scale.is_signed = is_difference || range == ATTN_RANGE_SIGNED;
+    if (scale.curve == ATTN_CURVE_DEFAULT)
+        scale.curve = is_share ? ATTN_CURVE_SQRT : ATTN_CURVE_LINEAR;
+    if (scale.span == ATTN_SPAN_DEFAULT)
+        scale.span = is_share ? ATTN_SPAN_UNIT : ATTN_SPAN_MATRIX;
+    return scale;
+}
+
+struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
+                                         double most)
+{
+    const double size = fmax(fabs(least), fabs(most));
+
+    if (scale->span == ATTN_SPAN_FIXED)
+        return (struct attn_color_range){scale->low, scale->high};
+    if (scale->span == ATTN_SPAN_UNIT || !(least <= most))
+        return (struct attn_color_range){scale->is_signed ? -1 : 0, 1};
+    if (scale->is_signed && size > 0)
+        return (struct attn_color_range){-size, size};
+    if (fmin(least, 0) < most)
+        return (struct attn_color_range){fmin(least, 0), most};
+    return (struct attn_color_range){scale->is_signed ? -1 : fmin(least, 0),
+                                     fmin(least, 0) < 0 ? 0 : 1}; /* all are 0, or all below */
+}
+
+static double curve_of(const struct attn_color_scale *scale, struct attn_color_range range,
+                       double value)
+{
+    const double end = fmax(fabs(range.low), fabs(range.high)); /* where a log scale ends */
+
+    switch (scale->curve) {
+    case ATTN_CURVE_SQRT:
+        return copysign(sqrt(fabs(value)), value);
+    case ATTN_CURVE_LOG:
+        return copysign(fmax(log10(fabs(value) / end) + decades, 0), value);
+    default:
+        return value;
+    }
+}
+
+double attn_color_place(const struct attn_color_scale *scale, struct attn_color_range range,
+                        double value)
+{
+    const double low = curve_of(scale, range, range.low);
+    const double high = curve_of(scale, range, range.high);
+    const double place = (curve_of(scale, range, value) - low) / (high - low);
+
+    return high > low ? fmin(fmax(place, 0), 1) : value > range.low;
+}
+
+int attn_color_level(const struct attn_color_scale *scale, struct attn_color_range range,
+                     double value)
+{
+    return (int)lround(255 * attn_color_place(scale, range, value));
+}
+
+/* --- Legends --------------------------------------------------------------------------------- */
+
+/* The shares of the range at which its upper half has ticks; 0 has one of its own. */
+static size_t shares_of(enum attn_color_curve curve, double shares[ATTN_MOST_TICKS])
+{
+    static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
+    static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
+    static const double of_linear[] = {.25, .5, .75, 1};
+    const double *found = curve == ATTN_CURVE_SQRT  ? of_sqrt
+                          : curve == ATTN_CURVE_LOG ? of_log
+                                                    : of_linear;
+    const size_t n = curve == ATTN_CURVE_SQRT ? 6 : curve == ATTN_CURVE_LOG ? 5 : 4;
+
+    memcpy(shares, found, n * sizeof *shares);
+    return n;
+}
+
+size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
+                        double ticks[ATTN_MOST_TICKS])
+{
+    double shares[ATTN_MOST_TICKS];
+    const bool is_signed = range.low == -range.high;
+    const double low = is_signed ? 0 : range.low;
+    const size_t n_share = shares_of(scale->curve, shares);
+    size_t n = 0;
+
+    for (size_t i = n_share; is_signed && i-- > 0;)
+        if (shares[i] == 1 || i % 2 == 1)
+            ticks[n++] = -shares[i] * range.high;
+    if (scale->curve != ATTN_CURVE_LOG || is_signed)
+        ticks[n++] = low;
+    for (size_t i = 0; i < n_share; i++)
+        if (!is_signed || shares[i] == 1 || i % 2 == 1)
+            ticks[n++] = scale->curve == ATTN_CURVE_LOG ? shares[i] * range.high
+                                                        : low + shares[i] * (range.high - low);
+    return n;
+}
+
+/* Without the 0 before the point, and without that of an exponent. */
+size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
+{
+    const bool is_small = tick != 0 && fabs(tick) < 1e-3;
+    char number[ATTN_TICK_TEXT_SIZE];
+    size_t n = 0;
+
+    snprintf(number, sizeof number,
+             is_small                                       ? "%.0e"
+             : fabs(tick) >= THOUSAND && fabs(tick) < LARGE ? "%.0f"
+                                                            : "%.3g",
+             tick);
+    for (const char *at = number; *at; at++) {
+        const bool is_first = n == 0 || (n == 1 && text[0] == '-');
+        const bool is_in_exponent = n > 1 && text[n - 1] == '-' && text[n - 2] == 'e';
+
+        if (*at != '0' || !(is_in_exponent || (is_first && at[1] == '.')))
+            text[n++] = *at;
+    }
+    text[n] = '\0';
+    return n;
+}
+
+void attn_color_scale_append(const struct attn_color_scale *scale, struct attn_buffer *out)
+{
+    static const char *const names[] = {[ATTN_CURVE_LINEAR] = "linear",
+                                        [ATTN_CURVE_SQRT] = "square root",
+                                        [ATTN_CURVE_LOG] = "log"};
+
+    attn_buffer_append_string(out, names[scale->curve]);
+    if (scale->span == ATTN_SPAN_MATRIX)
+        attn_buffer_append_string(out, ", each matrix to its largest");
+    else if (scale->span == ATTN_SPAN_ROW)
+        attn_buffer_append_string(out, ", each row to its largest");
+    else if (scale->span == ATTN_SPAN_FIXED)
+        attn_buffer_append_format(out, ", %g to %g", scale->low, scale->high);
 }

@@ -1,6 +1,6 @@
 /*
  * colormap.h - the colours of pictures: maps of 256 colours, the looks of cells without a value,
- * and which text can be read on them. Which level of a map a number has says color_scale.h.
+ * which text can be read on them, and which level of a map a number has.
  *
  *     const struct attn_colormap *map = attn_colormap_find("blues");
  *     struct attn_rgb color = attn_colormap_color(map, ATTN_THEME_LIGHT, level);   // 0 .. 255
@@ -10,6 +10,7 @@
 #define ATTN_ENCODE_COLORMAP_H
 
 #include "base/api.h"
+#include "base/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +46,50 @@ ATTN_API bool attn_colormap_is_diverging(const struct attn_colormap *map);
 /* The colour of LEVEL, 0 .. 255. Only diverging maps depend on the theme. */
 ATTN_API struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                              int level);
+
+/*
+ * A scale leads from a number to its place in a map.
+ *
+ *     struct attn_color_scale asked = ATTN_COLOR_SCALE_DEFAULT, scale;
+ *     attn_color_scale_parse("sqrt:matrix", &asked, &err);
+ *     scale = attn_color_scale_of(asked, ATTN_RANGE_SHARE, false);      // nothing is left open
+ *     struct attn_color_range range = attn_color_range(&scale, least, most);
+ *     int level = attn_color_level(&scale, range, weight);              // 0 .. 255
+ *
+ * As a user writes it: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights
+ * are sqrt:unit by default: distances between square roots of probabilities are Hellinger
+ * distances, so equal steps of colour are equal steps of that distance, and 0 is the first colour.
+ * Numbers of both signs are linear:matrix, differences of weights sqrt:unit with their sign, and
+ * both symmetric about 0. log covers four decades, of weights from 1e-4 on; smaller weights have
+ * the first colour.
+ */
+enum attn_color_curve {
+    ATTN_CURVE_DEFAULT, /* as suits what is drawn */
+    ATTN_CURVE_LINEAR,
+    ATTN_CURVE_SQRT, /* of numbers below 0: minus that of their size */
+    ATTN_CURVE_LOG
+};
+
+enum attn_color_span {
+    ATTN_SPAN_DEFAULT, /* as suits what is drawn */
+    ATTN_SPAN_UNIT,    /* 0 to 1, or -1 to 1 */
+    ATTN_SPAN_MATRIX,  /* 0, or what is less, to the largest number of the matrix */
+    ATTN_SPAN_ROW,     /* the same of each row */
+    ATTN_SPAN_FIXED    /* low to high */
+};
+
+struct attn_color_scale {
+    enum attn_color_curve curve;
+    enum attn_color_span span;
+    double low, high; /* of ATTN_SPAN_FIXED: low < high */
+    bool is_signed;   /* symmetric about 0, for numbers of both signs; found, not parsed */
+};
+
+#define ATTN_COLOR_SCALE_DEFAULT                                                                   \
+    ((struct attn_color_scale){.curve = ATTN_CURVE_DEFAULT, .span = ATTN_SPAN_DEFAULT})
+
+/* Reads TEXT (terminated). ATTN_INVALID leaves the scale as it was. */
+ATTN_API enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
+                                                 struct attn_error *err);
 
 #endif

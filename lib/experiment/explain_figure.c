@@ -8,7 +8,6 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "encode/shapes.h"

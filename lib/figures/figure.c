@@ -7,7 +7,6 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "base/version.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"

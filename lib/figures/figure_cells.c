@@ -6,7 +6,6 @@
  */
 #include "figures/figure_internal.h"
 
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "trace/site_internal.h"

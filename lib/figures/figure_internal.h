@@ -5,7 +5,6 @@
 #ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "figures/figure.h"

@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 
 #include <math.h>

@@ -9,7 +9,6 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "figures/principal_axes.h"

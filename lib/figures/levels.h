@@ -21,7 +21,6 @@
 #ifndef ATTN_FIGURES_LEVELS_H
 #define ATTN_FIGURES_LEVELS_H
 
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "output/writer.h"
 

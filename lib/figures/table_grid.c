@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 
 #include <inttypes.h>

@@ -5,14 +5,15 @@
  * and fills in the tensors that are mapped to it. Its other tensors are ignored, unless the map
  * places them in another shard: the same tensor twice is refused.
  */
-#include "formats/safetensors.h"
+#include "formats/safetensors_internal.h"
 
+#include "base/buffer.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/foreign.h"
 #include "formats/json.h"
-#include "formats/safetensors_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -407,4 +408,68 @@ bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *
 bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
 {
     return find_file(st, address);
+}
+
+/* --- Writing ---------------------------------------------------------------------------------- */
+
+/* `"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]}`; returns the end. */
+static size_t append_entry(struct attn_buffer *header, const struct attn_written_tensor *written,
+                           size_t begin)
+{
+    const struct attn_tensor *tensor = &written->tensor;
+    size_t end = begin + attn_tensor_n_byte(tensor);
+
+    attn_json_append_string(header, written->name, strlen(written->name));
+    attn_buffer_append_format(header, ":{\"dtype\":\"%s\",\"shape\":[",
+                              attn_dtype_name(tensor->dtype));
+    for (int i = 0; i < tensor->rank; i++)
+        attn_buffer_append_format(header, "%s%zu", i > 0 ? "," : "", tensor->shape[i]);
+    attn_buffer_append_format(header, "],\"data_offsets\":[%zu,%zu]}", begin, end);
+    return end;
+}
+
+enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
+                                               const struct attn_written_fact *facts, size_t n_fact,
+                                               const struct attn_written_tensor *tensors, size_t n,
+                                               struct attn_error *err)
+{
+    struct attn_buffer header = {0};
+    enum attn_status status;
+    size_t offset = 0;
+
+    /* PyTorch's readers want to see that shapes are in its order. */
+    attn_buffer_append_string(&header, "{\"__metadata__\":{\"format\":\"pt\"");
+    for (size_t i = 0; i < n_fact; i++) {
+        attn_buffer_append_char(&header, ',');
+        attn_json_append_string(&header, facts[i].key, strlen(facts[i].key));
+        attn_buffer_append_char(&header, ':');
+        attn_json_append_string(&header, facts[i].value, strlen(facts[i].value));
+    }
+    attn_buffer_append_char(&header, '}');
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_append_char(&header, ',');
+        offset = append_entry(&header, &tensors[i], offset);
+    }
+    attn_buffer_append_char(&header, '}');
+    while (header.size % 8 != 0 && !header.has_failed)
+        attn_buffer_append_char(&header, ' ');
+    status = attn_buffer_check(&header, err);
+    if (status == ATTN_OK) {
+        const uint64_t size = header.size; /* little-endian, as all our targets */
+
+        attn_sink_write(sink, &size, sizeof size);
+        attn_sink_write(sink, header.data, header.size);
+    }
+    attn_buffer_release(&header);
+    return status;
+}
+
+enum attn_status attn_safetensors_write(struct attn_sink *sink,
+                                        const struct attn_written_tensor *tensors, size_t n,
+                                        struct attn_error *err)
+{
+    ATTN_TRY(attn_safetensors_write_header(sink, NULL, 0, tensors, n, err));
+    for (size_t i = 0; i < n; i++)
+        attn_sink_write(sink, tensors[i].tensor.data, attn_tensor_n_byte(&tensors[i].tensor));
+    return ATTN_OK;
 }

@@ -56,7 +56,7 @@ static inline void attn_tile_call(const struct attn_tile_ahead *ahead, size_t k)
             __builtin_prefetch(rows + row * ahead->stride + i, 0, 2);
 }
 
-static inline size_t attn_tile_least(size_t x, size_t most)
+static inline size_t attn_tile_smaller(size_t x, size_t most)
 {
     return x < most ? x : most;
 }
@@ -83,9 +83,9 @@ static inline ATTN_TILE_CODE void attn_tile_use(const struct attn_tile_layout *l
 
 static inline ATTN_TILE_CODE void attn_tile_use_square(const struct attn_gemm_shape *s)
 {
-    const size_t above = attn_tile_least(s->n, ATTN_TILE_SIDE), below = s->n - above;
-    const size_t left = 4 * attn_tile_least(s->m, ATTN_TILE_SIDE), right = 4 * s->m - left;
-    const size_t depth = attn_tile_least(s->k, ATTN_TILE_DEPTH);
+    const size_t above = attn_tile_smaller(s->n, ATTN_TILE_SIDE), below = s->n - above;
+    const size_t left = 4 * attn_tile_smaller(s->m, ATTN_TILE_SIDE), right = 4 * s->m - left;
+    const size_t depth = attn_tile_smaller(s->k, ATTN_TILE_DEPTH);
     struct attn_tile_layout layout = {.palette = 1};
 
     attn_tile_set(&layout, 0, above, left);
@@ -151,7 +151,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
 static inline ATTN_TILE_CODE void attn_tile_use_row(const struct attn_gemm_shape *s, size_t n_whole)
 {
     const size_t whole = (size_t)4 * ATTN_TILE_SIDE, last = 4 * s->m - n_whole * whole;
-    const size_t depth = attn_tile_least(s->k, ATTN_TILE_DEPTH);
+    const size_t depth = attn_tile_smaller(s->k, ATTN_TILE_DEPTH);
     struct attn_tile_layout layout = {.palette = 1};
 
     for (int i = 0; i < 3; i++)
@@ -222,8 +222,8 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_depth(const struct attn_gem
 
     for (size_t j = 0; j < s->m; j += paired)
         for (size_t i = 0; i < n_square; i += paired) {
-            part.m = attn_tile_least(s->m - j, paired);
-            part.n = attn_tile_least(n_square - i, paired);
+            part.m = attn_tile_smaller(s->m - j, paired);
+            part.n = attn_tile_smaller(n_square - i, paired);
             ahead.first = ATTN_TILE_SIDE * block++ / n_block;
             ahead.last = ATTN_TILE_SIDE * block / n_block;
             attn_tile_multiply_square(&part, a + 2 * j, b + i * s->ldb, c + i * s->ldc + j, &ahead);

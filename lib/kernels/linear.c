@@ -106,7 +106,7 @@ size_t attn_linear_scratch(const struct attn_linear *linear)
 }
 
 /* One map, as its tasks see it. */
-struct run {
+struct split_map {
     const struct attn_linear *linear;
     const struct attn_linear_args *args;
     struct attn_panels panels;
@@ -121,8 +121,8 @@ struct run {
 
 /* Maps side by side, their tasks one after the other; the one after the last is only
  * prefetched. */
-struct runs {
-    struct run runs[ATTN_LINEAR_MOST + 1];
+struct split_maps {
+    struct split_map maps[ATTN_LINEAR_MOST + 1];
     size_t n, n_thread;
 };
 
@@ -138,30 +138,30 @@ struct strip {
 };
 
 /* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
-static const char *find_panel(const struct run *run, size_t panel, size_t *lda)
+static const char *find_panel(const struct split_map *map, size_t panel, size_t *lda)
 {
-    const struct attn_matrix *w = &run->linear->weight;
-    const size_t first = run->args->first_col + attn_panel_first(&run->panels, panel);
-    const size_t n_col = attn_panel_n_col(&run->panels, panel);
-    const size_t width = attn_panel_width(&run->panels, panel);
-    const struct attn_linear *linear = run->linear;
+    const struct attn_matrix *w = &map->linear->weight;
+    const size_t first = map->args->first_col + attn_panel_first(&map->panels, panel);
+    const size_t n_col = attn_panel_n_col(&map->panels, panel);
+    const size_t width = attn_panel_width(&map->panels, panel);
+    const struct attn_linear *linear = map->linear;
     const char *data = w->data;
 
     *lda = width;
-    if (linear->packed && linear->packed_for == run->args->compute) {
+    if (linear->packed && linear->packed_for == map->args->compute) {
         const struct attn_panels all = attn_panels_split(w->n_col);
         const size_t p = attn_panel_find(&all, first);
 
         if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col)
             return (const char *)linear->packed + first * column_bytes(linear, linear->packed_for);
     }
-    if (run->args->compute != ATTN_COMPUTE_F32 || run->args->n_row >= PACK_FROM ||
+    if (map->args->compute != ATTN_COMPUTE_F32 || map->args->n_row >= PACK_FROM ||
         w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || width != n_col ||
         first % w->group + n_col > w->group || (uintptr_t)w->data % _Alignof(float) != 0 ||
         w->row_stride < width)
         return NULL;
     *lda = w->row_stride;
-    return data + (first / w->group * w->group_stride + first % w->group) * run->size;
+    return data + (first / w->group * w->group_stride + first % w->group) * map->size;
 }
 
 /* A piece of the depth of one term, which goes over all rows before the next one does. */
@@ -173,28 +173,28 @@ struct pass {
 };
 
 /* What the pass with index I multiplies. */
-static const struct term *find_term(const struct run *run, size_t i)
+static const struct term *find_term(const struct split_map *map, size_t i)
 {
-    return &terms[N_TERM - run->n_term + i / run->n_piece];
+    return &terms[N_TERM - map->n_term + i / map->n_piece];
 }
 
-static struct pass find_pass(const struct run *run, const struct strip *strip, size_t i)
+static struct pass find_pass(const struct split_map *map, const struct strip *strip, size_t i)
 {
-    const struct attn_linear_args *args = run->args;
+    const struct attn_linear_args *args = map->args;
     const bool is_f32 = args->compute == ATTN_COMPUTE_F32;
     const char *x = is_f32 ? (const char *)args->x : (const char *)args->rounded;
-    const struct term *term = find_term(run, i);
-    const size_t piece = i % run->n_piece, n_block = run->depth / ATTN_TILE_DEPTH;
-    const size_t first = n_block * piece / run->n_piece * ATTN_TILE_DEPTH;
-    const bool is_end = piece + 1 == run->n_piece;
+    const struct term *term = find_term(map, i);
+    const size_t piece = i % map->n_piece, n_block = map->depth / ATTN_TILE_DEPTH;
+    const size_t first = n_block * piece / map->n_piece * ATTN_TILE_DEPTH;
+    const bool is_end = piece + 1 == map->n_piece;
     const size_t last =
-        is_end ? run->depth : n_block * (piece + 1) / run->n_piece * ATTN_TILE_DEPTH;
-    const size_t row = term->plane * run->depth + first; /* of the panel with all its planes */
+        is_end ? map->depth : n_block * (piece + 1) / map->n_piece * ATTN_TILE_DEPTH;
+    const size_t row = term->plane * map->depth + first; /* of the panel with all its planes */
 
-    return (struct pass){.a = strip->a + row * strip->lda * run->size,
-                         .x = x + (term->part * args->n_row * run->depth + first) * run->size,
+    return (struct pass){.a = strip->a + row * strip->lda * map->size,
+                         .x = x + (term->part * args->n_row * map->depth + first) * map->size,
                          .k = last - first,
-                         .ldx = is_f32 ? args->ldx : run->depth,
+                         .ldx = is_f32 ? args->ldx : map->depth,
                          .is_continued = i > 0};
 }
 
@@ -204,10 +204,10 @@ struct tile {
     const char *next; /* prefetched meanwhile; NULL: nothing */
 };
 
-static void multiply(const struct run *run, const struct strip *strip, const struct pass *pass,
-                     const struct tile *tile)
+static void multiply(const struct split_map *map, const struct strip *strip,
+                     const struct pass *pass, const struct tile *tile)
 {
-    const struct attn_linear_args *args = run->args;
+    const struct attn_linear_args *args = map->args;
     const bool is_padded = strip->width != strip->n_col;
     const struct attn_gemm_shape shape = {.m = strip->width,
                                           .n = tile->n_row,
@@ -219,7 +219,7 @@ static void multiply(const struct run *run, const struct strip *strip, const str
                                           .is_bf16 = args->compute != ATTN_COMPUTE_F32,
                                           .is_ahead = tile->next};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
-    const char *x = pass->x + tile->row * pass->ldx * run->size;
+    const char *x = pass->x + tile->row * pass->ldx * map->size;
     float *y = is_padded ? strip->padded : args->y + tile->row * args->ldy + strip->column;
 
     if (shape.is_ahead)
@@ -229,9 +229,10 @@ static void multiply(const struct run *run, const struct strip *strip, const str
 }
 
 /* What follows the product. */
-static void finish_tile(const struct run *run, const struct strip *strip, size_t row, size_t n_row)
+static void finish_tile(const struct split_map *map, const struct strip *strip, size_t row,
+                        size_t n_row)
 {
-    const struct attn_linear_args *args = run->args;
+    const struct attn_linear_args *args = map->args;
     float *y = args->y + row * args->ldy + strip->column;
     const struct attn_finish finish = {
         .bias = strip->bias,
@@ -249,63 +250,63 @@ static void finish_tile(const struct run *run, const struct strip *strip, size_t
 }
 
 /* Tiles BEGIN .. END-1 over a strip. */
-static void multiply_strip(const struct run *run, const struct strip *strip, size_t begin,
+static void multiply_strip(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
-    const size_t n_row = run->args->n_row, n_pass = run->n_term * run->n_piece;
+    const size_t n_row = map->args->n_row, n_pass = map->n_term * map->n_piece;
 
     for (size_t i = 0; i < n_pass; i++) {
-        const struct pass pass = find_pass(run, strip, i);
+        const struct pass pass = find_pass(map, strip, i);
         const bool is_last = i + 1 == n_pass;
 
         for (size_t t = begin; t < end; t++) {
-            struct tile tile = {.row = t * run->tile};
+            struct tile tile = {.row = t * map->tile};
 
-            tile.n_row = n_row - tile.row < run->tile ? n_row - tile.row : run->tile;
+            tile.n_row = n_row - tile.row < map->tile ? n_row - tile.row : map->tile;
             if (t + 1 == end && strip->is_ahead)
-                tile.next = is_last ? strip->next : find_pass(run, strip, i + 1).a;
-            multiply(run, strip, &pass, &tile);
+                tile.next = is_last ? strip->next : find_pass(map, strip, i + 1).a;
+            multiply(map, strip, &pass, &tile);
             if (is_last)
-                finish_tile(run, strip, tile.row, tile.n_row);
+                finish_tile(map, strip, tile.row, tile.n_row);
         }
     }
 }
 
 /* The same, where a padded panel has room for one tile. */
-static void multiply_tiles(const struct run *run, const struct strip *strip, size_t begin,
+static void multiply_tiles(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
     const size_t step = strip->width != strip->n_col ? 1 : end - begin;
 
     for (size_t t = begin; t < end; t += step)
-        multiply_strip(run, strip, t, t + step);
+        multiply_strip(map, strip, t, t + step);
 }
 
 /* The map that a task belongs to, and which of its tasks that is; NULL after the last. */
-static const struct run *find_run(const struct runs *runs, size_t *task)
+static const struct split_map *find_map(const struct split_maps *maps, size_t *task)
 {
-    for (size_t i = 0; i <= runs->n; i++) {
-        if (*task < runs->runs[i].n_task)
-            return &runs->runs[i];
-        *task -= runs->runs[i].n_task;
+    for (size_t i = 0; i <= maps->n; i++) {
+        if (*task < maps->maps[i].n_task)
+            return &maps->maps[i];
+        *task -= maps->maps[i].n_task;
     }
     return NULL;
 }
 
 /* What the worker that does TASK of all tasks is likely to multiply by next: a panel that lies as
  * the strip's does. */
-static const char *find_next(const struct runs *runs, size_t task, const struct strip *strip)
+static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
-    size_t next = task + runs->n_thread, lda;
-    const struct run *here = find_run(runs, &task), *run = find_run(runs, &next);
+    size_t next = task + maps->n_thread, lda;
+    const struct split_map *here = find_map(maps, &task), *map = find_map(maps, &next);
     const char *a;
 
-    if (!run || (run == here && next / run->n_chunk == task / run->n_chunk))
+    if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
-    a = find_panel(run, next / run->n_chunk, &lda);
+    a = find_panel(map, next / map->n_chunk, &lda);
     if (!a || lda != strip->lda)
         return NULL;
-    return a + find_term(run, 0)->plane * run->depth * lda * run->size;
+    return a + find_term(map, 0)->plane * map->depth * lda * map->size;
 }
 
 /* y = elements first .. first+n-1 of BIAS */
@@ -325,55 +326,55 @@ static void read_bias(const struct attn_kernels *kernels, const struct attn_vect
 
 static void run_task(void *context, size_t task, int worker)
 {
-    const struct runs *runs = context;
+    const struct split_maps *maps = context;
     size_t index = task;
-    const struct run *run = find_run(runs, &index);
-    const struct attn_linear_args *args = run->args;
-    const struct attn_matrix *w = &run->linear->weight;
-    const struct attn_vector *b = &run->linear->bias;
-    const size_t panel = index / run->n_chunk, chunk = index % run->n_chunk;
+    const struct split_map *map = find_map(maps, &index);
+    const struct attn_linear_args *args = map->args;
+    const struct attn_matrix *w = &map->linear->weight;
+    const struct attn_vector *b = &map->linear->bias;
+    const size_t panel = index / map->n_chunk, chunk = index % map->n_chunk;
     float *packed = args->scratch[worker];
-    float *bias = packed + panel_scratch(run->linear);
-    struct strip strip = {.column = attn_panel_first(&run->panels, panel),
-                          .width = attn_panel_width(&run->panels, panel),
-                          .n_col = attn_panel_n_col(&run->panels, panel),
+    float *bias = packed + panel_scratch(map->linear);
+    struct strip strip = {.column = attn_panel_first(&map->panels, panel),
+                          .width = attn_panel_width(&map->panels, panel),
+                          .n_col = attn_panel_n_col(&map->panels, panel),
                           .padded = bias + ATTN_PANEL};
     const size_t first = args->first_col + strip.column;
 
-    strip.a = find_panel(run, panel, &strip.lda);
+    strip.a = find_panel(map, panel, &strip.lda);
     if (!strip.a) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);
         strip.a = (const char *)packed;
     } else if (args->n_row >= AHEAD_FROM &&
                (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
-        strip.next = find_next(runs, task, &strip);
+        strip.next = find_next(maps, task, &strip);
     }
     if (b->data) {
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
-    multiply_tiles(run, &strip, run->n_tile * chunk / run->n_chunk,
-                   run->n_tile * (chunk + 1) / run->n_chunk);
+    multiply_tiles(map, &strip, map->n_tile * chunk / map->n_chunk,
+                   map->n_tile * (chunk + 1) / map->n_chunk);
     if (args->compute != ATTN_COMPUTE_F32)
         attn_gemm_release(args->engine); /* a worker without another task may sleep */
 }
 
 /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
-static void cut_rows(struct run *run, struct attn_gemm_rows rows, size_t n_row)
+static void cut_rows(struct split_map *map, struct attn_gemm_rows rows, size_t n_row)
 {
     size_t n_tile = (n_row + rows.most - 1) / rows.most, even = (n_row + n_tile - 1) / n_tile;
 
-    run->tile = (even + rows.step - 1) / rows.step * rows.step;
-    run->n_tile = (n_row + run->tile - 1) / run->tile;
+    map->tile = (even + rows.step - 1) / rows.step * rows.step;
+    map->n_tile = (n_row + map->tile - 1) / map->tile;
 }
 
 /* x, which all maps read, in bfloat16: all rows in one part after the other. */
 static void round_rows(void *context, size_t task, int worker)
 {
-    const struct runs *runs = context;
-    const struct attn_linear_args *args = runs->runs[0].args;
-    const size_t n_in = args->linear->weight.n_row, ld = runs->runs[0].depth;
+    const struct split_maps *maps = context;
+    const struct attn_linear_args *args = maps->maps[0].args;
+    const size_t n_in = args->linear->weight.n_row, ld = maps->maps[0].depth;
     const size_t n_part = attn_panel_n_part(args->compute), n_number = args->n_row * ld;
     const size_t first = task * ROUNDED;
 
@@ -388,32 +389,32 @@ static void round_rows(void *context, size_t task, int worker)
     }
 }
 
-static void plan(struct run *run, const struct attn_linear *linear,
+static void plan(struct split_map *map, const struct attn_linear *linear,
                  const struct attn_linear_args *args, size_t n_thread)
 {
-    *run = (struct run){.linear = linear,
-                        .args = args,
-                        .panels = attn_panels_split(args->last_col - args->first_col),
-                        .depth = depth_of(linear, args->compute),
-                        .size = attn_panel_element(args->compute),
-                        .n_term = attn_panel_n_plane(linear->weight.dtype, args->compute) +
-                                  attn_panel_n_part(args->compute) - 1,
-                        .n_chunk = 1};
+    *map = (struct split_map){.linear = linear,
+                              .args = args,
+                              .panels = attn_panels_split(args->last_col - args->first_col),
+                              .depth = depth_of(linear, args->compute),
+                              .size = attn_panel_element(args->compute),
+                              .n_term = attn_panel_n_plane(linear->weight.dtype, args->compute) +
+                                        attn_panel_n_part(args->compute) - 1,
+                              .n_chunk = 1};
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
-    if (args->n_row == 0 || run->panels.n_panel == 0)
+    if (args->n_row == 0 || map->panels.n_panel == 0)
         return;
-    cut_rows(run, attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32), args->n_row);
-    run->n_piece = (run->depth * run->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
-    if (n_thread > 1 && run->panels.n_panel < TASKS_EACH * n_thread)
-        run->n_chunk = (TASKS_EACH * n_thread + run->panels.n_panel - 1) / run->panels.n_panel;
-    if (run->n_chunk > run->n_tile)
-        run->n_chunk = run->n_tile;
-    run->n_task = run->panels.n_panel * run->n_chunk;
+    cut_rows(map, attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32), args->n_row);
+    map->n_piece = (map->depth * map->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
+    if (n_thread > 1 && map->panels.n_panel < TASKS_EACH * n_thread)
+        map->n_chunk = (TASKS_EACH * n_thread + map->panels.n_panel - 1) / map->panels.n_panel;
+    if (map->n_chunk > map->n_tile)
+        map->n_chunk = map->n_tile;
+    map->n_task = map->panels.n_panel * map->n_chunk;
 }
 
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool)
 {
-    struct runs runs = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
+    struct split_maps maps = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
     const struct attn_linear *next;
     struct attn_linear_args after;
     size_t n_task = 0;
@@ -421,17 +422,17 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
     assert(n >= 1 && n <= ATTN_LINEAR_MOST);
     next = args[n - 1].next;
     for (size_t i = 0; i < n; i++) {
-        plan(&runs.runs[i], args[i].linear, &args[i], runs.n_thread);
-        n_task += runs.runs[i].n_task;
+        plan(&maps.maps[i], args[i].linear, &args[i], maps.n_thread);
+        n_task += maps.maps[i].n_task;
     }
     if (next) {
         after = (struct attn_linear_args){.engine = args[n - 1].engine,
                                           .n_row = args[n - 1].n_row,
                                           .compute = args[n - 1].compute,
                                           .last_col = next->weight.n_col};
-        plan(&runs.runs[n], next, &after, runs.n_thread);
+        plan(&maps.maps[n], next, &after, maps.n_thread);
     }
     if (args->compute != ATTN_COMPUTE_F32) /* one x for all */
-        attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &runs);
-    attn_pool_run(pool, n_task, run_task, &runs);
+        attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &maps);
+    attn_pool_run(pool, n_task, run_task, &maps);
 }

@@ -5,7 +5,7 @@
 #ifndef ATTN_MODEL_DRAW_INTERNAL_H
 #define ATTN_MODEL_DRAW_INTERNAL_H
 
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors.h"
 #include "model/config.h"
 #include "model/model_init.h"
 #include "model/weights.h"

@@ -12,7 +12,6 @@
 #ifndef ATTN_OUTPUT_PICTURE_H
 #define ATTN_OUTPUT_PICTURE_H
 
-#include "encode/color_scale.h"
 #include "encode/colormap.h"
 
 /* What a figure shows. */

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/version.h"
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "encode/base64.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/png_file.h"
 #include "output/picture_internal.h"

@@ -2,7 +2,6 @@
 #include "terminal/heatmap.h"
 
 #include "base/utf8.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "output/matrix_name.h"

@@ -22,7 +22,7 @@
 #define ATTN_TERMINAL_HEATMAP_H
 
 #include "encode/color_line.h"
-#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "figures/levels.h"
 #include "output/token_text.h"
 

@@ -1,7 +1,7 @@
 /* panel_table.c - see panel_table.h. */
 #include "terminal/panel_table.h"
 
-#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "output/picture_internal.h"
 #include "trace/site_internal.h"

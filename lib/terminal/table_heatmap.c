@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "encode/color_line.h"
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"

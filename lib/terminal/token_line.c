@@ -1,7 +1,6 @@
 /* token_line.c - see token_line.h. */
 #include "terminal/token_line.h"
 
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "trace/site_internal.h"

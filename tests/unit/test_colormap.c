@@ -2,7 +2,6 @@
  * test_colormap.c - colour maps against what is known of them from elsewhere, the contrast of text,
  * and scales from numbers to places in a map.
  */
-#include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "tests/support/blues.h"
 #include "tests/support/suite.h"
