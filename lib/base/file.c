@@ -33,15 +33,6 @@ static enum attn_status refuse_size(const struct attn_file *file, const char *at
                           attn_quote_string(file->path).text, at_least, size, max);
 }
 
-/* Reads the next SIZE bytes of DESCRIPTOR, or of a held file those AT a place: a process that was
- * forked may read them, too. */
-static ssize_t read_some(int descriptor, const struct attn_file *file, void *data, size_t size,
-                         size_t at)
-{
-    return file->storage == ATTN_FILE_HELD ? pread(descriptor, data, size, (off_t)at)
-                                           : read(descriptor, data, size);
-}
-
 /* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
 static enum attn_status read_all(int descriptor, size_t expected, size_t max,
                                  struct attn_file *file, struct attn_error *err)
@@ -61,7 +52,10 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
         if (status != ATTN_OK)
             goto fail;
         data = block;
-        n = read_some(descriptor, file, data + size, capacity - size, size);
+        /* Of a held file those at a place: a process that was forked may read them, too. */
+        n = file->storage == ATTN_FILE_HELD
+                ? pread(descriptor, data + size, capacity - size, (off_t)size)
+                : read(descriptor, data + size, capacity - size);
         if (n == 0)
             break;
         if (n < 0 && errno != EINTR) {

@@ -4,7 +4,8 @@
  *
  * A pool may serve many sessions; when two run at once, one of them works alone on its own thread.
  * Threads are started by the first run that needs them. Between runs they spin for some
- * microseconds, then sleep.
+ * microseconds, then sleep. The pool keeps its own threads, and no others, off the core of the
+ * thread that runs it: when that comes to another core, the next run moves them.
  */
 #ifndef ATTN_BASE_POOL_H
 #define ATTN_BASE_POOL_H

@@ -39,8 +39,7 @@ struct attn_source {
     size_t n_blob;
     const struct attn_override *overrides;
     size_t n_override;
-    const char
-        *fetch; /* the command that downloads what is missing, for hints; NULL: none. Borrows */
+    const char *fetch; /* the command that downloads what is missing, for hints; or NULL. Borrows */
 };
 
 #endif

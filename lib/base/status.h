@@ -93,7 +93,7 @@ ATTN_API const char *attn_status_text(enum attn_status status);
 ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 
-ATTN_API const char *
-attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
+/* "input"; "" for NONE. */
+ATTN_API const char *attn_request_stage_text(enum attn_request_stage stage);
 
 #endif

@@ -50,8 +50,8 @@ typedef enum attn_status (*attn_bench_fn)(void *user, const struct attn_bench_ro
 
 struct attn_bench_options {
     const struct attn_model *model; /* borrowed; its shapes and weights are run */
-    const struct attn_source
-        *source;            /* where it came from, to be opened again; NULL: not measured */
+    /* Where it came from, to be opened again; NULL: not measured. */
+    const struct attn_source *source;
     struct attn_pool *pool; /* borrowed; NULL: the caller's thread alone */
     const char *directory;  /* where writers may make files; NULL: they are not measured */
     const char *parts;      /* names separated by commas; NULL: all */

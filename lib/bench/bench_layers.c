@@ -50,13 +50,6 @@ static enum attn_status run_product(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-static double weight_bytes(const struct attn_linear *map)
-{
-    const size_t element = attn_dtype_bits(map->weight.dtype) / 8;
-
-    return (double)map->weight.n_row * (double)map->weight.n_col * (double)element;
-}
-
 static enum attn_status measure_product(struct product *product, struct attn_error *err)
 {
     const struct attn_linear *map = product->maps[0];
@@ -203,13 +196,15 @@ static enum attn_status run_pack(void *context, struct attn_error *err)
 
 static enum attn_status measure_pack(struct product *product, struct attn_error *err)
 {
-    const struct attn_linear *map = product->maps[0];
-    struct attn_bench_part part = {
-        .n_byte = weight_bytes(map), .run = run_pack, .context = product};
+    const struct attn_matrix *weight = &product->maps[0]->weight;
+    const size_t element = attn_dtype_bits(weight->dtype) / 8;
+    struct attn_bench_part part = {.n_byte = (double)weight->n_row * (double)weight->n_col *
+                                             (double)element,
+                                   .run = run_pack,
+                                   .context = product};
 
-    snprintf(part.name, sizeof part.name, "%zu x %zu into panels", map->weight.n_row,
-             map->weight.n_col);
-    ATTN_TRY(make_scratch(product, 64 * map->weight.n_row, err));
+    snprintf(part.name, sizeof part.name, "%zu x %zu into panels", weight->n_row, weight->n_col);
+    ATTN_TRY(make_scratch(product, 64 * weight->n_row, err));
     return attn_bench_measure(product->bench, &part, err);
 }
 

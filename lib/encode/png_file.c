@@ -67,16 +67,6 @@ static bool is_ascii(const struct attn_png_text *text)
     return true;
 }
 
-/* The data of a chunk tEXt; of iTXt, where between name and value lie two flags, a language and a
- * translated name, all empty. */
-static void append_text(struct attn_buffer *out, const struct attn_png_text *text)
-{
-    attn_buffer_append(out, text->name, strlen(text->name) + 1);
-    if (!is_ascii(text))
-        attn_buffer_append(out, "\0\0\0", 4);
-    attn_buffer_append(out, text->value, text->n);
-}
-
 /* All chunks before the pixels. */
 static enum attn_status write_head(const struct attn_png_image *image, struct attn_sink *sink,
                                    struct attn_error *err)
@@ -104,9 +94,14 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
         write_chunk(sink, "pHYs", data.data, data.size);
     }
     for (size_t i = 0; i < image->n_text; i++) {
+        const struct attn_png_text *text = &image->texts[i];
+
         data.size = 0;
-        append_text(&data, &image->texts[i]);
-        write_chunk(sink, is_ascii(&image->texts[i]) ? "tEXt" : "iTXt", data.data, data.size);
+        attn_buffer_append(&data, text->name, strlen(text->name) + 1);
+        if (!is_ascii(text)) /* two flags, a language and a translated name, all empty */
+            attn_buffer_append(&data, "\0\0\0", 4);
+        attn_buffer_append(&data, text->value, text->n);
+        write_chunk(sink, is_ascii(text) ? "tEXt" : "iTXt", data.data, data.size);
     }
     status = attn_buffer_check(&data, err);
     attn_buffer_release(&data);

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static size_t next_character(const char *text, size_t size, size_t *width)
@@ -96,13 +97,10 @@ void attn_text_table_string(struct attn_text_table *table, const char *text)
 
 void attn_text_table_number(struct attn_text_table *table, size_t number)
 {
-    size_t begin = table->text.size;
-    struct attn_text_cell cell = {.paint = ATTN_PAINT_NONE};
+    char digits[24];
 
-    attn_buffer_append_format(&table->text, "%zu", number);
-    cell.end = table->text.size;
-    cell.width = cell.end - begin;
-    attn_buffer_append(&table->cells, &cell, sizeof cell);
+    snprintf(digits, sizeof digits, "%zu", number);
+    attn_text_table_string(table, digits);
 }
 
 static void append_blanks(struct attn_buffer *line, size_t n)

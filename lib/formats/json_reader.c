@@ -455,12 +455,9 @@ enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_err
     struct attn_json_token token;
     int depth = reader->depth;
 
-    do {
-        enum attn_status status = attn_json_next(reader, &token, err);
-
-        if (status != ATTN_OK)
-            return status;
-    } while (reader->depth > depth);
+    do
+        ATTN_TRY(attn_json_next(reader, &token, err));
+    while (reader->depth > depth);
     return ATTN_OK;
 }
 
@@ -800,26 +797,31 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first,
     return ATTN_OK;
 }
 
+static enum attn_status check_keys(struct attn_json_reader *reader, struct key_stack *stack,
+                                   struct attn_error *err)
+{
+    struct attn_json_token token;
+
+    if (reader->size > UINT32_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
+                              attn_quote_string(reader->name).text, reader->size, UINT32_MAX);
+    do {
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (token.type == ATTN_JSON_OBJECT_BEGIN)
+            stack->first[reader->depth - 1] = stack->count;
+        else if (token.type == ATTN_JSON_KEY)
+            ATTN_TRY(push_key(stack, &token, err));
+        else if (token.type == ATTN_JSON_OBJECT_END)
+            ATTN_TRY(pop_keys(stack, stack->first[reader->depth], reader, err));
+    } while (token.type != ATTN_JSON_END);
+    return ATTN_OK;
+}
+
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
 {
     struct key_stack stack = {0};
-    struct attn_json_token token = {.type = ATTN_JSON_END};
-    enum attn_status status;
+    const enum attn_status status = check_keys(&reader, &stack, err);
 
-    if (reader.size > UINT32_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
-                              attn_quote_string(reader.name).text, reader.size, UINT32_MAX);
-    do {
-        status = attn_json_next(&reader, &token, err);
-        if (status != ATTN_OK)
-            break;
-        if (token.type == ATTN_JSON_OBJECT_BEGIN)
-            stack.first[reader.depth - 1] = stack.count;
-        else if (token.type == ATTN_JSON_KEY)
-            status = push_key(&stack, &token, err);
-        else if (token.type == ATTN_JSON_OBJECT_END)
-            status = pop_keys(&stack, stack.first[reader.depth], &reader, err);
-    } while (status == ATTN_OK && token.type != ATTN_JSON_END);
     attn_free(stack.keys);
     return status;
 }

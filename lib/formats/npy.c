@@ -217,17 +217,13 @@ static enum attn_status read_shape(struct reader *reader, struct layout *layout)
         return fail_expected(reader, "a tuple of sizes");
     layout->rank = 0;
     while (!take(reader, ")")) {
-        enum attn_status status;
-
         if (!has_comma)
             return fail_expected(reader, "',' or ')'");
         if (layout->rank == ATTN_MAX_RANK)
             return attn_error_set(reader->err, ATTN_UNSUPPORTED,
                                   "'%s' has more than %d dimensions, expected at most that",
                                   quote_path(reader->file).text, ATTN_MAX_RANK);
-        status = read_size(reader, &layout->shape[layout->rank]);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(read_size(reader, &layout->shape[layout->rank]));
         layout->rank++;
         has_comma = take(reader, ",");
     }
@@ -276,11 +272,9 @@ static enum attn_status read_dict(struct reader *reader, struct layout *layout)
     if (!take(reader, "{"))
         return fail_expected(reader, "'{'");
     while (!take(reader, "}")) {
-        enum attn_status status =
-            has_comma ? read_member(reader, layout, has) : fail_expected(reader, "',' or '}'");
-
-        if (status != ATTN_OK)
-            return status;
+        if (!has_comma)
+            return fail_expected(reader, "',' or '}'");
+        ATTN_TRY(read_member(reader, layout, has));
         has_comma = take(reader, ",");
     }
     for (size_t i = 0; i < N_MEMBER; i++)

@@ -253,17 +253,21 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     return status;
 }
 
-/* Fills ST, which was planned. */
+/* *PLANNED is the caller's, also after a failure. */
 static enum attn_status open_shards(const struct attn_source *source, enum attn_load load,
-                                    const struct shard_index *index, struct attn_safetensors *st,
+                                    struct shard_index *index, struct attn_safetensors **planned,
                                     struct attn_error *err)
 {
-    const struct mapping *mappings = index->mappings;
+    struct attn_safetensors *st;
     int shard = 0;
 
+    ATTN_TRY(read_index(source, index, err));
+    *planned = st = plan_shards(index, err);
+    if (!st)
+        return ATTN_NO_MEMORY;
     for (size_t i = 0; i < index->count; i++)
-        if (i == 0 || compare_files(&mappings[i - 1], &mappings[i]) != 0)
-            ATTN_TRY(open_shard(source, load, mappings[i].file, shard++, st, err));
+        if (i == 0 || compare_files(&index->mappings[i - 1], &index->mappings[i]) != 0)
+            ATTN_TRY(open_shard(source, load, index->mappings[i].file, shard++, st, err));
     for (size_t i = 0; i < st->count; i++) {
         const struct attn_safetensors_record *record = &st->records[i];
 
@@ -281,12 +285,8 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
 {
     struct shard_index index = {.count = 0};
     struct attn_safetensors *st = NULL;
-    enum attn_status status = read_index(source, &index, err);
+    const enum attn_status status = open_shards(source, load, &index, &st, err);
 
-    if (status == ATTN_OK) {
-        st = plan_shards(&index, err);
-        status = st ? open_shards(source, load, &index, st, err) : ATTN_NO_MEMORY;
-    }
     if (status == ATTN_OK)
         *out = st;
     else
