@@ -189,7 +189,7 @@ static void print_projection(struct page *page, const char *input, bool is_norme
 static bool has_norm_before(const struct page *page)
 {
     return page->run->config->norm != ATTN_NORM_NONE &&
-           page->run->config->norm_place != ATTN_NORM_BEHIND;
+           page->run->config->norm_place != ATTN_NORM_POST;
 }
 
 static bool is_turned(const struct page *page)
@@ -685,7 +685,7 @@ static void print_layer_rules(struct page *page)
     print(page->out, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n",
           ++page->n_step, config->has_out_proj ? ", times W_O" : "",
           config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
-          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE ? ", normalized"
+          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE ? ", normalized"
                                                                                    : "");
     if (config->has_residual)
         print(page->out, "   Added to x%s it is what the block goes on with.\n",

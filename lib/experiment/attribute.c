@@ -234,14 +234,14 @@ static void find_layer_direction(struct job *job, int layer)
     const float *z = kept(job, ATTN_SITE_Z, layer);
 
     memcpy(job->behind, job->direction, d * sizeof *job->behind);
-    if (w->ln1_behind.w.data) { /* its scale is that of the whole sum */
+    if (w->ln1_post.w.data) { /* its scale is that of the whole sum */
         double *sum = job->behind;
 
         for (size_t i = 0; i < n_z; i++)
             job->along[i] = (double)z[i];
         attn_vector_elements(&w->out.bias, d, sum);
         attn_matrix_add_rows(&w->out.weight, 0, n_z, job->along, sum);
-        go_before_norm(job, &w->ln1_behind, norm_scale(job, sum), job->direction, job->behind);
+        go_before_norm(job, &w->ln1_post, norm_scale(job, sum), job->direction, job->behind);
     }
     if (w->out.weight.data)
         attn_matrix_along(&w->out.weight, 0, n_z, job->behind, job->along);
@@ -294,14 +294,14 @@ static enum attn_status append_layer(struct job *job, int layer, struct attn_err
 {
     const struct attn_block_weights *w = &job->weights->blocks[layer];
     const float *mlp = kept(job, ATTN_SITE_MLP_OUT, layer);
-    const bool has_bias = w->out.bias.data || w->ln1_behind.b.data;
+    const bool has_bias = w->out.bias.data || w->ln1_post.b.data;
 
     find_layer_direction(job, layer);
     ATTN_TRY(append_heads(job, layer, err));
     if (has_bias)
         ATTN_TRY(append(job, "attn_bias", layer, -1,
                         bias_along(job, &w->out.bias, job->behind) +
-                            bias_along(job, &w->ln1_behind.b, job->direction),
+                            bias_along(job, &w->ln1_post.b, job->direction),
                         err));
     if (mlp)
         ATTN_TRY(

@@ -4,10 +4,10 @@
  *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
  *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale)) v[g]
- *     attn_out     = norm1_behind(concat(z) W_O + b_O)
+ *     attn_out     = post_norm1(concat(z) W_O + b_O)
  *     resid_mid    = resid_pre + attn_out
  *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
- *     mlp_out      = norm2_behind(mlp_post W_out + b_out)
+ *     mlp_out      = post_norm2(mlp_post W_out + b_out)
  *     resid_post   = resid_mid + mlp_out
  *
  * A line computes a tensor and visits its site (step.h). Where a config leaves a part out, its line
@@ -30,11 +30,11 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
         attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
     }
     attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
-    attn_norm_behind_step(f, ATTN_SITE_MLP_OUT, &w->ln2_behind, out);
+    attn_post_norm_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, out);
 }
 
 /* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
-static void run_beside(struct attn_forward *f, const struct attn_block_weights *w)
+static void run_parallel(struct attn_forward *f, const struct attn_block_weights *w)
 {
     float *mlp_out = f->normed; /* which the MLP has read by then */
 
@@ -46,7 +46,7 @@ static void run_beside(struct attn_forward *f, const struct attn_block_weights *
 }
 
 /* The MLP reads what attention has added. */
-static void run_behind(struct attn_forward *f, const struct attn_block_weights *w)
+static void run_sequential(struct attn_forward *f, const struct attn_block_weights *w)
 {
     const bool has_mlp = f->model->config.d_mlp > 0;
 
@@ -95,10 +95,10 @@ void attn_block_run(struct attn_forward *f, int layer)
     else
         run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
-    attn_norm_behind_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_behind, f->out);
+    attn_post_norm_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, f->out);
     if (config->has_parallel_residual)
-        run_beside(f, w);
+        run_parallel(f, w);
     else
-        run_behind(f, w);
+        run_sequential(f, w);
     f->feed.layer = ATTN_NO_LAYER;
 }

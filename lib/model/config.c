@@ -66,7 +66,7 @@ static enum attn_status check_supported(const struct attn_json *json,
         {config->has_parallel_residual && config->d_mlp == 0, "a parallel residual without an MLP"},
         {config->has_parallel_residual && !config->has_residual,
          "a parallel residual without a residual stream"},
-        {config->has_parallel_residual && config->norm_place != ATTN_NORM_BEFORE,
+        {config->has_parallel_residual && config->norm_place != ATTN_NORM_PRE,
          "norms after a parallel residual"},
         {config->has_single_norm && !config->has_parallel_residual,
          "one norm for attention and MLP, one after the other"},
@@ -142,13 +142,8 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
     const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
                          !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
 
-    if (config->n_head % config->n_kv_head != 0) {
-        attn_error_set(err, ATTN_FORMAT, "n_kv_head %zu does not divide n_head %zu in '%s'",
-                       config->n_kv_head, config->n_head, name.text);
-        attn_error_hint(err, "n_kv_head %zu divides it",
-                        attn_config_nearest_divisor(config->n_head, config->n_kv_head));
-        return ATTN_FORMAT;
-    }
+    ATTN_TRY(attn_config_check_divides(json, "n_kv_head", config->n_kv_head, "n_head",
+                                       config->n_head, err));
     if (!config->has_projections && (config->n_head != 1 || config->d_head != config->d_model ||
                                      config->d_value != config->d_model))
         return attn_error_set(err, ATTN_FORMAT,
@@ -176,6 +171,18 @@ size_t attn_config_nearest_divisor(size_t whole, size_t n)
     while (whole % n != 0)
         n--;
     return n;
+}
+
+enum attn_status attn_config_check_divides(const struct attn_json *json, const char *key, size_t n,
+                                           const char *whole_key, size_t whole,
+                                           struct attn_error *err)
+{
+    if (whole % n == 0)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "%s %zu does not divide %s %zu in '%s'", key, n, whole_key,
+                   whole, attn_quote_string(attn_json_name(json)).text);
+    attn_error_hint(err, "%s %zu divides it", key, attn_config_nearest_divisor(whole, n));
+    return ATTN_FORMAT;
 }
 
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,

@@ -25,8 +25,8 @@ enum attn_norm {
 
 /* Where a block normalizes. */
 enum attn_norm_place {
-    ATTN_NORM_BEFORE, /* what attention and the MLP read */
-    ATTN_NORM_BEHIND, /* what they add to the stream */
+    ATTN_NORM_PRE,    /* what attention and the MLP read */
+    ATTN_NORM_POST,   /* what they add to the stream */
     ATTN_NORM_AROUND, /* both */
 };
 
@@ -44,13 +44,19 @@ enum attn_output_layer {
     ATTN_OUTPUT_OWN
 };
 
-/* How the frequencies of rotary positions are stretched for longer texts. */
+/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as `rope_type`
+ * says it. */
+#define ATTN_ROPE_MAP(X)                                                                           \
+    X(DEFAULT, "default")                                                                          \
+    X(LINEAR, "linear")                                                                            \
+    X(LLAMA3, "llama3")                                                                            \
+    X(YARN, "yarn")       /* Peng et al. 2309.00071 */                                             \
+    X(DYNAMIC, "dynamic") /* up to n_ctx positions it is as the default */
+
 enum attn_rope_type {
-    ATTN_ROPE_DEFAULT,
-    ATTN_ROPE_LINEAR,
-    ATTN_ROPE_LLAMA3,
-    ATTN_ROPE_YARN,    /* Peng et al. 2309.00071 */
-    ATTN_ROPE_DYNAMIC, /* up to n_ctx positions it is as the default */
+#define ATTN_ROPE_ENUM(id, word) ATTN_ROPE_##id,
+    ATTN_ROPE_MAP(ATTN_ROPE_ENUM)
+#undef ATTN_ROPE_ENUM
 };
 
 /*

@@ -1,4 +1,8 @@
-/* config_internal.h - what the readers of config.json (family.h) share. */
+/*
+ * config_internal.h - what the readers of config.json (family.h) share: the keys that most families of
+ * Hugging Face have, rotary positions, and windows by layer. A family says what is there when a key is
+ * absent.
+ */
 #ifndef ATTN_MODEL_CONFIG_INTERNAL_H
 #define ATTN_MODEL_CONFIG_INTERNAL_H
 
@@ -33,6 +37,11 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err);
 
+/* Fails when N of KEY do not divide the size WHOLE of WHOLE_KEY; the hint names a number that does. */
+enum attn_status attn_config_check_divides(const struct attn_json *json, const char *key, size_t n,
+                                           const char *whole_key, size_t whole,
+                                           struct attn_error *err);
+
 /* The largest number up to N that divides WHOLE, both above 0. For hints. */
 size_t attn_config_nearest_divisor(size_t whole, size_t n);
 
@@ -40,5 +49,95 @@ size_t attn_config_nearest_divisor(size_t whole, size_t n);
 enum attn_status attn_config_set_activation(const struct attn_json *json,
                                             struct attn_config *config, const char *key,
                                             const char *name, struct attn_error *err);
+
+/* --- configs of Hugging Face ------------------------------------------------------------------ */
+
+/* A key with another spelling, which counts where the first is absent; NULL: there is none. */
+struct attn_config_key {
+    const char *name, *alias;
+};
+
+/* What a family calls the sizes. */
+struct attn_config_names {
+    struct attn_config_key n_vocab, d_model, d_mlp, n_layer, n_head, n_ctx;
+};
+
+/* What a family calls the numbers of rotary positions at the top level of its configs, where they
+ * stand when the object (see attn_config_read_rope) has none, and what they are when neither has. */
+struct attn_rope_keys {
+    const char *theta; /* NULL: the family has no rotary positions */
+    double default_theta;
+    const char *partial;    /* the share of a head's components that are turned */
+    double default_partial; /* 1: the family turns all, and no other share is taken */
+};
+
+/* Which layers have a window. */
+enum attn_window_rule {
+    ATTN_WINDOWS_NONE,
+    ATTN_WINDOWS_IN_ALL,   /* all, of `sliding_window`; null is none */
+    ATTN_WINDOWS_BY_LIST,  /* those that `layer_types` says, else all but each full_every-th */
+    ATTN_WINDOWS_SWITCHED, /* the same where `use_sliding_window` is true, but without that list
+                              those from `max_window_layers` on; a `sliding_window` of null is none */
+};
+
+struct attn_windows {
+    enum attn_window_rule rule;
+    size_t width;      /* tokens that a query sees, with itself */
+    size_t first;      /* layers before it have no window, unless the list says so */
+    size_t full_every; /* of the others, layer i has none when this divides i + 1; 0: all have it */
+    bool has_pattern;  /* the config has full_every as `sliding_window_pattern` */
+};
+
+/* How a family writes its configs: a row that attn_config_read_form reads by. */
+struct attn_config_form {
+    /* What the config of a file that says nothing is, and the parts that every block has. n_kv_head
+     * 0: n_head, which null always means; d_head 0: d_model / n_head; d_mlp 0: 4 d_model. */
+    struct attn_config defaults;
+    const struct attn_config_names *names; /* NULL: vocab_size, hidden_size, ... */
+    const char *activation_key, *eps_key;
+    bool has_no_heads_keys; /* neither num_key_value_heads nor head_dim is a key */
+    bool is_divided;        /* n_head must divide d_model even when there is a head_dim */
+
+    /* Keys that it has beside these. */
+    bool has_parallel_key;       /* use_parallel_residual */
+    bool has_attention_bias_key; /* attention_bias: of q, k, v and the output projection */
+    bool has_mlp_bias_key;       /* mlp_bias */
+    bool has_qk_norm_key;        /* qk_layernorm: of each head */
+    double query_scalar;         /* query_pre_attn_scalar: what stands under the root instead of
+                                    d_head; 0: no such key */
+    double score_cap;            /* attn_logit_softcapping; 0: no such key */
+    bool has_logits_cap_key;     /* final_logit_softcapping */
+    bool is_embedding_scaled;    /* by sqrt(d_model) */
+    struct attn_windows windows;
+    struct attn_rope_keys rope;
+    struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
+};
+
+/* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to all
+ * tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
+ * otherwise. What no family has is refused by name: quantized weights, experts, another mask. */
+enum attn_status attn_config_read_form(const struct attn_json *json,
+                                       const struct attn_config_form *form,
+                                       struct attn_config *config,
+                                       struct attn_config_layers *layers, struct attn_error *err);
+
+/*
+ * Reads rotary positions in all forms that transformers has written: `rope_parameters` since version
+ * 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and fills
+ * LAYERS->rope. A type of scaling that is not known is refused by name.
+ *
+ * The first is the same for all layers: the object is `rope_scaling` if it is filled, else
+ * `rope_parameters`. In the second, layers with a window have the object `sliding_attention` of
+ * `rope_parameters`, by default that of LOCAL; the others `full_attention`, or what `rope_scaling` has,
+ * by default that of GLOBAL.
+ */
+enum attn_status attn_config_read_rope(const struct attn_json *json,
+                                       const struct attn_rope_keys *keys,
+                                       struct attn_config *config,
+                                       struct attn_config_layers *layers, struct attn_error *err);
+enum attn_status
+attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn_rope_keys *global,
+                                 const struct attn_rope_keys *local, struct attn_config *config,
+                                 struct attn_config_layers *layers, struct attn_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * config_rope.c - see config_rope.h. Rules and defaults are those of transformers 5
- * (modeling_rope_utils.py).
+ * config_rope.c - the rotary positions of a config.json. Rules and defaults are those of transformers
+ * 5 (modeling_rope_utils.py).
  */
-#include "model/config_rope.h"
+#include "model/config_internal.h"
 
 #include "base/escape.h"
 
@@ -12,7 +12,7 @@
 static const double max_number = 1e30; /* so that no frequency is 0 in float32 */
 
 /* Where the rope of some layers is looked for. */
-struct place {
+struct rope_source {
     const struct attn_json *json;
     const struct attn_rope_keys *keys;
     const struct attn_node *objects[2]; /* the first that has a key counts; NULL: there is none */
@@ -20,25 +20,17 @@ struct place {
     bool is_nested;                     /* in an object by type of layer */
 };
 
-static const struct {
-    const char *name;
-    enum attn_rope_type type;
-} types[] = {
-    {"default", ATTN_ROPE_DEFAULT}, {"linear", ATTN_ROPE_LINEAR},   {"llama3", ATTN_ROPE_LLAMA3},
-    {"yarn", ATTN_ROPE_YARN},       {"dynamic", ATTN_ROPE_DYNAMIC},
-};
-
 /* The object that has KEY; the first one when none has. */
-static const struct attn_node *object_with(const struct place *place, const char *key)
+static const struct attn_node *object_with(const struct rope_source *source, const char *key)
 {
     for (int i = 0; i < 2; i++) {
         const struct attn_node *node =
-            place->objects[i] ? attn_node_find(place->objects[i], key) : NULL;
+            source->objects[i] ? attn_node_find(source->objects[i], key) : NULL;
 
         if (node && !attn_node_is_null(node))
-            return place->objects[i];
+            return source->objects[i];
     }
-    return place->objects[0];
+    return source->objects[0];
 }
 
 /* Where a number is read: in the objects, or at the top level under TOP when they have it not. */
@@ -47,80 +39,82 @@ struct spot {
     const char *key;
 };
 
-static struct spot find_spot(const struct place *place, const char *key, const char *top)
+static struct spot find_spot(const struct rope_source *source, const char *key, const char *top)
 {
-    const struct attn_node *object = object_with(place, key);
+    const struct attn_node *object = object_with(source, key);
     const struct attn_node *node = object ? attn_node_find(object, key) : NULL;
 
     if (top && (!node || attn_node_is_null(node)))
-        return (struct spot){attn_json_root(place->json), top};
+        return (struct spot){attn_json_root(source->json), top};
     return (struct spot){object, key};
 }
 
 /* A number from 0 to MAX. */
-static enum attn_status get_number(const struct place *place, struct spot spot, double max,
+static enum attn_status get_number(const struct rope_source *source, struct spot spot, double max,
                                    double *value, struct attn_error *err)
 {
     if (!spot.object)
         return ATTN_OK;
-    return attn_json_get_double(place->json, spot.object, spot.key, 0, max, value, err);
+    return attn_json_get_double(source->json, spot.object, spot.key, 0, max, value, err);
 }
 
 /* A number that must be above MIN; one that is -1 before must be there. */
-static enum attn_status get_above(const struct place *place, struct spot spot, double min,
+static enum attn_status get_above(const struct rope_source *source, struct spot spot, double min,
                                   double *value, struct attn_error *err)
 {
-    const enum attn_status status = get_number(place, spot, max_number, value, err);
-
-    if (status != ATTN_OK || *value > min)
-        return status;
+    ATTN_TRY(get_number(source, spot, max_number, value, err));
+    if (*value > min)
+        return ATTN_OK;
     if (*value < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'",
-                              spot.key, attn_quote_string(attn_json_name(place->json)).text);
+                              spot.key, attn_quote_string(attn_json_name(source->json)).text);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %.15g, expected a number above %g",
-                          spot.key, attn_quote_string(attn_json_name(place->json)).text, *value,
+                          spot.key, attn_quote_string(attn_json_name(source->json)).text, *value,
                           min);
 }
 
-static enum attn_status read_type(const struct place *place, enum attn_rope_type *type,
+static enum attn_status read_type(const struct rope_source *source, enum attn_rope_type *type,
                                   struct attn_error *err)
 {
+    static const char *const words[] = {
+#define ROPE_WORD(id, word) word,
+        ATTN_ROPE_MAP(ROPE_WORD)
+#undef ROPE_WORD
+    };
     const char *key = "rope_type", *name = NULL;
-    const struct attn_node *object = object_with(place, key);
-    enum attn_status status = ATTN_OK;
+    const struct attn_node *object = object_with(source, key);
 
     if (object)
-        status = attn_json_get_string(place->json, object, key, &name, err);
-    if (status == ATTN_OK && object && !name && place->has_old_type) {
-        key = "type", object = object_with(place, key);
-        status = attn_json_get_string(place->json, object, key, &name, err);
+        ATTN_TRY(attn_json_get_string(source->json, object, key, &name, err));
+    if (object && !name && source->has_old_type) {
+        key = "type", object = object_with(source, key);
+        ATTN_TRY(attn_json_get_string(source->json, object, key, &name, err));
     }
-    if (status != ATTN_OK || !name)
-        return status;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0) {
-            *type = types[i].type;
+    if (!name)
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0) {
+            *type = (enum attn_rope_type)i;
             return ATTN_OK;
         }
     return attn_error_set(err, ATTN_UNSUPPORTED,
                           "'%s' of rotary positions in '%s' is '%s', this version reads 'default', "
                           "'linear', 'llama3', 'yarn' and 'dynamic'",
-                          key, attn_quote_string(attn_json_name(place->json)).text,
+                          key, attn_quote_string(attn_json_name(source->json)).text,
                           attn_quote_string(name).text);
 }
 
 /* How many components of a head are turned. */
-static enum attn_status read_width(const struct place *place, const struct attn_config *config,
-                                   struct attn_rope *rope, struct attn_error *err)
+static enum attn_status read_width(const struct rope_source *source,
+                                   const struct attn_config *config, struct attn_rope *rope,
+                                   struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(place->json));
-    const struct spot spot = find_spot(place, "partial_rotary_factor", place->keys->partial);
-    double share = place->keys->default_partial;
-    enum attn_status status = get_number(place, spot, 1, &share, err);
+    const struct attn_quote name = attn_quote_string(attn_json_name(source->json));
+    const struct spot spot = find_spot(source, "partial_rotary_factor", source->keys->partial);
+    double share = source->keys->default_partial;
 
-    if (status != ATTN_OK)
-        return status;
-    if (place->keys->default_partial == 1 && share != 1)
+    ATTN_TRY(get_number(source, spot, 1, &share, err));
+    if (source->keys->default_partial == 1 && share != 1)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
                               name.text, share, config->model_type);
@@ -133,29 +127,25 @@ static enum attn_status read_width(const struct place *place, const struct attn_
         name.text, rope->d_rotary, config->d_head);
 }
 
-static enum attn_status read_llama3(const struct place *place, const struct attn_config *config,
-                                    struct attn_rope *rope, struct attn_error *err)
+static enum attn_status read_llama3(const struct rope_source *source,
+                                    const struct attn_config *config, struct attn_rope *rope,
+                                    struct attn_error *err)
 {
-    enum attn_status status;
-
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
     rope->n_original = (double)config->n_ctx;
-    status = get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
-    if (status == ATTN_OK)
-        status = get_above(place, find_spot(place, "low_freq_factor", NULL), 0,
-                           &rope->low_freq_factor, err);
-    if (status == ATTN_OK)
-        status = get_above(place, find_spot(place, "high_freq_factor", NULL), 0,
-                           &rope->high_freq_factor, err);
-    if (status == ATTN_OK)
-        status = get_above(place, find_spot(place, "original_max_position_embeddings", NULL), 0,
-                           &rope->n_original, err);
-    if (status != ATTN_OK || rope->high_freq_factor > rope->low_freq_factor)
-        return status;
+    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
+    ATTN_TRY(get_above(source, find_spot(source, "low_freq_factor", NULL), 0,
+                       &rope->low_freq_factor, err));
+    ATTN_TRY(get_above(source, find_spot(source, "high_freq_factor", NULL), 0,
+                       &rope->high_freq_factor, err));
+    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
+                       &rope->n_original, err));
+    if (rope->high_freq_factor > rope->low_freq_factor)
+        return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "'high_freq_factor' in '%s' is %.15g, expected more than 'low_freq_factor' %.15g",
-        attn_quote_string(attn_json_name(place->json)).text, rope->high_freq_factor,
+        attn_quote_string(attn_json_name(source->json)).text, rope->high_freq_factor,
         rope->low_freq_factor);
 }
 
@@ -167,18 +157,16 @@ static double sharpening(double scale, double mscale)
 }
 
 /* The factor of cosines and sines that is written down, or follows from the others. */
-static enum attn_status read_attention_factor(const struct place *place, struct attn_rope *rope,
-                                              struct attn_error *err)
+static enum attn_status read_attention_factor(const struct rope_source *source,
+                                              struct attn_rope *rope, struct attn_error *err)
 {
     double mscale = 0, mscale_all = 0, factor = -1;
-    enum attn_status status =
-        get_number(place, find_spot(place, "attention_factor", NULL), max_number, &factor, err);
 
-    if (status == ATTN_OK)
-        status = get_number(place, find_spot(place, "mscale", NULL), max_number, &mscale, err);
-    if (status == ATTN_OK)
-        status = get_number(place, find_spot(place, "mscale_all_dim", NULL), max_number,
-                            &mscale_all, err);
+    ATTN_TRY(
+        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
+                        err));
     if (factor >= 0)
         rope->attention_factor = factor;
     else if (mscale != 0 && mscale_all != 0)
@@ -186,67 +174,60 @@ static enum attn_status read_attention_factor(const struct place *place, struct 
             sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
     else
         rope->attention_factor = sharpening(rope->factor, 1);
-    return status;
+    return ATTN_OK;
 }
 
-static enum attn_status read_yarn(const struct place *place, const struct attn_config *config,
-                                  struct attn_rope *rope, struct attn_error *err)
+static enum attn_status read_yarn(const struct rope_source *source,
+                                  const struct attn_config *config, struct attn_rope *rope,
+                                  struct attn_error *err)
 {
-    const struct attn_node *object = object_with(place, "truncate");
-    enum attn_status status;
+    const struct attn_node *object = object_with(source, "truncate");
 
     rope->n_original = (double)config->n_ctx;
     rope->is_truncated = true;
-    status = get_above(place, find_spot(place, "original_max_position_embeddings", NULL), 0,
-                       &rope->n_original, err);
+    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
+                       &rope->n_original, err));
     rope->factor = (double)config->n_ctx / rope->n_original;
-    if (status == ATTN_OK)
-        status = get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
-    if (status == ATTN_OK)
-        status = get_number(place, find_spot(place, "beta_fast", NULL), max_number,
-                            &rope->beta_fast, err);
-    if (status == ATTN_OK)
-        status = get_number(place, find_spot(place, "beta_slow", NULL), max_number,
-                            &rope->beta_slow, err);
-    if (status == ATTN_OK && !place->is_nested) /* transformers looks for it outside then */
-        status = attn_json_get_bool(place->json, object, "truncate", &rope->is_truncated, err);
+    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
+    ATTN_TRY(get_number(source, find_spot(source, "beta_fast", NULL), max_number, &rope->beta_fast,
+                        err));
+    ATTN_TRY(get_number(source, find_spot(source, "beta_slow", NULL), max_number, &rope->beta_slow,
+                        err));
+    if (!source->is_nested) /* transformers looks for it outside then */
+        ATTN_TRY(attn_json_get_bool(source->json, object, "truncate", &rope->is_truncated, err));
     if (rope->beta_fast == 0)
         rope->beta_fast = 32;
     if (rope->beta_slow == 0)
         rope->beta_slow = 1;
-    return status == ATTN_OK ? read_attention_factor(place, rope, err) : status;
+    return read_attention_factor(source, rope, err);
 }
 
-static enum attn_status read_place(const struct place *place, const struct attn_config *config,
-                                   struct attn_rope *rope, struct attn_error *err)
+static enum attn_status read_rope(const struct rope_source *source,
+                                  const struct attn_config *config, struct attn_rope *rope,
+                                  struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(place->json));
-    const struct attn_node *object = object_with(place, "mrope_section");
-    enum attn_status status = read_type(place, &rope->type, err);
+    const struct attn_node *object = object_with(source, "mrope_section");
 
-    rope->theta = place->keys->default_theta;
-    if (status == ATTN_OK && object && attn_node_find(object, "mrope_section"))
+    ATTN_TRY(read_type(source, &rope->type, err));
+    rope->theta = source->keys->default_theta;
+    if (object && attn_node_find(object, "mrope_section"))
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'mrope_section' in '%s' is set, which this version does not support",
-                              name.text);
-    if (status == ATTN_OK)
-        status = get_above(place, find_spot(place, "rope_theta", place->keys->theta), 1,
-                           &rope->theta, err);
-    if (status == ATTN_OK)
-        status = read_width(place, config, rope, err);
-    if (status != ATTN_OK)
-        return status;
+                              attn_quote_string(attn_json_name(source->json)).text);
+    ATTN_TRY(get_above(source, find_spot(source, "rope_theta", source->keys->theta), 1,
+                       &rope->theta, err));
+    ATTN_TRY(read_width(source, config, rope, err));
     rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         return ATTN_OK;
     case ATTN_ROPE_LINEAR:
     case ATTN_ROPE_DYNAMIC:
-        return get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
+        return get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err);
     case ATTN_ROPE_LLAMA3:
-        return read_llama3(place, config, rope, err);
+        return read_llama3(source, config, rope, err);
     case ATTN_ROPE_YARN:
-        return read_yarn(place, config, rope, err);
+        return read_yarn(source, config, rope, err);
     }
     return ATTN_OK;
 }
@@ -292,23 +273,19 @@ enum attn_status attn_config_read_rope(const struct attn_json *json,
                                        struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *parameters;
-    struct place place = {.json = json, .keys = keys, .has_old_type = true};
+    struct rope_source source = {.json = json, .keys = keys, .has_old_type = true};
     struct attn_rope rope = {0};
-    enum attn_status status = find_object(json, root, "rope_scaling", &place.objects[0], err);
 
-    if (status == ATTN_OK)
-        status = find_object(json, root, "rope_parameters", &parameters, err);
-    if (status != ATTN_OK)
-        return status;
-    if (!place.objects[0])
-        place.objects[0] = parameters;
-    status = refuse_nested(json, config, place.objects[0], err);
-    if (status == ATTN_OK)
-        status = read_place(&place, config, &rope, err);
+    ATTN_TRY(find_object(json, root, "rope_scaling", &source.objects[0], err));
+    ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
+    if (!source.objects[0])
+        source.objects[0] = parameters;
+    ATTN_TRY(refuse_nested(json, config, source.objects[0], err));
+    ATTN_TRY(read_rope(&source, config, &rope, err));
     config->positions = ATTN_POSITIONS_ROTARY;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->rope[layer] = rope;
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status
@@ -317,26 +294,23 @@ attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn
                                  struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *parameters;
-    struct place full = {.json = json, .keys = global, .is_nested = true};
-    struct place sliding = {.json = json, .keys = local, .is_nested = true};
+    struct rope_source full = {.json = json, .keys = global, .is_nested = true};
+    struct rope_source sliding = {.json = json, .keys = local, .is_nested = true};
     struct attn_rope ropes[2] = {{0}};
-    enum attn_status status = find_object(json, root, "rope_scaling", &full.objects[0], err);
 
-    if (status == ATTN_OK)
-        status = find_object(json, root, "rope_parameters", &parameters, err);
-    if (status == ATTN_OK && parameters)
-        status = find_object(json, parameters, "full_attention", &full.objects[1], err);
-    if (status == ATTN_OK && parameters)
-        status = find_object(json, parameters, "sliding_attention", &sliding.objects[0], err);
+    ATTN_TRY(find_object(json, root, "rope_scaling", &full.objects[0], err));
+    ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
+    if (parameters) {
+        ATTN_TRY(find_object(json, parameters, "full_attention", &full.objects[1], err));
+        ATTN_TRY(find_object(json, parameters, "sliding_attention", &sliding.objects[0], err));
+    }
     /* Without an object of its own a layer begins with rope_type "default", which is before type */
     full.has_old_type = full.objects[1];
     sliding.has_old_type = true;
-    if (status == ATTN_OK)
-        status = read_place(&full, config, &ropes[0], err);
-    if (status == ATTN_OK)
-        status = read_place(&sliding, config, &ropes[1], err);
+    ATTN_TRY(read_rope(&full, config, &ropes[0], err));
+    ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
     config->positions = ATTN_POSITIONS_ROTARY;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->rope[layer] = ropes[layers->attention[layer].kind == ATTN_ATTENTION_WINDOW];
-    return status;
+    return ATTN_OK;
 }

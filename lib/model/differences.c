@@ -198,15 +198,15 @@ static void say_norms(struct list *list)
         [ATTN_NORM_RMSNORM] = "RMSNorm: no mean is taken off, nothing is added",
         [ATTN_NORM_RMSNORM_PLUS_ONE] =
             "RMSNorm, times 1 + weight: no mean is taken off, nothing is added"};
-    static const char *const places[] = {[ATTN_NORM_BEFORE] = "",
-                                         [ATTN_NORM_BEHIND] =
+    static const char *const places[] = {[ATTN_NORM_PRE] = "",
+                                         [ATTN_NORM_POST] =
                                              "behind attention and MLP, not before them",
                                          [ATTN_NORM_AROUND] = "before and after attention and MLP"};
     const struct attn_config *config = list->config;
 
     if (config->norm != ATTN_NORM_LAYERNORM)
         say(list, "norms", "%s", kinds[config->norm]);
-    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE)
+    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE)
         say(list, "norms", "%s", places[config->norm_place]);
     if (config->has_single_norm)
         say(list, "norms", "one in a block, before both attention and MLP");

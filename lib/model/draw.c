@@ -160,10 +160,10 @@ static enum attn_draw_group group_of(enum attn_weight_part part)
     case ATTN_PART_OUTPUT_BIAS_FOUND:
         return ATTN_DRAW_UNEMBED;
     case ATTN_PART_NORM:
-    case ATTN_PART_NORM_BEHIND:
+    case ATTN_PART_POST_NORM:
     case ATTN_PART_QK_NORM:
     case ATTN_PART_MLP_NORM:
-    case ATTN_PART_MLP_NORM_BEHIND:
+    case ATTN_PART_MLP_POST_NORM:
     case ATTN_PART_FINAL_NORM:
     case ATTN_PART_IGNORED:
         break;

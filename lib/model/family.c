@@ -46,21 +46,19 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
 {
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *list = attn_node_find(root, "architectures");
-    const char *first;
+    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    const char *first = item ? attn_node_string(item) : NULL;
     char types[TYPES_SIZE];
-    enum attn_status status = attn_json_get_string(json, root, "model_type", type, err);
 
-    if (status != ATTN_OK || *type)
-        return status;
-    if (list && attn_node_is_array(list) && attn_node_first(list)) {
-        first = attn_node_string(attn_node_first(list));
-        for (size_t i = 0; first && i < n_family; i++)
-            if (families[i]->architecture &&
-                strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
-                *type = families[i]->model_type;
-                return ATTN_OK;
-            }
-    }
+    ATTN_TRY(attn_json_get_string(json, root, "model_type", type, err));
+    if (*type)
+        return ATTN_OK;
+    for (size_t i = 0; first && i < n_family; i++)
+        if (families[i]->architecture &&
+            strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
+            *type = families[i]->model_type;
+            return ATTN_OK;
+        }
     list_types(" or ", types);
     return attn_error_set(err, ATTN_FORMAT, "'model_type' is missing in '%s', expected %s",
                           attn_quote_string(attn_json_name(json)).text, types);
@@ -131,10 +129,8 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     const struct attn_family *family;
     const char *type = NULL;
     char types[TYPES_SIZE];
-    enum attn_status status = find_type(json, &type, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(find_type(json, &type, err));
     family = attn_family_find(type);
     if (!family) {
         list_types(" and ", types);
@@ -143,11 +139,12 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
             attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text,
             is_encoder(type) ? "an encoder; decoders are read:" : "this version reads", types);
     }
+    *config = family->form.defaults;
     config->model_type = family->model_type;
-    status = family->read_config(json, config, layers, err);
-    config->n_end_id = 0;
+    ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
+        json, &family->form, config, layers, err));
     attn_family_read_end_ids(json, config);
     if (config->d_out == 0)
         config->d_out = config->d_model;
-    return status == ATTN_OK ? attn_config_check(json, config, err) : status;
+    return attn_config_check(json, config, err);
 }

@@ -1,6 +1,7 @@
 /*
  * family.h - the families of models that are read: how each writes its config.json, and how it
- * names its tensors. A family is a file, family_NAME.c, and a row of ATTN_FAMILY_MAP.
+ * names its tensors. A family is a row, attn_family_NAME in a file of families/, and a name in
+ * ATTN_FAMILY_MAP.
  */
 #ifndef ATTN_MODEL_FAMILY_H
 #define ATTN_MODEL_FAMILY_H
@@ -16,15 +17,15 @@ enum attn_weight_part {
     ATTN_PART_EMBEDDING, /* always; a tied output matrix stands in for it where the file lacks it */
     ATTN_PART_POSITIONS, /* learned ones */
     ATTN_PART_SOURCE_POSITIONS,
-    ATTN_PART_NORM, /* before attention, or the single one of a block */
-    ATTN_PART_NORM_BEHIND,
+    ATTN_PART_NORM,      /* before attention, or the single one of a block */
+    ATTN_PART_POST_NORM, /* after attention */
     ATTN_PART_PROJECTIONS,
     ATTN_PART_QKV_BIAS,
     ATTN_PART_QK_NORM,
     ATTN_PART_OUT_PROJ,
     ATTN_PART_OUT_BIAS,
     ATTN_PART_MLP_NORM,
-    ATTN_PART_MLP_NORM_BEHIND,
+    ATTN_PART_MLP_POST_NORM,
     ATTN_PART_MLP,
     ATTN_PART_MLP_GATE,
     ATTN_PART_MLP_BIAS,
@@ -58,7 +59,7 @@ enum attn_weight_kind {
  * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
  */
 struct attn_weight_rule {
-    const char *name; /* behind the prefix; another spelling, of older files, follows behind a | */
+    const char *name; /* after the prefix; another spelling, of older files, follows a | */
     const char *shape;
     enum attn_weight_part part;
     enum attn_weight_kind kind;
@@ -66,10 +67,13 @@ struct attn_weight_rule {
 };
 
 struct attn_family {
-    const char *model_type; /* as config.json says it; constant */
-    /* Fills CONFIG, which is zeroed but for model_type, and allocates its LAYERS
-     * (attn_config_allocate_layers). */
-    enum attn_status (*read_config)(const struct attn_json *json, struct attn_config *config,
+    const char *model_type;   /* as config.json says it; constant */
+    const char *architecture; /* how `architectures` begins in configs without model_type; NULL */
+    struct attn_config_form form;
+    /* Fills CONFIG, which holds the defaults of FORM, and allocates its LAYERS
+     * (attn_config_allocate_layers). NULL: attn_config_read_form does it. */
+    enum attn_status (*read_config)(const struct attn_json *json,
+                                    const struct attn_config_form *form, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err);
     const char *prefix; /* in front of every name, or of none: files of a model without its output
                            layer have none, and then there are no logits unless they are tied; NULL:
@@ -78,11 +82,9 @@ struct attn_family {
                                              in one, then what follows; ignored tensors last */
     size_t n_rule;
     const char *vocabulary_key; /* of the config: "vocab_size" */
-    const char *architecture;   /* how `architectures` begins in configs without model_type; NULL */
 };
 
-/* All families, in the order in which messages name them. X(name): family_NAME.c has
- * attn_family_NAME. */
+/* All families, in the order in which messages name them. X(name): the row is attn_family_NAME. */
 #define ATTN_FAMILY_MAP(X)                                                                         \
     X(gpt2)                                                                                        \
     X(gpt_neo)                                                                                     \
@@ -104,7 +106,7 @@ ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 /* The family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 
-/* Family number I in the order of the list; NULL behind the last. */
+/* Family number I in the order of the list; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);
 
 /* Makes the tree of FILE, a config.json, with the lists and objects that some family reads. */

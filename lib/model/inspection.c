@@ -144,8 +144,8 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
                                         [ATTN_NORM_LAYERNORM] = "layernorm",
                                         [ATTN_NORM_RMSNORM] = "rmsnorm",
                                         [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
-    static const char *const places[] = {[ATTN_NORM_BEFORE] = "before",
-                                         [ATTN_NORM_BEHIND] = "behind",
+    static const char *const places[] = {[ATTN_NORM_PRE] = "before",
+                                         [ATTN_NORM_POST] = "behind",
                                          [ATTN_NORM_AROUND] = "around"};
     static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
                                            [ATTN_QK_NORM_PER_HEAD] = "per_head",

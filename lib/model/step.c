@@ -429,7 +429,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
     run_rows(f, normalize_rows, x, y, d);
 }
 
-void attn_norm_behind_step(struct attn_forward *f, enum attn_site site,
+void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                            const struct attn_norm_weights *weights, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);

@@ -30,7 +30,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 
 /* SITE, which the map before it computed into X: x = normalize(x) * w + b, [n_row, D]. Nothing
  * happens where the model has no such norm. */
-void attn_norm_behind_step(struct attn_forward *f, enum attn_site site,
+void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                            const struct attn_norm_weights *weights, float *x);
 
 /* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned

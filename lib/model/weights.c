@@ -123,8 +123,8 @@ static enum need need_if(bool is_needed)
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
 {
     const bool has_norm = config->norm != ATTN_NORM_NONE, has_mlp = config->d_mlp > 0;
-    const bool is_before = has_norm && config->norm_place != ATTN_NORM_BEHIND;
-    const bool is_behind = has_norm && config->norm_place != ATTN_NORM_BEFORE;
+    const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST;
+    const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
 
     switch (part) {
@@ -135,9 +135,9 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     case ATTN_PART_SOURCE_POSITIONS:
         return need_if(config->source_positions == ATTN_POSITIONS_LEARNED);
     case ATTN_PART_NORM:
-        return need_if(is_before);
-    case ATTN_PART_NORM_BEHIND:
-        return need_if(is_behind);
+        return need_if(is_pre);
+    case ATTN_PART_POST_NORM:
+        return need_if(is_post);
     case ATTN_PART_PROJECTIONS:
         return need_if(config->has_projections);
     case ATTN_PART_QKV_BIAS:
@@ -149,9 +149,9 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     case ATTN_PART_OUT_BIAS:
         return need_if(config->has_out_bias);
     case ATTN_PART_MLP_NORM:
-        return need_if(is_before && has_mlp && !config->has_single_norm);
-    case ATTN_PART_MLP_NORM_BEHIND:
-        return need_if(is_behind && has_mlp);
+        return need_if(is_pre && has_mlp && !config->has_single_norm);
+    case ATTN_PART_MLP_POST_NORM:
+        return need_if(is_post && has_mlp);
     case ATTN_PART_MLP:
         return need_if(has_mlp);
     case ATTN_PART_MLP_GATE:

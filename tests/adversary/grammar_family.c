@@ -255,8 +255,8 @@ static void add_parts(struct attn_case *c, struct known *known)
                    : is_gemma(known) ? ATTN_NORM_RMSNORM_PLUS_ONE
                                      : ATTN_NORM_RMSNORM;
     config->norm_place = is_gemma(known)          ? ATTN_NORM_AROUND
-                         : known->family == OLMO2 ? ATTN_NORM_BEHIND
-                                                  : ATTN_NORM_BEFORE;
+                         : known->family == OLMO2 ? ATTN_NORM_POST
+                                                  : ATTN_NORM_PRE;
     config->has_gated_mlp = !is_layernorm;
     config->has_mlp_bias = is_layernorm;
     config->qk_norm = known->family == OLMO2                              ? ATTN_QK_NORM_ALL_HEADS

@@ -106,9 +106,9 @@ static void set_parts(const struct parts *parts, struct attn_config *config)
 
     config->model_type = "attn";
     config->norm = parts->norm == NORM_NOT ? ATTN_NORM_NONE : norms[n / 7 % 3];
-    config->norm_place = parts->norm == NORM_BEHIND   ? ATTN_NORM_BEHIND
+    config->norm_place = parts->norm == NORM_BEHIND   ? ATTN_NORM_POST
                          : parts->norm == NORM_AROUND ? ATTN_NORM_AROUND
-                                                      : ATTN_NORM_BEFORE;
+                                                      : ATTN_NORM_PRE;
     config->norm_eps = 1e-5F;
     config->has_parallel_residual = parts->mlp != MLP_BEHIND && parts->mlp != NO_MLP;
     config->has_single_norm = config->has_parallel_residual && parts->mlp != MLP_BESIDE;
@@ -221,17 +221,17 @@ static void fill_block(const struct attn_config *config, const struct parts *par
     const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
     const size_t d_v = config->n_kv_head * config->d_value, d_z = config->n_head * config->d_value;
     const bool is_normed = parts->norm != NORM_NOT, has_mlp = config->d_mlp > 0;
-    const bool is_before = is_normed && config->norm_place != ATTN_NORM_BEHIND;
-    const bool is_behind = is_normed && config->norm_place != ATTN_NORM_BEFORE;
+    const bool is_before = is_normed && config->norm_place != ATTN_NORM_POST;
+    const bool is_post = is_normed && config->norm_place != ATTN_NORM_PRE;
 
     if (is_before)
         w->ln1 = norm_of(config, used, d);
     if (is_before && has_mlp && !config->has_single_norm)
         w->ln2 = norm_of(config, used, d);
-    if (is_behind)
-        w->ln1_behind = norm_of(config, used, d);
-    if (is_behind && has_mlp)
-        w->ln2_behind = norm_of(config, used, d);
+    if (is_post)
+        w->ln1_post = norm_of(config, used, d);
+    if (is_post && has_mlp)
+        w->ln2_post = norm_of(config, used, d);
     if (config->qk_norm != ATTN_QK_NORM_NONE) {
         const bool is_of_each = config->qk_norm == ATTN_QK_NORM_PER_HEAD;
 

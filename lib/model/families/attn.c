@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Keys that are allowed; those behind the gap are read elsewhere or ignored. */
+/* Keys that are allowed; those after the gap are read elsewhere or ignored. */
 static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_head",
                                          "d_head",      "d_value",     "n_layer",
                                          "n_ctx",       "n_vocab",     "d_mlp",
@@ -29,17 +29,11 @@ static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_hea
                                          "model_type",  "tokenizer",   "architectures",
                                          "torch_dtype", "dtype",       "transformers_version"};
 
-/* A value that is one of a few words. */
-struct word {
-    const char *text;
-    int value;
-};
-
-/* A key that holds one, and what is said when it holds another: words without a kernel are left out
- * there. */
+/* A key whose value is one of a few words, and what is said when it is another: words without a
+ * kernel are left out there. */
 struct choice {
     const char *key, *expected;
-    struct word words[4]; /* end with a NULL text */
+    const char *words[3]; /* in the order of their enum; NULL: there is none */
 };
 
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
@@ -61,19 +55,18 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
     return ATTN_OK;
 }
 
-/* Stores the value of the word that is chosen; absent leaves *value alone. */
+/* Stores the number of the word that is chosen; absent leaves *value alone. */
 static enum attn_status get_word(const struct attn_json *json, const struct choice *choice,
                                  int *value, struct attn_error *err)
 {
     const char *text = NULL;
-    enum attn_status status =
-        attn_json_get_string(json, attn_json_root(json), choice->key, &text, err);
 
-    if (status != ATTN_OK || !text)
-        return status;
-    for (const struct word *word = choice->words; word->text; word++)
-        if (strcmp(text, word->text) == 0) {
-            *value = word->value;
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), choice->key, &text, err));
+    if (!text)
+        return ATTN_OK;
+    for (int i = 0; i < 3 && choice->words[i]; i++)
+        if (strcmp(text, choice->words[i]) == 0) {
+            *value = i;
             return ATTN_OK;
         }
     return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", choice->key,
@@ -106,16 +99,12 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
     };
     const struct attn_quote name = attn_quote_string(attn_json_name(json));
 
-    config->n_layer = config->n_head = 1;
-    config->n_ctx = SIZE_MAX;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t before = *sizes[i].value;
-        const enum attn_status status = attn_json_get_size(json, attn_json_root(json), sizes[i].key,
-                                                           strcmp(sizes[i].key, "d_mlp") != 0,
-                                                           sizes[i].max, sizes[i].value, err);
 
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), sizes[i].key,
+                                    strcmp(sizes[i].key, "d_mlp") != 0, sizes[i].max,
+                                    sizes[i].value, err));
         if (sizes[i].is_required && *sizes[i].value == before)
             return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", sizes[i].key,
                                   name.text);
@@ -142,44 +131,24 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
 static enum attn_status read_words(const struct attn_json *json, struct attn_config *config,
                                    struct attn_error *err)
 {
-    static const struct choice norms = {"norm",
-                                        "'none' or 'layernorm'",
-                                        {{"none", ATTN_NORM_NONE},
-                                         {"layernorm", ATTN_NORM_LAYERNORM},
-                                         {"rmsnorm", ATTN_NORM_RMSNORM}}};
-    static const struct choice positions = {"positions",
-                                            "'none' or 'learned'",
-                                            {{"none", ATTN_POSITIONS_NONE},
-                                             {"learned", ATTN_POSITIONS_LEARNED},
-                                             {"rotary", ATTN_POSITIONS_ROTARY}}};
-    static const struct choice source_positions = {
-        "source_positions",
-        "'none' or 'learned'",
-        {{"none", ATTN_POSITIONS_NONE}, {"learned", ATTN_POSITIONS_LEARNED}}};
-    static const struct choice outputs = {
-        "output",
-        "'none', 'tied' or 'own'",
-        {{"none", ATTN_OUTPUT_NONE}, {"tied", ATTN_OUTPUT_TIED}, {"own", ATTN_OUTPUT_OWN}}};
-    static const struct choice projections = {
-        "projections", "'none' or 'qkv'", {{"none", false}, {"qkv", true}}};
-    int norm = ATTN_NORM_NONE, position = ATTN_POSITIONS_NONE, output = ATTN_OUTPUT_NONE;
-    int source_position = ATTN_POSITIONS_NONE, has_projections = true;
-    enum attn_status status = get_word(json, &norms, &norm, err);
+    static const struct choice choices[] = {
+        {"norm", "'none' or 'layernorm'", {"none", "layernorm", "rmsnorm"}},
+        {"positions", "'none' or 'learned'", {"none", "learned", "rotary"}},
+        {"source_positions", "'none' or 'learned'", {"none", "learned"}},
+        {"output", "'none', 'tied' or 'own'", {"none", "tied", "own"}},
+        {"projections", "'none' or 'qkv'", {"none", "qkv"}},
+    };
+    enum { NORM, POSITIONS, SOURCE_POSITIONS, OUTPUT, PROJECTIONS, N_CHOICE };
+    int chosen[N_CHOICE] = {[PROJECTIONS] = true};
 
-    if (status == ATTN_OK)
-        status = get_word(json, &positions, &position, err);
-    if (status == ATTN_OK)
-        status = get_word(json, &source_positions, &source_position, err);
-    if (status == ATTN_OK)
-        status = get_word(json, &outputs, &output, err);
-    if (status == ATTN_OK)
-        status = get_word(json, &projections, &has_projections, err);
-    config->norm = (enum attn_norm)norm;
-    config->positions = (enum attn_positions)position;
-    config->source_positions = (enum attn_positions)source_position;
-    config->output = (enum attn_output_layer)output;
-    config->has_projections = has_projections;
-    return status;
+    for (int i = 0; i < N_CHOICE; i++)
+        ATTN_TRY(get_word(json, &choices[i], &chosen[i], err));
+    config->norm = (enum attn_norm)chosen[NORM];
+    config->positions = (enum attn_positions)chosen[POSITIONS];
+    config->source_positions = (enum attn_positions)chosen[SOURCE_POSITIONS];
+    config->output = (enum attn_output_layer)chosen[OUTPUT];
+    config->has_projections = chosen[PROJECTIONS];
+    return ATTN_OK;
 }
 
 static enum attn_status read_switches(const struct attn_json *json, struct attn_config *config,
@@ -201,20 +170,19 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
         {"scale", &attention->is_scaled},
         {"causal", &is_causal},
     };
-    enum attn_status status =
-        attn_json_get_bool(json, attn_json_root(json), "bias", &has_bias, err);
 
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "bias", &has_bias, err));
     config->has_qkv_bias = config->has_out_bias = has_bias;
     config->has_final_norm = config->norm != ATTN_NORM_NONE;
-    for (size_t i = 0; status == ATTN_OK && i < sizeof switches / sizeof *switches; i++)
-        status =
-            attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value, err);
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value,
+                                    err));
     config->qk_norm = has_qk_norm ? ATTN_QK_NORM_PER_HEAD : ATTN_QK_NORM_NONE;
     config->has_qkv_bias = config->has_qkv_bias && config->has_projections;
     config->has_out_bias = config->has_out_bias && config->has_out_proj;
     config->has_final_norm = config->has_final_norm && config->norm != ATTN_NORM_NONE;
     attention->mask = is_causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
-    return status;
+    return ATTN_OK;
 }
 
 /* Which blocks read the source: a list of "self" and "cross", one a layer. */
@@ -290,37 +258,27 @@ static enum attn_status refuse_parts(const struct attn_json *json, const struct 
     return ATTN_OK;
 }
 
-static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
+static enum attn_status read_config(const struct attn_json *json,
+                                    const struct attn_config_form *form, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1};
-    const char *activation = "gelu_new";
-    double norm_eps = 1e-5;
-    enum attn_status status = check_keys(json, err);
+    const char *activation = config->act_fn;
+    double norm_eps = (double)form->defaults.norm_eps;
 
-    if (status == ATTN_OK)
-        status = read_words(json, config, err);
-    if (status == ATTN_OK)
-        status = read_sizes(json, config, err);
-    if (status == ATTN_OK)
-        status = read_switches(json, config, &attention, err);
-    if (status == ATTN_OK)
-        status = refuse_parts(json, config, err);
-    if (status == ATTN_OK)
-        status = attn_json_get_string(json, root, "act_fn", &activation, err);
-    if (status == ATTN_OK)
-        status = attn_config_set_activation(json, config, "act_fn", activation, err);
-    if (status == ATTN_OK)
-        status = attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err);
-    if (status == ATTN_OK)
-        status = attn_config_allocate_layers(config, layers, &attention, err);
-    if (status == ATTN_OK)
-        status = read_blocks(json, config, layers, err);
-    if (status == ATTN_OK)
-        status = check_source_positions(json, config, err);
+    ATTN_TRY(check_keys(json, err));
+    ATTN_TRY(read_words(json, config, err));
+    ATTN_TRY(read_sizes(json, config, err));
+    ATTN_TRY(read_switches(json, config, &attention, err));
+    ATTN_TRY(refuse_parts(json, config, err));
+    ATTN_TRY(attn_json_get_string(json, root, "act_fn", &activation, err));
+    ATTN_TRY(attn_config_set_activation(json, config, "act_fn", activation, err));
+    ATTN_TRY(attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err));
     config->norm_eps = (float)norm_eps;
-    return status;
+    ATTN_TRY(attn_config_allocate_layers(config, layers, &attention, err));
+    ATTN_TRY(read_blocks(json, config, layers, err));
+    return check_source_positions(json, config, err);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -360,4 +318,9 @@ const struct attn_family attn_family_attn = {.model_type = "attn",
                                              .prefix = NULL,
                                              .rules = rules,
                                              .n_rule = sizeof rules / sizeof *rules,
-                                             .vocabulary_key = "n_vocab"};
+                                             .vocabulary_key = "n_vocab",
+                                             .form = {.defaults = {.n_layer = 1,
+                                                                   .n_head = 1,
+                                                                   .n_ctx = SIZE_MAX,
+                                                                   .norm_eps = 1e-5F,
+                                                                   .act_fn = "gelu_new"}}};

@@ -10,50 +10,8 @@
  * attention.dense.bias is a bias; older configs write rotary_pct and rotary_emb_base, older files
  * embed_out.
  */
-#include "model/config_keys.h"
-#include "model/config_rope.h"
 #include "model/family.h"
 #include "model/weights.h"
-
-static const struct attn_config_keys keys = {
-    .n_vocab = 50432,
-    .d_model = 6144,
-    .d_mlp = 24576,
-    .n_layer = 44,
-    .n_head = 64,
-    .n_ctx = 2048,
-    .is_plain = true,
-    .is_divided = true,
-    .activation_key = "hidden_act",
-    .activation = "gelu",
-    .eps_key = "layer_norm_eps",
-    .eps = 1e-5,
-};
-
-static const struct attn_rope_keys rope_keys = {"rotary_emb_base", 10000, "rotary_pct", 0.25};
-
-static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
-                                    struct attn_config_layers *layers, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    enum attn_status status;
-
-    config->norm = ATTN_NORM_LAYERNORM;
-    config->has_final_norm = config->has_projections = config->has_out_proj = true;
-    config->has_residual = config->has_parallel_residual = true;
-    config->has_qkv_bias = config->has_mlp_bias = true;
-    status = attn_config_read_keys(json, &keys, config, layers, err);
-    if (status == ATTN_OK)
-        status = attn_json_get_bool(json, root, "use_parallel_residual",
-                                    &config->has_parallel_residual, err);
-    if (status == ATTN_OK)
-        status = attn_json_get_bool(json, root, "attention_bias", &config->has_qkv_bias, err);
-    config->has_out_bias = config->has_qkv_bias;
-    return status == ATTN_OK ? attn_config_read_rope(json, &rope_keys, config, layers, err)
-                             : status;
-}
-
-/* --- tensors ---------------------------------------------------------------------------------- */
 
 #define B(member) offsetof(struct attn_block_weights, member)
 #define W(member) offsetof(struct attn_weights, member)
@@ -93,9 +51,33 @@ static const struct attn_weight_rule rules[] = {
     {"rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
 };
 
-const struct attn_family attn_family_gpt_neox = {.model_type = "gpt_neox",
-                                                 .read_config = read_config,
-                                                 .prefix = "gpt_neox.",
-                                                 .rules = rules,
-                                                 .n_rule = sizeof rules / sizeof *rules,
-                                                 .vocabulary_key = "vocab_size"};
+const struct attn_family attn_family_gpt_neox = {
+    .model_type = "gpt_neox",
+    .prefix = "gpt_neox.",
+    .rules = rules,
+    .n_rule = sizeof rules / sizeof *rules,
+    .vocabulary_key = "vocab_size",
+    .form = {.has_no_heads_keys = true,
+             .is_divided = true,
+             .activation_key = "hidden_act",
+             .eps_key = "layer_norm_eps",
+             .has_parallel_key = true,
+             .has_attention_bias_key = true,
+             .rope = {"rotary_emb_base", 10000, "rotary_pct", 0.25},
+             .defaults = {.norm = ATTN_NORM_LAYERNORM,
+                          .has_final_norm = true,
+                          .has_projections = true,
+                          .has_out_proj = true,
+                          .has_residual = true,
+                          .has_parallel_residual = true,
+                          .has_qkv_bias = true,
+                          .has_mlp_bias = true,
+                          .act_fn = "gelu",
+                          .output = ATTN_OUTPUT_OWN,
+                          .n_vocab = 50432,
+                          .d_model = 6144,
+                          .d_mlp = 24576,
+                          .n_layer = 44,
+                          .n_head = 64,
+                          .n_ctx = 2048,
+                          .norm_eps = 1e-5F}}};

@@ -1,0 +1,345 @@
+/*
+ * config_form.c - reads a config.json of Hugging Face by the form of its family: what no family has,
+ * then sizes and heads, parts of a block, and which layers have a window.
+ */
+#include "model/config_internal.h"
+
+#include "base/escape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- what no family has ----------------------------------------------------------------------- */
+
+/* What asks for an extra. */
+enum wish {
+    WHEN_PRESENT, /* any value but null */
+    WHEN_FILLED,  /* a list or object that is not empty */
+    WHEN_TRUE,
+    WHEN_FALSE,
+    WHEN_ABOVE_ZERO /* a whole number */
+};
+
+static const struct extra {
+    const char *key;
+    enum wish wish;
+} extras[] = {
+    {"quantization_config", WHEN_PRESENT},
+    {"compression_config", WHEN_PRESENT}, /* the same in older files of compressed-tensors */
+    {"pruned_heads", WHEN_FILLED},
+    {"add_cross_attention", WHEN_TRUE},
+    {"is_encoder_decoder", WHEN_TRUE},
+    {"is_causal", WHEN_FALSE},
+    {"use_bidirectional_attention", WHEN_TRUE},
+    {"attention_chunk_size", WHEN_ABOVE_ZERO},
+    {"num_experts", WHEN_ABOVE_ZERO},
+    {"num_local_experts", WHEN_ABOVE_ZERO},
+};
+
+static enum attn_status read_wish(const struct attn_json *json, const struct extra *extra,
+                                  bool *is_wished, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *node = attn_node_find(root, extra->key);
+    bool is_true = extra->wish == WHEN_FALSE;
+    size_t n = 0;
+
+    *is_wished = false;
+    if (!node || attn_node_is_null(node))
+        return ATTN_OK;
+    switch (extra->wish) {
+    case WHEN_PRESENT:
+        *is_wished = true;
+        break;
+    case WHEN_FILLED:
+        *is_wished =
+            !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
+        break;
+    case WHEN_TRUE:
+    case WHEN_FALSE:
+        ATTN_TRY(attn_json_get_bool(json, root, extra->key, &is_true, err));
+        *is_wished = is_true == (extra->wish == WHEN_TRUE);
+        break;
+    case WHEN_ABOVE_ZERO:
+        ATTN_TRY(attn_json_get_size(json, root, extra->key, 0, SIZE_MAX >> 11, &n, err));
+        *is_wished = n > 0;
+        break;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
+{
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        bool is_wished;
+
+        ATTN_TRY(read_wish(json, &extras[i], &is_wished, err));
+        if (is_wished)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' in '%s' is %s, which this version does not support",
+                                  extras[i].key, attn_quote_string(attn_json_name(json)).text,
+                                  extras[i].wish == WHEN_FALSE ? "false" : "set");
+    }
+    return ATTN_OK;
+}
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+static const struct attn_config_names usual_names = {
+    .n_vocab = {"vocab_size"},
+    .d_model = {"hidden_size"},
+    .d_mlp = {"intermediate_size"},
+    .n_layer = {"num_hidden_layers"},
+    .n_head = {"num_attention_heads"},
+    .n_ctx = {"max_position_embeddings"},
+};
+
+/* Heads of keys and values, and the width of a head. */
+static enum attn_status read_heads(const struct attn_json *json,
+                                   const struct attn_config_form *form,
+                                   const struct attn_config_names *names,
+                                   struct attn_config *config, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+
+    if (config->n_kv_head == 0 || attn_node_find(root, "num_key_value_heads"))
+        config->n_kv_head = config->n_head;
+    if (!form->has_no_heads_keys) {
+        ATTN_TRY(attn_json_get_size(json, root, "num_key_value_heads", 1, ATTN_MAX_WIDTH,
+                                    &config->n_kv_head, err));
+        ATTN_TRY(
+            attn_json_get_size(json, root, "head_dim", 1, ATTN_MAX_WIDTH, &config->d_head, err));
+    }
+    if (config->d_head == 0 || form->is_divided)
+        ATTN_TRY(attn_config_check_divides(json, names->n_head.name, config->n_head,
+                                           names->d_model.name, config->d_model, err));
+    ATTN_TRY(attn_config_check_divides(json, "num_key_value_heads", config->n_kv_head,
+                                       names->n_head.name, config->n_head, err));
+    if (config->d_head == 0)
+        config->d_head = config->d_model / config->n_head;
+    config->d_value = config->d_head;
+    return ATTN_OK;
+}
+
+static enum attn_status read_sizes(const struct attn_json *json,
+                                   const struct attn_config_form *form, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    const struct attn_config_names *names = form->names ? form->names : &usual_names;
+    const struct {
+        struct attn_config_key key;
+        size_t max;
+        size_t *place;
+    } sizes[] = {
+        {names->n_vocab, ATTN_MAX_VOCAB, &config->n_vocab},
+        {names->d_model, ATTN_MAX_WIDTH, &config->d_model},
+        {names->d_mlp, ATTN_MAX_WIDTH, &config->d_mlp},
+        {names->n_layer, ATTN_MAX_LAYER, &config->n_layer},
+        {names->n_head, ATTN_MAX_WIDTH, &config->n_head},
+        {names->n_ctx, ATTN_MAX_CTX, &config->n_ctx},
+    };
+    const struct attn_node *root = attn_json_root(json);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct attn_config_key *key = &sizes[i].key;
+        const struct attn_node *node = attn_node_find(root, key->name);
+        const bool is_absent = !node || attn_node_is_null(node);
+
+        ATTN_TRY(attn_json_get_size(json, root, is_absent && key->alias ? key->alias : key->name, 1,
+                                    sizes[i].max, sizes[i].place, err));
+    }
+    if (config->d_mlp == 0)
+        config->d_mlp = 4 * config->d_model;
+    config->d_source = config->d_model;
+    return read_heads(json, form, names, config, err);
+}
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+static void set_window(struct attn_attention *attention, size_t width)
+{
+    attention->kind = ATTN_ATTENTION_WINDOW;
+    attention->window = width;
+}
+
+/* Item I of `layer_types`. */
+static enum attn_status read_layer_type(const struct attn_json *json, const struct attn_node *node,
+                                        size_t i, bool *is_sliding, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *type = attn_node_string(node);
+
+    if (!type)
+        return attn_error_set(err, ATTN_FORMAT, "item %zu of 'layer_types' in '%s' is not a string",
+                              i, name.text);
+    *is_sliding = strcmp(type, "sliding_attention") == 0;
+    if (*is_sliding || strcmp(type, "full_attention") == 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "item %zu of 'layer_types' in '%s' is '%s', this version reads "
+                          "'full_attention' and 'sliding_attention'",
+                          i, name.text, attn_quote_string(type).text);
+}
+
+/* Gives the layers windows of WIDTH as LIST says; one that needs a window where there is none is
+ * refused. */
+static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
+                                         size_t width, const struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    size_t n = 0;
+
+    if (!attn_node_is_array(list))
+        return attn_error_set(err, ATTN_FORMAT, "'layer_types' in '%s' is not a list of types",
+                              name.text);
+    for (const struct attn_node *node = attn_node_first(list); node;
+         node = attn_node_next(node), n++) {
+        bool is_sliding = false;
+
+        ATTN_TRY(read_layer_type(json, node, n, &is_sliding, err));
+        if (is_sliding && width == 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
+                                  "'sliding_window' is null",
+                                  n, name.text);
+        if (is_sliding && n < config->n_layer)
+            set_window(&layers->attention[n], width);
+    }
+    if (n == config->n_layer)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'layer_types' in '%s' has %zu items, expected one for each of %zu "
+                          "layers",
+                          name.text, n, config->n_layer);
+}
+
+static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,
+                                     const struct attn_config *config,
+                                     struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *given = attn_node_find(root, "sliding_window");
+    const struct attn_node *list = attn_node_find(root, "layer_types");
+    bool is_on = windows.rule != ATTN_WINDOWS_SWITCHED;
+
+    if (windows.rule == ATTN_WINDOWS_NONE)
+        return ATTN_OK;
+    if (windows.rule != ATTN_WINDOWS_BY_LIST && given)
+        windows.width = 0;
+    if (!is_on)
+        ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
+    ATTN_TRY(
+        attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
+    if (windows.rule == ATTN_WINDOWS_SWITCHED)
+        ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
+                                    &windows.first, err));
+    if (!is_on)
+        return ATTN_OK;
+    if (windows.rule != ATTN_WINDOWS_IN_ALL && list && !attn_node_is_null(list))
+        return read_layer_types(json, list, windows.width, config, layers, err);
+    for (size_t i = windows.first; i < config->n_layer && windows.width > 0; i++)
+        if (windows.full_every == 0 || (i + 1) % windows.full_every != 0)
+            set_window(&layers->attention[i], windows.width);
+    return ATTN_OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* A soft cap: absent it is what it was, null is none. */
+static enum attn_status read_cap(const struct attn_json *json, const char *key, double *cap,
+                                 struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json), *node = attn_node_find(root, key);
+
+    if (node && attn_node_is_null(node))
+        *cap = 0;
+    return attn_json_get_double(json, root, key, 1e-6, 1e30, cap, err);
+}
+
+/* Activation, epsilon and tying; and the lists of layers. */
+static enum attn_status read_common(const struct attn_json *json,
+                                    const struct attn_config_form *form, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_attention attention = {
+        .kind = ATTN_ATTENTION_FULL, .mask = ATTN_MASK_CAUSAL, .is_scaled = true, .factor = 1};
+    const struct attn_node *root = attn_json_root(json);
+    const char *activation = config->act_fn;
+    double eps = (double)config->norm_eps;
+    bool is_tied = config->output == ATTN_OUTPUT_TIED;
+
+    ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
+    ATTN_TRY(attn_config_set_activation(json, config, form->activation_key, activation, err));
+    ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
+    config->norm_eps = (float)eps;
+    config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
+    return attn_config_allocate_layers(config, layers, &attention, err);
+}
+
+/* Parts of a block that some families have a key for. */
+static enum attn_status read_parts(const struct attn_json *json,
+                                   const struct attn_config_form *form, struct attn_config *config,
+                                   struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    bool has_qk_norm = false;
+    double query_scalar = form->query_scalar, score_cap = form->score_cap;
+
+    if (form->has_parallel_key)
+        ATTN_TRY(attn_json_get_bool(json, root, "use_parallel_residual",
+                                    &config->has_parallel_residual, err));
+    if (form->has_attention_bias_key) {
+        ATTN_TRY(attn_json_get_bool(json, root, "attention_bias", &config->has_qkv_bias, err));
+        config->has_out_bias = config->has_qkv_bias;
+    }
+    if (form->has_mlp_bias_key)
+        ATTN_TRY(attn_json_get_bool(json, root, "mlp_bias", &config->has_mlp_bias, err));
+    if (form->has_qk_norm_key)
+        ATTN_TRY(attn_json_get_bool(json, root, "qk_layernorm", &has_qk_norm, err));
+    if (has_qk_norm)
+        config->qk_norm = ATTN_QK_NORM_PER_HEAD;
+    if (form->is_embedding_scaled)
+        config->embed_scale = sqrt((double)config->d_model);
+    if (form->query_scalar > 0)
+        ATTN_TRY(attn_json_get_double(json, root, "query_pre_attn_scalar", 1e-6, 1e30,
+                                      &query_scalar, err));
+    if (form->score_cap > 0)
+        ATTN_TRY(read_cap(json, "attn_logit_softcapping", &score_cap, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct attn_attention *attention = &layers->attention[layer];
+
+        attention->score_cap = score_cap;
+        if (form->query_scalar > 0) {
+            attention->is_scaled = false;
+            attention->factor = 1 / sqrt(query_scalar);
+        }
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_read_form(const struct attn_json *json,
+                                       const struct attn_config_form *form,
+                                       struct attn_config *config,
+                                       struct attn_config_layers *layers, struct attn_error *err)
+{
+    struct attn_windows windows = form->windows;
+
+    ATTN_TRY(refuse_extras(json, err));
+    ATTN_TRY(read_sizes(json, form, config, err));
+    ATTN_TRY(read_common(json, form, config, layers, err));
+    ATTN_TRY(read_parts(json, form, config, layers, err));
+    if (windows.has_pattern)
+        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "sliding_window_pattern", 1,
+                                    ATTN_MAX_LAYER, &windows.full_every, err));
+    if (form->has_logits_cap_key)
+        ATTN_TRY(read_cap(json, "final_logit_softcapping", &config->logits_cap, err));
+    ATTN_TRY(read_windows(json, windows, config, layers, err));
+    if (!form->rope.theta)
+        return ATTN_OK;
+    return form->rope_of_windows.theta
+               ? attn_config_read_rope_of_windows(json, &form->rope, &form->rope_of_windows, config,
+                                                  layers, err)
+               : attn_config_read_rope(json, &form->rope, config, layers, err);
+}
