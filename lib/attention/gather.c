@@ -68,7 +68,7 @@ static struct row lay_out(const struct attn_head_shape *shape, size_t most, floa
 size_t attn_gather_scratch(const struct attn_head_shape *shape,
                            const struct attn_attention *attention)
 {
-    const size_t most = attn_keys_most(attention, shape->n_max), ld = attn_kv_ld_value(shape);
+    const size_t most = attn_keys_largest(attention, shape->n_max), ld = attn_kv_ld_value(shape);
 
     return round_up(most) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head + ld + shape->n_max +
            attn_tile_list_size(attention, shape->n_max);
@@ -195,7 +195,7 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
                        float *scratch)
 {
     /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
-    const size_t most = attn_keys_most(tile->feed->attention, tile->n_key);
+    const size_t most = attn_keys_largest(tile->feed->attention, tile->n_key);
     struct attn_tile_cells cells;
     struct work work = {
         .gather = gather,

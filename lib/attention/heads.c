@@ -56,7 +56,7 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
 {
     if (attention->kind == ATTN_ATTENTION_LOWRANK)
         return attention->count;
-    return attn_attention_is_listed(attention) ? attn_keys_most(attention, n_key) : n_key;
+    return attn_attention_is_listed(attention) ? attn_keys_largest(attention, n_key) : n_key;
 }
 
 /* Matrices to store: the watched ones, and the lists of their cells. */

@@ -18,7 +18,7 @@ struct attn_key_row {
 };
 
 /*
- * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_most of them; returns
+ * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
  * their number. For all kinds that keep pairs: not linear and lowrank. ATTENTION's stride is
  * resolved.
  */
@@ -26,7 +26,7 @@ size_t attn_keys_list(const struct attn_attention *attention, const struct attn_
                       int32_t *keys);
 
 /* No row with at most N_KEY keys holds more. */
-size_t attn_keys_most(const struct attn_attention *attention, size_t n_key);
+size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key);
 
 /* The number of kept keys of ROW; likewise. */
 size_t attn_keys_count(const struct attn_attention *attention, const struct attn_key_row *row);
@@ -39,29 +39,12 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
 /* Whether every row of the kind itself, whatever the mask, holds one span of neighbouring keys. */
 bool attn_keys_are_contiguous(const struct attn_attention *attention);
 
-/* --- For the kinds: spans and steps of visible keys ------------------------------------------ */
-
 /* Keys first .. last-1. */
 struct attn_key_span {
     size_t first, last;
 };
 
-/* Visible keys j with |i-j| < WINDOW, i the position of ROW; first == last when there are none. */
-struct attn_key_span attn_keys_near(const struct attn_key_row *row, size_t window);
-
 /* Writes SPAN to KEYS; returns its length. */
 size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
-
-/* Keys in a window, in a row of at most N_KEY: `most` of kinds that keep one. */
-size_t attn_keys_most_near(const struct attn_attention *attention, size_t window, size_t n_key);
-
-/* Dense near, sparse far: |i-j| < WINDOW, or STRIDE divides i-j. */
-bool attn_keys_is_near_or_far(const struct attn_key_row *row, size_t j, size_t window,
-                              size_t stride);
-size_t attn_keys_list_near_and_far(const struct attn_key_row *row, size_t window, size_t stride,
-                                   int32_t *keys);
-size_t attn_keys_count_near_and_far(const struct attn_key_row *row, size_t window, size_t stride);
-size_t attn_keys_most_near_and_far(const struct attn_attention *attention, size_t window,
-                                   size_t stride, size_t n_key);
 
 #endif

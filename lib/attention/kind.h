@@ -18,8 +18,8 @@
 struct attn_attention;
 
 /*
- * X(NAME, name, how it is written): the file kinds/name.c has the row attn_kind_name. The pairs (i,
- * j) that are kept, the mask aside:
+ * X(NAME, name, how it is written): the row of a kind is attn_kind_name. The pairs (i, j) that are
+ * kept, the mask aside:
  *
  *   full      all
  *   window    |i-j| < W

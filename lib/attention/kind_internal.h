@@ -2,7 +2,7 @@
  * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it
  * keeps.
  *
- * A kind is a file, kind_name.c with its row attn_kind_name, and a line of ATTN_ATTENTION_KIND_MAP.
+ * A kind is a row, attn_kind_name in a file of kinds/, and a line of ATTN_ATTENTION_KIND_MAP.
  */
 #ifndef ATTN_ATTENTION_KIND_INTERNAL_H
 #define ATTN_ATTENTION_KIND_INTERNAL_H
@@ -38,19 +38,24 @@ struct attn_kind {
 
     /*
      * Of kinds that keep pairs, else NULL. The n_key of ROW counts the keys that are visible: the
-     * mask is causal, or none. The query itself may stand behind all of them.
+     * mask is causal, or none. The query itself may stand after all of them.
      *
-     * keeps: whether key j, 0 <= j < n_key, is kept: what the kind means.
-     * list:  the same keys, ascending; work grows with their number.
-     * count: their number, in few steps.
-     * most:  no row with at most N_KEY keys holds more.
+     * span:    the kept keys of ROW, where they are one span of neighbouring keys, first == last
+     *          when there are none; with has_steps also every key that is a multiple of the stride
+     *          away. Then keeps, list and count are NULL, and follow from it.
+     * keeps:   whether key j, 0 <= j < n_key, is kept: what the kind means.
+     * list:    the same keys, ascending; work grows with their number.
+     * count:   their number, in few steps.
+     * largest: no row with at most N_KEY keys holds more, steps aside.
      */
+    struct attn_key_span (*span)(const struct attn_attention *attention,
+                                 const struct attn_key_row *row);
+    bool has_steps;
     bool (*keeps)(const struct attn_attention *attention, const struct attn_key_row *row, size_t j);
     size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys);
     size_t (*count)(const struct attn_attention *attention, const struct attn_key_row *row);
-    size_t (*most)(const struct attn_attention *attention, size_t n_key);
-    bool is_contiguous; /* every row is one span of neighbouring keys */
+    size_t (*largest)(const struct attn_attention *attention, size_t n_key);
 };
 
 #define ATTN_KIND_DECLARE(id, name, ...) extern const struct attn_kind attn_kind_##name;

@@ -56,7 +56,7 @@ size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
 {
     if (!attn_attention_is_listed(attention))
         return 0;
-    return (size_t)ATTN_QUERY_TILE * attn_keys_most(attention, n_key);
+    return (size_t)ATTN_QUERY_TILE * attn_keys_largest(attention, n_key);
 }
 
 size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i)
@@ -78,7 +78,7 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
     cells->ld = 0;
     if (attn_attention_is_listed(feed->attention)) {
         cells->keys = keys;
-        cells->ld = is_watched ? tile->watched.ld : attn_keys_most(feed->attention, tile->n_key);
+        cells->ld = is_watched ? tile->watched.ld : attn_keys_largest(feed->attention, tile->n_key);
     }
     for (size_t i = 0; i < tile->n_row; i++) {
         const struct attn_key_row row = {.layer = feed->random_layer,

@@ -43,7 +43,7 @@ static void check_text(const struct attn_attention *attention)
 
 static void check_rows(struct attn_attention attention)
 {
-    const size_t most = attn_keys_most(&attention, N_KEY);
+    const size_t most = attn_keys_largest(&attention, N_KEY);
     int32_t *keys = malloc(most * sizeof *keys);
     uint64_t n_pair = 0;
 

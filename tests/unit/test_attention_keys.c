@@ -55,11 +55,11 @@ static bool is_kept(const struct attn_attention *attention, size_t i, size_t j)
     }
 }
 
-/* Lists ROW into a block of exactly attn_keys_most keys, which sanitizers watch. */
+/* Lists ROW into a block of exactly attn_keys_largest keys, which sanitizers watch. */
 static size_t list_row(const struct attn_attention *attention, const struct attn_key_row *row,
                        int32_t *keys)
 {
-    const size_t most = attn_keys_most(attention, row->n_key);
+    const size_t most = attn_keys_largest(attention, row->n_key);
     int32_t *room = malloc(most * sizeof *room);
     size_t n;
 

@@ -58,7 +58,7 @@ static size_t count(const struct attn_attention *attention, const struct attn_ke
     return count_powers(i) + 1 + count_powers(row->n_key - 1 - i);
 }
 
-static size_t most(const struct attn_attention *attention, size_t n_key)
+static size_t largest(const struct attn_attention *attention, size_t n_key)
 {
     const size_t n_side = attention->mask == ATTN_MASK_CAUSAL ? 1 : 2;
     const size_t n = n_key > 0 ? 1 + n_side * count_powers(n_key - 1) : 0;
@@ -73,5 +73,5 @@ const struct attn_kind attn_kind_log = {
     .keeps = keeps,
     .list = list,
     .count = count,
-    .most = most,
+    .largest = largest,
 };

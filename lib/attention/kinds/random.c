@@ -180,7 +180,7 @@ static size_t count(const struct attn_attention *attention, const struct attn_ke
     return draw.n_drawn + draw.has_self;
 }
 
-static size_t most(const struct attn_attention *attention, size_t n_key)
+static size_t largest(const struct attn_attention *attention, size_t n_key)
 {
     return attention->count < n_key ? attention->count : n_key;
 }
@@ -194,5 +194,5 @@ const struct attn_kind attn_kind_random = {
     .keeps = keeps,
     .list = list,
     .count = count,
-    .most = most,
+    .largest = largest,
 };
