@@ -33,7 +33,6 @@
 #include "kernels/gemm_internal.h"
 #include "kernels/isa_internal.h"
 #include "model/cost.h"
-#include "model/draw.h"
 #include "model/finite.h"
 #include "model/inspection.h"
 #include "model/model_init.h"

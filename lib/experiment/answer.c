@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
-#include "model/session_pack_internal.h"
+#include "model/session_internal.h"
 #include "run/position.h"
 #include "run/prediction.h"
 

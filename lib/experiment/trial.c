@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
-#include "model/session_pack_internal.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
-#include "model/session_pack_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

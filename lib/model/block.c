@@ -10,13 +10,13 @@
  *     mlp_out      = post_norm2(mlp_post W_out + b_out)
  *     resid_post   = resid_mid + mlp_out
  *
- * A line computes a tensor and visits its site (step.h). Where a config leaves a part out, its line
+ * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out, its line
  * does nothing or copies: a norm without weights, a linear map without weights, a sum without a
  * residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out + b_out.
  */
 #include "model/block.h"
 
-#include "model/attention_step.h"
+#include "model/step_internal.h"
 
 /* The MLP of the rows in f->normed, into OUT. */
 static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)

@@ -2,7 +2,7 @@
 #ifndef ATTN_MODEL_BLOCK_H
 #define ATTN_MODEL_BLOCK_H
 
-#include "model/forward.h"
+#include "model/forward_internal.h"
 
 /* Runs LAYER on the residual stream of the current feed. */
 void attn_block_run(struct attn_forward *f, int layer);

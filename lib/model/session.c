@@ -14,12 +14,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
-#include "model/attention_step.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"
-#include "model/plan.h"
+#include "model/forward_internal.h"
 #include "model/session_internal.h"
-#include "model/unembed.h"
+#include "model/step_internal.h"
 #include "trace/edit_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
@@ -385,7 +384,7 @@ enum attn_status attn_session_check_matrices(const struct attn_session *session,
     return status;
 }
 
-size_t attn_session_most_positions(const struct attn_forward *f)
+size_t attn_session_max_positions(const struct attn_forward *f)
 {
     const size_t n_ctx = f->model->config.n_ctx;
 
@@ -397,7 +396,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 {
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
-    const size_t n_position = session->n_position, most = attn_session_most_positions(f);
+    const size_t n_position = session->n_position, most = attn_session_max_positions(f);
     bool is_whole = !f->is_rewindable;
 
     if (session->is_broken)
@@ -640,8 +639,8 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
 {
     f->feed.status = ATTN_OK;
     f->feed.err = err;
-    attn_unembed_rows(f, f->final + first * f->dims.d_model, n, logits);
-    attn_unembed_edit(f, first, n, logits);
+    attn_decoder_unembed(f, f->final + first * f->dims.d_model, n, logits);
+    attn_decoder_unembed_edit(f, first, n, logits);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
     return f->feed.status;
 }

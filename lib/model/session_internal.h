@@ -1,11 +1,14 @@
-/* session_internal.h - what a session owns, what was fed to it, and the steps of a feed. For session.c,
- * session_pack.c and their tests. */
+/* session_internal.h - what a session owns, what was fed to it, and the steps of a feed; and what
+ * session_pack.h declares for the library alone. */
 #ifndef ATTN_MODEL_SESSION_INTERNAL_H
 #define ATTN_MODEL_SESSION_INTERNAL_H
 
+#include "base/arena.h"
 #include "base/memory.h"
 #include "model/forward.h"
+#include "model/forward_internal.h"
 #include "model/session.h"
+#include "model/session_pack.h"
 
 struct attn_session {
     struct attn_forward forward; /* borrows what follows */
@@ -31,7 +34,7 @@ enum attn_status attn_session_check_matrices(const struct attn_session *session,
                                              size_t n, struct attn_error *err);
 
 /* Positions that one sequence may have. */
-size_t attn_session_most_positions(const struct attn_forward *f);
+size_t attn_session_max_positions(const struct attn_forward *f);
 
 /* Whether a feed can begin at LAYER; whether N more positions can be fed, to the layers from FIRST
  * on; whether there are logits. */
@@ -63,10 +66,40 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
-/* Tells the trace nothing any more: what is fed from now on only asks what would follow. */
+/* Shows the trace nothing any more: what is fed from now on only asks what would follow. */
 void attn_session_end_trace(struct attn_session *session);
 
 /* Rows (of one layer and head) that edits have changed so far; those that nothing needs count too. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
+
+/* --- several sequences (session_pack.c) ------------------------------------------------------- */
+
+/* What a feed begins with in the middle of a model: the stream into a layer, or also its z. */
+struct attn_session_start {
+    int layer;                 /* 0 .. n_layer; at n_layer only the output follows */
+    const float *const *resid; /* [n] of each sequence its resid_pre [n, d_model], positions
+                                  included */
+    const float *const *z;     /* [n] likewise its z, as a capture has it [n_head, n, d_value]: the
+                                  layer begins with attn_out. NULL: begins with resid */
+};
+
+/* As attn_session_feed_layer: begins at START. The ids of the sequences are not used. */
+enum attn_status attn_session_feed_from(struct attn_session *session,
+                                        const struct attn_session_start *start,
+                                        const struct attn_session_sequence *sequences, size_t n,
+                                        struct attn_error *err);
+
+/* What the output layer reads after N of the positions, counted as for attn_session_logits_at and
+ * with its errors, into ROWS [n, d_model], which outlive the feed. */
+enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
+                                       size_t n, float *rows, struct attn_error *err);
+
+/* Logits of N <= n_max such rows, of this session's feeds or another's, into LOGITS [n, n_vocab].
+ * Edits of logits are not applied. */
+enum attn_status attn_session_unembed(struct attn_session *session, const float *rows, size_t n,
+                                      float *logits, struct attn_error *err);
+
+/* Rows of sequence number SEQUENCE of the last feed that edits have changed. */
+size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
 
 #endif

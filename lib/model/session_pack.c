@@ -1,5 +1,5 @@
 /* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
-#include "model/session_pack_internal.h"
+#include "model/session_internal.h"
 
 #include "attention/attention.h"
 #include "base/escape.h"
@@ -7,8 +7,6 @@
 #include "base/status_internal.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"
-#include "model/session_internal.h"
-#include "model/unembed.h"
 
 #include <string.h>
 
@@ -21,9 +19,9 @@ static enum attn_status check_sequence(const struct attn_session *session, size_
     struct attn_dims dims = f->dims;
     enum attn_status status = ATTN_OK;
 
-    if (sequence->n == 0 || sequence->n > attn_session_most_positions(f))
+    if (sequence->n == 0 || sequence->n > attn_session_max_positions(f))
         return attn_error_set(err, ATTN_INVALID, "sequence %zu has %zu tokens, expected 1 to %zu",
-                              i, sequence->n, attn_session_most_positions(f));
+                              i, sequence->n, attn_session_max_positions(f));
     for (size_t layer = first; status == ATTN_OK && layer < dims.n_layer; layer++) {
         status = attn_session_check_matrices(session, layer, sequence->n, err);
         if (status == ATTN_OK && !f->model->config.is_cross[layer])
@@ -189,9 +187,10 @@ static enum attn_status unembed(struct attn_session *session, const size_t *posi
     f->feed.err = err;
     for (size_t i = 0; i < n; i++)
         pick_row(f, row_of(session, positions, i), i, f->normed); /* free after a feed */
-    attn_unembed_rows(f, f->normed, n, logits);
+    attn_decoder_unembed(f, f->normed, n, logits);
     for (size_t i = 0; i < n; i++)
-        attn_unembed_edit(f, row_of(session, positions, i), 1, logits + i * f->dims.n_vocab);
+        attn_decoder_unembed_edit(f, row_of(session, positions, i), 1,
+                                  logits + i * f->dims.n_vocab);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
     return f->feed.status;
 }
@@ -245,7 +244,7 @@ enum attn_status attn_session_unembed(struct attn_session *session, const float 
 
     f->feed.status = ATTN_OK;
     f->feed.err = err;
-    attn_unembed_rows(f, rows, n, logits);
+    attn_decoder_unembed(f, rows, n, logits);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
     return f->feed.status;
 }

@@ -1,10 +1,11 @@
 /*
- * step.c - see step.h: norms, linear maps, activations and sums, on the pool; which linear maps run
+ * step.c - norms, linear maps, activations and sums, on the pool; which linear maps run
  * together, and what they take along.
  *
  * Order of every sum: product, then bias, then residual, each rounded.
  */
-#include "model/step.h"
+#include "model/step_internal.h"
+
 #include "base/pool_internal.h"
 
 #include <string.h>
@@ -430,7 +431,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
 }
 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
-                           const struct attn_norm_weights *weights, float *x)
+                         const struct attn_norm_weights *weights, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);
 

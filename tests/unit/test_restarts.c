@@ -5,7 +5,6 @@
 #include "attn.h"
 #include "experiment/trials.h"
 #include "model/session_internal.h"
-#include "model/session_pack_internal.h"
 #include "run/host_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"

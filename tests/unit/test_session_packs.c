@@ -3,7 +3,7 @@
  * sequence fed alone.
  */
 #include "attn.h"
-#include "model/session_pack_internal.h"
+#include "model/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
@@ -11,7 +11,6 @@
 #include "tests/support/suite.h"
 
 #include "base/random.h"
-#include "model/session_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

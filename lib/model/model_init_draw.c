@@ -1,18 +1,16 @@
 /*
- * draw.c - see draw.h: which weights are drawn, and drawing them.
+ * model_init_draw.c - makes the weights: every tensor in memory, drawn group by group.
  *
  * A matrix in memory is blocks [n_block][in][width] (heads, or one block), or transposed [out][in].
  * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
  * layer; everything else is drawn in the order in which we keep it, a matrix a head.
  */
-#include "model/draw.h"
+#include "model/model_init_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "model/draw_internal.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -25,94 +23,6 @@ enum {
     MOST_DROPPED = 1 << 28, /* numbers that are drawn and not kept: some seconds */
     MOST_PERMUTED = 1 << 24 /* the whole numbers that float32 has without gaps */
 };
-
-/* --- the text form of a draw ------------------------------------------------------------------ */
-
-static const char *const groups[] = {
-#define GROUP_NAME(name, text) text,
-    ATTN_DRAW_GROUP_MAP(GROUP_NAME)
-#undef GROUP_NAME
-};
-
-static const char *const distributions[] = {
-#define DISTRIBUTION_NAME(name, text) text,
-    ATTN_DISTRIBUTION_MAP(DISTRIBUTION_NAME)
-#undef DISTRIBUTION_NAME
-};
-
-/* Index of the SIZE bytes at TEXT among NAMES [n], or n. */
-static int find(const char *const *names, int n, const char *text, size_t size)
-{
-    int i = 0;
-
-    while (i < n && (strlen(names[i]) != size || memcmp(names[i], text, size) != 0))
-        i++;
-    return i;
-}
-
-static enum attn_status refuse(const char *text, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID, "'%s' draws nothing, expected GROUP=DIST[@SEED]",
-                   attn_quote_string(text).text);
-    attn_error_hint(err, "GROUP: embed, pos, heads, qkv, W_O, mlp, unembed; DIST: randn[:STD], "
-                         "normal:MEAN:STD, rand, randperm, linear, gpt2");
-    return ATTN_INVALID;
-}
-
-/* Reads the numbers behind the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
- * which has it or none, ":MEAN:STD" of normal. */
-static bool read_numbers(const char *text, size_t size, struct attn_draw *draw)
-{
-    const bool is_normal = draw->distribution == ATTN_DISTRIBUTION_NORMAL;
-    const char *colon;
-
-    if (size == 0)
-        return !is_normal;
-    text++, size--;
-    if (is_normal) {
-        colon = memchr(text, ':', size);
-        if (!colon || !attn_parse_double(text, (size_t)(colon - text), &draw->mean))
-            return false;
-        size -= (size_t)(colon + 1 - text);
-        text = colon + 1;
-    }
-    return (is_normal || draw->distribution == ATTN_DISTRIBUTION_RANDN) &&
-           attn_parse_double(text, size, &draw->deviation) && draw->deviation > 0;
-}
-
-enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err)
-{
-    struct attn_draw parsed = {.deviation = 1};
-    const char *name = text + strcspn(text, "="), *at;
-    size_t size;
-    int group = find(groups, ATTN_N_DRAW_GROUP, text, (size_t)(name - text)), distribution;
-
-    if (group == ATTN_N_DRAW_GROUP || *name != '=')
-        return refuse(text, err);
-    size = strcspn(++name, ":@");
-    distribution = find(distributions, ATTN_N_DISTRIBUTION, name, size);
-    if (distribution == ATTN_N_DISTRIBUTION)
-        return refuse(text, err);
-    parsed.group = (enum attn_draw_group)group;
-    parsed.distribution = (enum attn_distribution)distribution;
-    at = name + size;
-    size = strcspn(at, "@");
-    if (!read_numbers(at, size, &parsed))
-        return refuse(text, err);
-    at += size;
-    if (*at == '@') {
-        parsed.has_seed = true;
-        if (!attn_parse_uint(at + 1, strlen(at + 1), &parsed.seed))
-            return refuse(text, err);
-    }
-    *draw = parsed;
-    return ATTN_OK;
-}
-
-const char *attn_draw_group_name(enum attn_draw_group group)
-{
-    return groups[group];
-}
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 

@@ -1,8 +1,10 @@
 /*
- * attention_step.c - see attention_step.h. attention/heads.h computes the heads; it calls back to
- * find out which heads and rows are needed, and to give watched matrices to the trace.
+ * step_attention.c - attention as one of the equations of a block, and the KV cache. attention/heads.h
+ * computes the heads; it calls back to find out which heads and rows are needed, and to give watched
+ * matrices to the trace.
  */
-#include "model/attention_step.h"
+#include "model/step_internal.h"
+
 #include "attention/attention_internal.h"
 #include "base/pool_internal.h"
 
@@ -45,7 +47,7 @@ static void tell(void *context, const struct attn_trace_event *event)
 {
     const struct step *step = context;
 
-    attn_visit_tell(step->f, event);
+    attn_visit_emit(step->f, event);
 }
 
 /* The heads of STEP, without dropout, q and z. */

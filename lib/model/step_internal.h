@@ -1,16 +1,16 @@
 /*
- * step.h - the equations of a forward pass, a function each, over the rows of the current feed.
+ * step_internal.h - the equations of a forward pass, a function each, over the rows of the current feed.
  *
  * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
  * wait until another equation needs a result. So maps of the same rows run side by side, and a map
- * takes the activation or the sum behind it along while its result is in cache, unless what lies
+ * takes the activation or the sum after it along while its result is in cache, unless what lies
  * between is watched or edited. Visits keep the order of the lines; numbers do not depend on any of
  * it.
  */
-#ifndef ATTN_MODEL_STEP_H
-#define ATTN_MODEL_STEP_H
+#ifndef ATTN_MODEL_STEP_INTERNAL_H
+#define ATTN_MODEL_STEP_INTERNAL_H
 
-#include "model/visit.h"
+#include "model/forward_internal.h"
 
 /* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, D]. No site. */
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
@@ -31,7 +31,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 /* SITE, which the map before it computed into X: x = normalize(x) * w + b, [n_row, D]. Nothing
  * happens where the model has no such norm. */
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
-                           const struct attn_norm_weights *weights, float *x);
+                         const struct attn_norm_weights *weights, float *x);
 
 /* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned
  * by their positions. Nothing happens where positions are not rotary. */
@@ -50,6 +50,19 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
 
 /* sum = sum + x, [n_row, D]. No site. */
 void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
+
+/*
+ * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
+ * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or what the
+ * layer's kind of attention has instead, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for
+ * the heads that are needed. k and v of a source are appended once. Cosine similarity normalizes q and
+ * k where they are.
+ */
+void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
+
+/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is
+ * 0. */
+void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 
 /* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */
 void attn_step_finish(struct attn_forward *f);

@@ -1,27 +1,28 @@
 /*
- * forward.h - what a forward pass works on: a model, the attention of its layers, edits and a
+ * forward_internal.h - what a forward pass works on: a model, the attention of its layers, edits and a
  * trace, and the buffers. For the files of this layer. A session owns one, and counts what was fed.
  *
  * A pass runs in feeds: rows go through the layers (decoder.h). They are positions of one sequence,
  * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
  * and values, attention, edits and events are those of each sequence. The first failure of a feed
  * sticks in it, and so does reaching the last tensor that anything wanted depends on: every line of
- * the equations behind it does nothing.
+ * the equations after it does nothing.
  *
  * The files of this layer, each calls only those before it:
- *     config, family_*, family  how config.json and tensor names of each family are read
- *     weights, model            an open model
- *     rotary                    the angles by which q and k are turned
- *     stage, forward, plan      what there is: buffers, how far to compute, memory
- *     visit                     a tensor is there: edits, then the trace
- *     step, attention_step      one equation: a norm, a linear map, attention, a sum
- *     block, unembed, decoder   the equations of a block, of the output, of the whole
- *     session                   what a caller sees: ids in, logits out
+ *     config*, families/, family  how config.json and tensor names of each family are read
+ *     weights, model              an open model
+ *     rotary                      the angles by which q and k are turned
+ *     stage, forward*             what there is: buffers, how far to compute, memory; and visits:
+ *                                 a tensor is there, so edits are applied and the trace sees it
+ *     step, step_attention        one equation: a norm, a linear map, attention, a sum
+ *     block, decoder              the equations of a block, of the whole and its output
+ *     session*                    what a caller sees: ids in, logits out
  */
-#ifndef ATTN_MODEL_FORWARD_H
-#define ATTN_MODEL_FORWARD_H
+#ifndef ATTN_MODEL_FORWARD_INTERNAL_H
+#define ATTN_MODEL_FORWARD_INTERNAL_H
 
 #include "attention/heads.h"
+#include "base/arena.h"
 #include "model/rotary.h"
 #include "model/stage.h"
 #include "trace/edit.h"
@@ -81,7 +82,7 @@ struct attn_forward {
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
-    bool is_trace_over;             /* it is told nothing any more */
+    bool is_trace_over;             /* it sees nothing any more */
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
@@ -116,12 +117,12 @@ struct attn_forward {
     float *resid;                 /* [n_feed_row, D] */
     float *normed;                /* [n_feed_row, D] */
     float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
-    float *mlp;           /* [n_feed_row, F], in place of q, k, v and z */
+    float *mlp;           /* [n_feed_row, F], where q, k, v and z were */
     float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
     float *out;           /* [n_feed_row, D or d_out]: attn_out, later mlp_out */
     uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
-    float *
-        vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row of positions */
+    float *vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row
+                             of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
     float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */
@@ -165,7 +166,7 @@ struct attn_step_place attn_forward_place(const struct attn_forward *f, enum att
 int attn_place_compare(struct attn_step_place a, struct attn_step_place b);
 
 /* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
- * needs, or comes behind that. */
+ * needs, or comes after that. */
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site);
 
@@ -202,5 +203,29 @@ void attn_forward_report_non_finite(struct attn_forward *f);
 
 /* Looks at X [n], and reports it. */
 void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n);
+
+/* --- how far, and in which memory (forward_plan.c) --------------------------------------------- */
+
+/* The last tensor that F's trace and logits depend on. */
+struct attn_step_place attn_plan_end(const struct attn_forward *f);
+
+/* All buffers of F from ARENA, which measures first (base/arena.h). */
+void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
+
+/* Multiply-adds of a feed of N_ROW positions. */
+double attn_plan_work(const struct attn_forward *f, size_t n_row);
+
+/* --- visits: what happens when a tensor has been computed and before it is used --------------- */
+
+/* DATA holds what the feed has of SITE in the current layer (attn_forward_part): [n_row, n_head,
+ * width]. One sequence is visited after the other. */
+void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
+
+/* Only the edits of sequence number SEQUENCE, of its TARGET; only the trace, of the rows of EVENT
+ * that it wants. */
+void attn_visit_edit(struct attn_forward *f, size_t sequence,
+                     const struct attn_edit_target *target);
+void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */
+void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
 
 #endif

@@ -1,15 +1,22 @@
-/*
- * draw_internal.h - the weights of a model that is made: every tensor in memory, drawn group by
- * group.
- */
-#ifndef ATTN_MODEL_DRAW_INTERNAL_H
-#define ATTN_MODEL_DRAW_INTERNAL_H
+/* model_init_internal.h - the two halves of a model that is made: its config.json, and its weights. */
+#ifndef ATTN_MODEL_MODEL_INIT_INTERNAL_H
+#define ATTN_MODEL_MODEL_INIT_INTERNAL_H
 
+#include "base/buffer.h"
 #include "formats/safetensors.h"
+#include "formats/safetensors_writer.h"
 #include "model/config.h"
 #include "model/model_init.h"
 #include "model/weights.h"
 
+/* Appends the text of config.json to OUT: the members of a file, then settings, then what follows from
+ * the vocabulary. attn_family_read_config finds out whether a model can be
+ * made of it. */
+enum attn_status attn_init_config_write(struct attn_buffer *out,
+                                        const struct attn_init_options *options,
+                                        struct attn_error *err);
+
+/* A tensor that is drawn. */
 struct attn_made_weight {
     struct attn_weight_spec spec;
     float *data; /* owns; [n] */

@@ -1,8 +1,8 @@
 /*
- * init_config.c - see init_config.h. Values are kept as the JSON they will be; those of a file are
+ * model_init_config.c - makes the config.json. Values are kept as the JSON they will be; those of a file are
  * copied as they are written there.
  */
-#include "model/init_config.h"
+#include "model/model_init_internal.h"
 
 #include "base/escape.h"
 #include "base/file.h"

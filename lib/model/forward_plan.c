@@ -1,10 +1,11 @@
 /*
- * plan.c - see plan.h.
+ * forward_plan.c - how far a forward pass computes, and its memory.
  *
  * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends
  * there. Everything before feeds the residual stream and is computed in full.
  */
-#include "model/plan.h"
+#include "model/forward_internal.h"
+
 #include "trace/selection_internal.h"
 
 enum {
@@ -117,7 +118,7 @@ static size_t state_size(const struct attn_forward *f)
     return size;
 }
 
-/* q, k, v and z are not read any more when the MLP begins: its rows lie in their place. */
+/* q, k, v and z are not read any more when the MLP begins: its rows lie where they were. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
