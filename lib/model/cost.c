@@ -233,9 +233,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
         if (model->config.is_cross[layer])
             found.n_source = n_source;
     dims.n_source = found.n_source;
-    status = attn_selection_create(&dims, &selection, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = find_session(model, selection, &found, err);
     if (status == ATTN_OK) {
         found.weights = find_weights(model, n, found.n_source);
@@ -273,22 +271,17 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
 {
     const struct attn_config *c = &model->config;
     struct attn_kind_cost sum = {0}, self = {0}; /* self: of one layer of its own keys */
-    enum attn_status status = ATTN_OK;
 
-    for (size_t layer = 0; layer < c->n_layer && status == ATTN_OK; layer++) {
+    for (size_t layer = 0; layer < c->n_layer; layer++) {
         const size_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
         struct attn_attention attention = c->attention[layer];
         struct attn_kind_cost one = {0};
 
         if (c->is_cross[layer])
             attention.mask = ATTN_MASK_NONE;
-        status = attn_attention_parse(kind, &attention, err);
-        if (status == ATTN_OK)
-            status = attn_attention_check(&attention, c->is_cross[layer], err);
-        if (status == ATTN_OK)
-            status = attn_attention_check_keys(&attention, n_key, err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(attn_attention_parse(kind, &attention, err));
+        ATTN_TRY(attn_attention_check(&attention, c->is_cross[layer], err));
+        ATTN_TRY(attn_attention_check_keys(&attention, n_key, err));
         attn_attention_resolve_stride(&attention, n_key);
         if (c->is_cross[layer] || self.matrices == 0)
             add_kind(c, &attention, n, n_key, &one);

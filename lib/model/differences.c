@@ -1,12 +1,13 @@
 /*
- * differences.c - see differences.h. GPT-2 has LayerNorm before attention and MLP, learned positions,
- * causal attention to all keys with scores / sqrt(d_head), a bias in every map of a block, gelu_new,
- * and the embedding as its output matrix.
+ * differences.c - see differences.h. GPT-2 has LayerNorm before attention and MLP, learned
+ * positions, causal attention to all keys with scores / sqrt(d_head), a bias in every map of a block,
+ * gelu_new, and the embedding as its output matrix.
  */
 #include "model/differences.h"
 
 #include "base/buffer.h"
 #include "base/fixed_text.h"
+#include "base/status_internal.h"
 #include "base/table_internal.h"
 
 #include <stdarg.h>
@@ -83,12 +84,9 @@ static void say_of_some(struct list *list, const char *part, describe_fn describ
         attn_buffer_append_string(&text, ": ");
     }
     attn_buffer_append_string(&text, words);
-    if (list->status == ATTN_OK)
-        list->status = attn_buffer_check(&layers, list->err);
-    if (list->status == ATTN_OK)
-        list->status = attn_buffer_check(&text, list->err);
-    if (list->status == ATTN_OK)
-        append(list, part, text.data, text.size);
+    if (layers.has_failed || text.has_failed)
+        list->status = attn_error_no_memory(list->err);
+    append(list, part, text.data, text.size);
     attn_buffer_release(&layers);
     attn_buffer_release(&text);
 }

@@ -75,16 +75,6 @@ static void add_factor(struct record *record, const char *name, double factor)
     record->cells[record->n++] = factor > 0 ? attn_cell_real(factor) : attn_cell_missing();
 }
 
-/* Adds the sum of all that is there, whose unit it has. */
-static void add_total(struct record *record)
-{
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < record->n; i++)
-        total = attn_saturated_add(total, (uint64_t)record->cells[i].integer);
-    add_count(record, "total", record->columns[0].unit, total);
-}
-
 /* A table NAME with COLUMNS and, when CELLS is not NULL, one row. */
 static enum attn_status make(const char *name, const struct attn_column *columns, size_t n,
                              const struct attn_cell *cells, struct attn_table **table,
@@ -102,6 +92,31 @@ static enum attn_status make_record(const char *name, const struct record *recor
     return make(name, record->columns, record->n, record->cells, table, err);
 }
 
+/* A table of one row of counts, the last of which may be their sum. */
+struct amounts {
+    const char *name, *unit;
+    bool has_total;
+    struct amount {
+        const char *name; /* NULL ends the list */
+        uint64_t n;
+    } parts[8];
+};
+
+static enum attn_status make_amounts(const struct amounts *amounts, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    struct record record = {.n = 0};
+    uint64_t total = 0;
+
+    for (const struct amount *part = amounts->parts; part->name; part++) {
+        add_count(&record, part->name, amounts->unit, part->n);
+        total = attn_saturated_add(total, (uint64_t)record.cells[record.n - 1].integer);
+    }
+    if (amounts->has_total)
+        add_count(&record, "total", amounts->unit, total);
+    return make_record(amounts->name, &record, table, err);
+}
+
 /* --- Of the model ----------------------------------------------------------------------------- */
 
 static bool attends_to_source(const struct attn_config *config)
@@ -110,13 +125,6 @@ static bool attends_to_source(const struct attn_config *config)
         if (config->is_cross[layer])
             return true;
     return false;
-}
-
-static void add_source_sizes(struct record *record, const struct attn_config *config)
-{
-    add_count(record, "d_source", NULL, config->d_source);
-    if (config->n_source > 0)
-        add_count(record, "n_source", NULL, config->n_source);
 }
 
 static void add_sizes(struct record *record, const struct attn_config *config)
@@ -131,7 +139,9 @@ static void add_sizes(struct record *record, const struct attn_config *config)
         add_count(record, "d_out", NULL, config->d_out);
     add_count(record, "d_mlp", NULL, config->d_mlp);
     if (attends_to_source(config))
-        add_source_sizes(record, config);
+        add_count(record, "d_source", NULL, config->d_source);
+    if (attends_to_source(config) && config->n_source > 0)
+        add_count(record, "n_source", NULL, config->n_source);
     add(record, "n_ctx", ATTN_VALUE_INTEGER, NULL,
         config->n_ctx == SIZE_MAX ? attn_cell_missing() : count_cell(config->n_ctx));
     add_count(record, "n_vocab", NULL, config->n_vocab);
@@ -144,9 +154,8 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
                                         [ATTN_NORM_LAYERNORM] = "layernorm",
                                         [ATTN_NORM_RMSNORM] = "rmsnorm",
                                         [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
-    static const char *const places[] = {[ATTN_NORM_PRE] = "before",
-                                         [ATTN_NORM_POST] = "behind",
-                                         [ATTN_NORM_AROUND] = "around"};
+    static const char *const places[] = {
+        [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
     static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
                                            [ATTN_QK_NORM_PER_HEAD] = "per_head",
                                            [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
@@ -185,15 +194,14 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     return make_record("config", &record, table, err);
 }
 
-static const char *const ropes[] = {[ATTN_ROPE_DEFAULT] = "default",
-                                    [ATTN_ROPE_LINEAR] = "linear",
-                                    [ATTN_ROPE_LLAMA3] = "llama3",
-                                    [ATTN_ROPE_YARN] = "yarn",
-                                    [ATTN_ROPE_DYNAMIC] = "dynamic"};
-
 static enum attn_status find_attention(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
+    static const char *const ropes[] = {
+#define ROPE_WORD(id, word) word,
+        ATTN_ROPE_MAP(ROPE_WORD)
+#undef ROPE_WORD
+    };
     static const struct attn_column columns[] = {
         {.name = "kind", .type = ATTN_VALUE_TEXT},
         {.name = "is_cross", .type = ATTN_VALUE_BOOLEAN},
@@ -210,9 +218,9 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
     };
     enum { N = sizeof columns / sizeof *columns };
     const struct attn_config *config = attn_model_config(inspection->model);
-    enum attn_status status = make("attention", columns, N, NULL, table, err);
 
-    for (size_t layer = 0; status == ATTN_OK && layer < config->n_layer; layer++) {
+    ATTN_TRY(make("attention", columns, N, NULL, table, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *a = &config->attention[layer];
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
@@ -233,9 +241,9 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
             has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
         };
 
-        status = attn_table_append(*table, row, N, err);
+        ATTN_TRY(attn_table_append(*table, row, N, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status find_differences(const struct attn_inspection *inspection,
@@ -252,16 +260,16 @@ static enum attn_status find_parameters(const struct attn_inspection *inspection
                                         struct attn_table **table, struct attn_error *err)
 {
     const struct attn_parameters found = attn_model_parameters(inspection->model);
-    struct record record = {.n = 0};
+    const struct amounts amounts = {.name = "parameters",
+                                    .has_total = true,
+                                    .parts = {{"embedding", found.embedding},
+                                              {"positions", found.positions},
+                                              {"attention", found.attention},
+                                              {"mlp", found.mlp},
+                                              {"norms", found.norms},
+                                              {"output", found.output}}};
 
-    add_count(&record, "embedding", NULL, found.embedding);
-    add_count(&record, "positions", NULL, found.positions);
-    add_count(&record, "attention", NULL, found.attention);
-    add_count(&record, "mlp", NULL, found.mlp);
-    add_count(&record, "norms", NULL, found.norms);
-    add_count(&record, "output", NULL, found.output);
-    add_total(&record);
-    return make_record("parameters", &record, table, err);
+    return make_amounts(&amounts, table, err);
 }
 
 /* --- Of the tokenizer ------------------------------------------------------------------------- */
@@ -283,9 +291,9 @@ static enum attn_status find_special(const struct attn_inspection *inspection,
                                                  {.name = "token", .type = ATTN_VALUE_TEXT}};
     enum { N = sizeof columns / sizeof *columns };
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
-    enum attn_status status = make("special", columns, N, NULL, table, err);
 
-    for (size_t id = 0; status == ATTN_OK && id < attn_tokenizer_n_vocab(tokenizer); id++) {
+    ATTN_TRY(make("special", columns, N, NULL, table, err));
+    for (size_t id = 0; id < attn_tokenizer_n_vocab(tokenizer); id++) {
         size_t size;
         const char *token;
 
@@ -293,9 +301,9 @@ static enum attn_status find_special(const struct attn_inspection *inspection,
             continue;
         token = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
         const struct attn_cell row[N] = {count_cell(id), attn_cell_text(token, size)};
-        status = attn_table_append(*table, row, N, err);
+        ATTN_TRY(attn_table_append(*table, row, N, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* --- Of the files ----------------------------------------------------------------------------- */
@@ -329,9 +337,9 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
     };
     enum { N = sizeof columns / sizeof *columns };
     const struct attn_safetensors *weights = inspection->weights;
-    enum attn_status status = make("tensors", columns, N, NULL, table, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < attn_safetensors_count(weights); i++) {
+    ATTN_TRY(make("tensors", columns, N, NULL, table, err));
+    for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
         const struct attn_tensor *tensor = &entry.tensor;
         int64_t shape[ATTN_MAX_RANK];
@@ -344,9 +352,9 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
             count_cell(attn_tensor_n_byte(tensor)),
         };
 
-        status = attn_table_append(*table, row, N, err);
+        ATTN_TRY(attn_table_append(*table, row, N, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The size of the file at PATH; false when there is none. */
@@ -404,16 +412,16 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
         {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"}};
     const struct attn_safetensors *weights = inspection->weights;
     const struct attn_source *source = inspection->source;
-    enum attn_status status = make("files", columns, 2, NULL, table, err);
     uint64_t size;
 
+    ATTN_TRY(make("files", columns, 2, NULL, table, err));
     for (size_t i = 0; source && i < sizeof parts / sizeof *parts; i++)
-        if (status == ATTN_OK && find_part(source, parts[i], &size))
-            status = append_file(*table, parts[i], size, err);
-    for (int i = 0; status == ATTN_OK && i < attn_safetensors_n_shard(weights); i++)
-        status = append_file(*table, shard_name(weights, i), attn_safetensors_file_size(weights, i),
-                             err);
-    return status;
+        if (find_part(source, parts[i], &size))
+            ATTN_TRY(append_file(*table, parts[i], size, err));
+    for (int i = 0; i < attn_safetensors_n_shard(weights); i++)
+        ATTN_TRY(append_file(*table, shard_name(weights, i), attn_safetensors_file_size(weights, i),
+                             err));
+    return ATTN_OK;
 }
 
 static enum attn_status find_non_finite(const struct attn_inspection *inspection,
@@ -428,9 +436,9 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
     };
     enum { N = sizeof columns / sizeof *columns };
     const struct attn_safetensors *weights = inspection->weights;
-    enum attn_status status = make("non_finite", columns, N, NULL, table, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < attn_safetensors_count(weights); i++) {
+    ATTN_TRY(make("non_finite", columns, N, NULL, table, err));
+    for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
         const struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);
         const struct attn_cell row[N] = {attn_cell_text(entry.name, entry.name_size),
@@ -439,11 +447,11 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
                                          count_cell(found.first)};
 
         if (found.n_nan + found.n_infinite > 0)
-            status = attn_table_append(*table, row, N, err);
+            ATTN_TRY(attn_table_append(*table, row, N, err));
         if (inspection->cancel && *inspection->cancel != 0)
-            status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+            return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* --- Of a run --------------------------------------------------------------------------------- */
@@ -452,42 +460,43 @@ static enum attn_status find_run(const struct attn_inspection *inspection,
                                  struct attn_table **table, struct attn_error *err)
 {
     const struct attn_cost *cost = inspection->cost;
-    struct record record = {.n = 0};
+    const struct amounts amounts = {.name = "run",
+                                    .parts = {{"n_token", cost->n_position},
+                                              {"n_source", cost->n_source},
+                                              {"n_pair", cost->n_pair}}};
 
-    add_count(&record, "n_token", NULL, cost->n_position);
-    add_count(&record, "n_source", NULL, cost->n_source);
-    add_count(&record, "n_pair", NULL, cost->n_pair);
-    return make_record("run", &record, table, err);
+    return make_amounts(&amounts, table, err);
 }
 
 static enum attn_status find_multiply_adds(const struct attn_inspection *inspection,
                                            struct attn_table **table, struct attn_error *err)
 {
-    static const char unit[] = "multiply-adds";
     const struct attn_cost *cost = inspection->cost;
-    struct record record = {.n = 0};
+    const struct amounts amounts = {.name = "multiply_adds",
+                                    .unit = "multiply-adds",
+                                    .has_total = true,
+                                    .parts = {{"projections", cost->projections},
+                                              {"matrices", cost->matrices},
+                                              {"mlp", cost->mlp},
+                                              {"output", cost->output}}};
 
-    add_count(&record, "projections", unit, cost->projections);
-    add_count(&record, "matrices", unit, cost->matrices);
-    add_count(&record, "mlp", unit, cost->mlp);
-    add_count(&record, "output", unit, cost->output);
-    add_total(&record);
-    return make_record("multiply_adds", &record, table, err);
+    return make_amounts(&amounts, table, err);
 }
 
 static enum attn_status find_memory(const struct attn_inspection *inspection,
                                     struct attn_table **table, struct attn_error *err)
 {
-    static const char unit[] = "bytes";
     const struct attn_cost *cost = inspection->cost;
-    struct record record = {.n = 0};
+    const struct amounts amounts = {
+        .name = "memory",
+        .unit = "bytes",
+        .parts = {{"weights", cost->weights},
+                  {"session", cost->session},
+                  {"keys_values", cost->keys_values},
+                  {"keys_values_plain", cost->keys_values_plain},
+                  {"keys_values_multi_query", cost->keys_values_multi_query}}};
 
-    add_count(&record, "weights", unit, cost->weights);
-    add_count(&record, "session", unit, cost->session);
-    add_count(&record, "keys_values", unit, cost->keys_values);
-    add_count(&record, "keys_values_plain", unit, cost->keys_values_plain);
-    add_count(&record, "keys_values_multi_query", unit, cost->keys_values_multi_query);
-    return make_record("memory", &record, table, err);
+    return make_amounts(&amounts, table, err);
 }
 
 /* The shape of SITE in each layer; missing when layers differ. */
@@ -508,28 +517,9 @@ static struct attn_cell site_shape(const struct attn_selection *all, enum attn_s
     return shape_cell(shape, rank, list);
 }
 
-static enum attn_status append_sites(const struct attn_cost *cost, const struct attn_selection *all,
-                                     struct attn_table *table, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(all);
-    enum attn_status status = ATTN_OK;
-
-    for (int i = 0; status == ATTN_OK && i < ATTN_N_SITE; i++) {
-        const enum attn_site site = (enum attn_site)i;
-        int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[] = {word_cell(attn_site_name(site)),
-                                        attn_site_is_in_layer(site) ? count_cell(dims->n_layer)
-                                                                    : attn_cell_missing(),
-                                        site_shape(all, site, shape), count_cell(cost->sites[i])};
-
-        if ((dims->sites & ATTN_SITE_BIT(i)) != 0)
-            status = attn_table_append(table, row, sizeof row / sizeof *row, err);
-    }
-    return status;
-}
-
-static enum attn_status find_outputs(const struct attn_inspection *inspection,
-                                     struct attn_table **table, struct attn_error *err)
+/* A row for each site of ALL. */
+static enum attn_status find_sites(const struct attn_cost *cost, const struct attn_selection *all,
+                                   struct attn_table **table, struct attn_error *err)
 {
     static const struct attn_column columns[] = {
         {.name = "site", .type = ATTN_VALUE_TEXT},
@@ -537,17 +527,35 @@ static enum attn_status find_outputs(const struct attn_inspection *inspection,
         {.name = "shape", .type = ATTN_VALUE_LIST},
         {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     };
+    enum { N = sizeof columns / sizeof *columns };
+    const struct attn_dims *dims = attn_selection_dims(all);
+
+    ATTN_TRY(make("outputs", columns, N, NULL, table, err));
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = (enum attn_site)i;
+        int64_t shape[ATTN_MAX_RANK];
+        const struct attn_cell row[N] = {word_cell(attn_site_name(site)),
+                                         attn_site_is_in_layer(site) ? count_cell(dims->n_layer)
+                                                                     : attn_cell_missing(),
+                                         site_shape(all, site, shape), count_cell(cost->sites[i])};
+
+        if ((dims->sites & ATTN_SITE_BIT(i)) != 0)
+            ATTN_TRY(attn_table_append(*table, row, N, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status find_outputs(const struct attn_inspection *inspection,
+                                     struct attn_table **table, struct attn_error *err)
+{
     const struct attn_config *config = attn_model_config(inspection->model);
     struct attn_dims dims = attn_config_dims(config, inspection->cost->n_position);
     struct attn_selection *all = NULL;
     enum attn_status status;
 
     dims.n_source = inspection->cost->n_source;
-    status = attn_selection_create(&dims, &all, err);
-    if (status == ATTN_OK)
-        status = make("outputs", columns, sizeof columns / sizeof *columns, NULL, table, err);
-    if (status == ATTN_OK)
-        status = append_sites(inspection->cost, all, *table, err);
+    ATTN_TRY(attn_selection_create(&dims, &all, err));
+    status = find_sites(inspection->cost, all, table, err);
     attn_selection_free(all);
     return status;
 }
@@ -592,21 +600,20 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
                  {"random", true}, {"log", false},   {"lowrank", true}, {"linear", false}};
     struct attn_kind_cost full = {0};
     size_t width = 1;
-    enum attn_status status =
-        make("kinds", columns, sizeof columns / sizeof *columns, NULL, table, err);
 
+    ATTN_TRY(make("kinds", columns, sizeof columns / sizeof *columns, NULL, table, err));
     while (width * width < inspection->cost->n_position)
         width++;
-    for (size_t i = 0; status == ATTN_OK && i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char kind[ATTN_ATTENTION_TEXT_SIZE];
 
         if (kinds[i].has_width)
             snprintf(kind, sizeof kind, "%s:%zu", kinds[i].name, width);
         else
             snprintf(kind, sizeof kind, "%s", kinds[i].name);
-        status = append_kind(inspection, kind, &full, *table, err);
+        ATTN_TRY(append_kind(inspection, kind, &full, *table, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* --- All of them ------------------------------------------------------------------------------ */
@@ -650,12 +657,11 @@ enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_ins
 {
     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
     struct attn_table *found = NULL;
-    enum attn_status status = attn_options_read(given, &inspection, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = check(&inspection, part, err);
-    if (status == ATTN_OK)
-        status = parts[part].find(&inspection, &found, err);
+    ATTN_TRY(attn_options_read(given, &inspection, err));
+    ATTN_TRY(check(&inspection, part, err));
+    status = parts[part].find(&inspection, &found, err);
     if (status == ATTN_OK)
         *table = found;
     else

@@ -15,27 +15,42 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The files of a config on their way. */
+struct reading {
+    struct attn_file file;  /* owns */
+    struct attn_json *json; /* owns */
+};
+
+static enum attn_status parse_part(const struct attn_source *source, const char *name,
+                                   struct reading *reading, struct attn_error *err)
+{
+    ATTN_TRY(attn_file_read_part(source, name, &reading->file, err));
+    return attn_family_parse_config(&reading->file, &reading->json, err);
+}
+
+static void release(struct reading *reading)
+{
+    attn_json_free(reading->json);
+    attn_file_close(&reading->file);
+}
+
 static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err)
 {
-    struct attn_file file = {0};
-    struct attn_json *json = NULL;
+    struct reading reading = {.json = NULL};
     const bool is_absent = !attn_source_has_part(source, "config.json");
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
     if (status == ATTN_OK)
-        status = attn_file_read_part(source, "config.json", &file, err);
+        status = parse_part(source, "config.json", &reading, err);
     if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     if (status == ATTN_OK)
-        status = attn_family_parse_config(&file, &json, err);
-    if (status == ATTN_OK)
-        status = attn_family_read_config(json, &model->config, &model->layers, err);
-    attn_json_free(json);
-    attn_file_close(&file);
+        status = attn_family_read_config(reading.json, &model->config, &model->layers, err);
+    release(&reading);
     return status;
 }
 
@@ -45,19 +60,15 @@ static enum attn_status read_generation_config(const struct attn_source *source,
                                                struct attn_model *model, struct attn_error *err)
 {
     static const char name[] = "generation_config.json";
-    struct attn_file file = {0};
-    struct attn_json *json = NULL;
+    struct reading reading = {.json = NULL};
     enum attn_status status;
 
     if (!attn_source_has_part(source, name))
         return ATTN_OK;
-    status = attn_file_read_part(source, name, &file, err);
+    status = parse_part(source, name, &reading, err);
     if (status == ATTN_OK)
-        status = attn_family_parse_config(&file, &json, err);
-    if (status == ATTN_OK)
-        attn_family_read_end_ids(json, &model->config);
-    attn_json_free(json);
-    attn_file_close(&file);
+        attn_family_read_end_ids(reading.json, &model->config);
+    release(&reading);
     return status;
 }
 
@@ -92,51 +103,53 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     options->on_note(options->user, message);
 }
 
+/* Fills M, which is closed also after a failure. */
+static enum attn_status open_files(const struct attn_source *source,
+                                   const struct attn_model_options *options, struct attn_model *m,
+                                   struct attn_error *err)
+{
+    const char *name = source->name ? source->name : source->directory;
+
+    if (!name)
+        name = "built-in";
+    m->compute = options->compute;
+    m->name = attn_strndup(name, strlen(name), err);
+    if (!m->name)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(read_config(source, m, err));
+    ATTN_TRY(read_generation_config(source, m, err));
+    ATTN_TRY(attn_safetensors_open(source, options->load, &m->st, err));
+    ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->st, err));
+    if (options->reuse)
+        ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool,
+                                   err));
+    if (options->on_note)
+        report_unused(m, options);
+    return ATTN_OK;
+}
+
 enum attn_status attn_model_open(const struct attn_source *source,
                                  const struct attn_model_options *given, struct attn_model **model,
                                  struct attn_error *err)
 {
-    if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
-        return ATTN_INVALID;
-    const char *name = source->name ? source->name : source->directory;
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
+    enum attn_status status;
     struct attn_model *m;
 
-    if (status != ATTN_OK)
-        return status;
+    if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err))
         return ATTN_INVALID;
     m = attn_alloc(1, sizeof *m, err);
     if (!m)
         return ATTN_NO_MEMORY;
-    if (!name)
-        name = "built-in";
-    m->compute = options.compute;
-    m->name = attn_strndup(name, strlen(name), err);
-    if (!m->name) {
-        status = ATTN_NO_MEMORY;
-        goto fail;
-    }
-    status = read_config(source, m, err);
+    status = open_files(source, &options, m, err);
     if (status == ATTN_OK)
-        status = read_generation_config(source, m, err);
-    if (status == ATTN_OK)
-        status = attn_safetensors_open(source, options.load, &m->st, err);
-    if (status == ATTN_OK)
-        status = attn_weights_bind(&m->weights, &m->config, m->st, err);
-    if (status == ATTN_OK && options.reuse)
-        status =
-            attn_weights_pack(&m->weights, &m->config, m->st, options.compute, options.pool, err);
-    if (status != ATTN_OK)
-        goto fail;
-    if (options.on_note)
-        report_unused(m, &options);
-    *model = m;
-    return ATTN_OK;
-fail:
-    attn_model_close(m);
+        *model = m;
+    else
+        attn_model_close(m);
     return status;
 }
 

@@ -130,30 +130,29 @@ static enum attn_status name_config(const struct attn_init_options *options,
     return attn_buffer_check(name, err);
 }
 
-/* Reads the config that was just written, as opening the directory will. */
+/* What is read of the config that was just written. */
+struct written_config {
+    struct attn_buffer name; /* owns; what messages call it */
+    struct attn_json *json;  /* owns */
+    struct attn_config config;
+    struct attn_config_layers layers; /* owns */
+    bool has_biases;
+};
+
+/* Reads it as opening the directory will. */
 static enum attn_status read_config(const struct attn_init *init,
                                     const struct attn_init_options *options,
-                                    struct attn_config *config, struct attn_config_layers *layers,
-                                    bool *has_biases, struct attn_error *err)
+                                    struct written_config *written, struct attn_error *err)
 {
-    struct attn_buffer name = {0};
     struct attn_file file = {.data = (const unsigned char *)init->config.data,
                              .size = init->config.size};
-    struct attn_json *json = NULL;
-    enum attn_status status = name_config(options, &name, err);
 
-    file.path = name.data;
-    if (status == ATTN_OK)
-        status = attn_family_parse_config(&file, &json, err);
-    if (status == ATTN_OK)
-        status = attn_family_read_config(json, config, layers, err);
-    if (status == ATTN_OK)
-        status = attn_json_get_bool(json, attn_json_root(json), "bias", has_biases, err);
-    attn_json_free(json);
-    attn_buffer_release(&name);
-    if (status == ATTN_FORMAT && options->n_setting == 0)
-        attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
-    return status;
+    ATTN_TRY(name_config(options, &written->name, err));
+    file.path = written->name.data;
+    ATTN_TRY(attn_family_parse_config(&file, &written->json, err));
+    ATTN_TRY(attn_family_read_config(written->json, &written->config, &written->layers, err));
+    return attn_json_get_bool(written->json, attn_json_root(written->json), "bias",
+                              &written->has_biases, err);
 }
 
 static enum attn_status write_vocabulary(struct attn_init *init, const struct attn_word_list *words,
@@ -178,36 +177,44 @@ static enum attn_status write_vocabulary(struct attn_init *init, const struct at
     return attn_buffer_check(out, err);
 }
 
+/* Fills MADE, and WRITTEN on the way; both are released also after a failure. */
+static enum attn_status make(const struct attn_init_options *options, struct attn_init *made,
+                             struct written_config *written, struct attn_error *err)
+{
+    enum attn_status status;
+
+    made->is_synced = options->is_synced;
+    ATTN_TRY(attn_init_config_write(&made->config, options, err));
+    status = read_config(made, options, written, err);
+    if (status == ATTN_FORMAT && options->n_setting == 0)
+        attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
+    ATTN_TRY(status);
+    ATTN_TRY(write_vocabulary(made, options->words, &written->config, err));
+    return attn_made_weights_draw(&made->weights, &written->config, written->has_biases, options,
+                                  err);
+}
+
 enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err)
 {
     struct attn_init_options options = ATTN_INIT_OPTIONS_DEFAULT;
-    struct attn_config config = {0};
-    struct attn_config_layers layers = {0};
-    bool has_biases = false;
-    enum attn_status status = attn_options_read(given, &options, err);
+    struct written_config written = {.json = NULL};
+    enum attn_status status;
     struct attn_init *made;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &options, err));
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
-    made->is_synced = options.is_synced;
-    status = attn_init_config_write(&made->config, &options, err);
+    status = make(&options, made, &written, err);
+    attn_json_free(written.json);
+    attn_buffer_release(&written.name);
+    attn_config_release(&written.config, &written.layers);
     if (status == ATTN_OK)
-        status = read_config(made, &options, &config, &layers, &has_biases, err);
-    if (status == ATTN_OK)
-        status = write_vocabulary(made, options.words, &config, err);
-    if (status == ATTN_OK)
-        status = attn_made_weights_draw(&made->weights, &config, has_biases, &options, err);
-    attn_config_release(&config, &layers);
-    if (status != ATTN_OK) {
+        *init = made;
+    else
         attn_init_free(made);
-        return status;
-    }
-    *init = made;
-    return ATTN_OK;
+    return status;
 }
 
 void attn_init_free(struct attn_init *init)
@@ -288,55 +295,42 @@ static enum attn_status write_weights(struct attn_sink *sink,
     return status;
 }
 
-static enum attn_status write_content(const struct attn_init *init, int number,
-                                      struct attn_sink *sink, struct attn_error *err)
-{
-    const struct attn_buffer *text = number == CONFIG ? &init->config : &init->vocabulary;
-
-    if (number == WEIGHTS)
-        return write_weights(sink, &init->weights, err);
-    attn_sink_write(sink, text->data, text->size);
-    return ATTN_OK;
-}
-
-/* Writes everything into temporary files beside their places. */
-static enum attn_status write_files(const struct attn_init *init, const char *directory,
-                                    struct file files[N_FILE], struct attn_error *err)
+/* Writes file number I into a temporary file beside its place. */
+static enum attn_status write_file(const struct attn_init *init, const char *directory, int i,
+                                   struct file *file, struct attn_error *err)
 {
     static const char *const names[N_FILE] = {"vocab.json", "model.safetensors", "config.json"};
-    enum attn_status status = ATTN_OK;
+    const struct attn_buffer *text = i == CONFIG ? &init->config : &init->vocabulary;
+    struct attn_buffer path = {0};
 
-    for (int i = 0; i < N_FILE && status == ATTN_OK; i++) {
-        struct attn_buffer path = {0};
-
-        if (i == VOCABULARY && init->vocabulary.size == 0)
-            continue;
-        attn_buffer_append_format(&path, "%s/%s", directory, names[i]);
-        (void)attn_buffer_string(&path);
-        files[i].path = path.data;
-        status = attn_buffer_check(&path, err);
-        if (status == ATTN_OK)
-            status = attn_sink_create_file_in(directory, names[i], &files[i].sink, err);
-        if (status == ATTN_OK && init->is_synced)
-            attn_sink_sync(files[i].sink);
-        if (status == ATTN_OK)
-            status = write_content(init, i, files[i].sink, err);
-        if (status == ATTN_OK)
-            status = attn_sink_check(files[i].sink, err);
-    }
-    return status;
+    if (i == VOCABULARY && init->vocabulary.size == 0)
+        return ATTN_OK;
+    attn_buffer_append_format(&path, "%s/%s", directory, names[i]);
+    (void)attn_buffer_string(&path);
+    file->path = path.data;
+    ATTN_TRY(attn_buffer_check(&path, err));
+    ATTN_TRY(attn_sink_create_file_in(directory, names[i], &file->sink, err));
+    if (init->is_synced)
+        attn_sink_sync(file->sink);
+    if (i == WEIGHTS)
+        ATTN_TRY(write_weights(file->sink, &init->weights, err));
+    else
+        attn_sink_write(file->sink, text->data, text->size);
+    return attn_sink_check(file->sink, err);
 }
 
-static enum attn_status commit_files(struct file files[N_FILE], struct attn_error *err)
+/* Writes and commits FILES, which belong to the caller also after a failure. */
+static enum attn_status write_files(const struct attn_init *init, const char *directory,
+                                    bool is_new, struct file files[N_FILE], struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (int i = 0; i < N_FILE && status == ATTN_OK; i++)
+    for (int i = 0; i < N_FILE; i++)
+        ATTN_TRY(write_file(init, directory, i, &files[i], err));
+    for (int i = 0; i < N_FILE; i++)
         if (files[i].sink) {
-            status = attn_sink_commit(files[i].sink, err);
-            files[i].is_in_place = status == ATTN_OK;
+            ATTN_TRY(attn_sink_commit(files[i].sink, err));
+            files[i].is_in_place = true;
         }
-    return status;
+    return init->is_synced && is_new ? attn_sink_sync_parent(directory, err) : ATTN_OK;
 }
 
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
@@ -344,15 +338,10 @@ enum attn_status attn_init_write(const struct attn_init *init, const char *direc
 {
     struct file files[N_FILE] = {{NULL, NULL, false}};
     bool is_new = false;
-    enum attn_status status = open_directory(directory, &is_new, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    status = write_files(init, directory, files, err);
-    if (status == ATTN_OK)
-        status = commit_files(files, err);
-    if (status == ATTN_OK && init->is_synced && is_new)
-        status = attn_sink_sync_parent(directory, err);
+    ATTN_TRY(open_directory(directory, &is_new, err));
+    status = write_files(init, directory, is_new, files, err);
     for (int i = 0; i < N_FILE; i++) {
         attn_sink_free(files[i].sink);
         if (status != ATTN_OK && files[i].is_in_place)

@@ -27,15 +27,6 @@ struct members {
     size_t n, capacity;
 };
 
-static void release(struct members *members)
-{
-    for (size_t i = 0; i < members->n; i++) {
-        attn_buffer_release(&members->items[i].key);
-        attn_buffer_release(&members->items[i].value);
-    }
-    attn_free(members->items);
-}
-
 static struct member *find(const struct members *members, const char *key, size_t size)
 {
     for (size_t i = 0; i < members->n; i++)
@@ -53,12 +44,11 @@ static enum attn_status set(struct members *members, const char *key, size_t key
 
     if (!member) {
         void *items = members->items;
-        enum attn_status status =
+        const enum attn_status status =
             attn_grow(&items, &members->capacity, members->n + 1, sizeof *members->items, err);
 
         members->items = items;
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(status);
         member = &members->items[members->n++];
         *member = (struct member){0};
         attn_buffer_append(&member->key, key, key_size);
@@ -68,6 +58,14 @@ static enum attn_status set(struct members *members, const char *key, size_t key
     if (member->key.has_failed)
         return attn_error_no_memory(err);
     return attn_buffer_check(&member->value, err);
+}
+
+/* Sets KEY to the JSON in VALUE. */
+static enum attn_status set_buffer(struct members *members, const char *key, size_t key_size,
+                                   const struct attn_buffer *value, struct attn_error *err)
+{
+    ATTN_TRY(attn_buffer_check(value, err));
+    return set(members, key, key_size, value->data, value->size, err);
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */
@@ -80,10 +78,9 @@ static enum attn_status copy_member(struct members *members, const struct attn_f
     const char *text = (const char *)file->data;
     struct attn_buffer key = {0};
     size_t begin = reader->offset;
-    enum attn_status status = attn_json_skip(reader, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_json_skip(reader, err));
     begin += strspn(text + begin, ": \t\r\n"); /* a value follows, so the text does not end here */
     attn_json_unescape(token, &key);
     status = attn_buffer_check(&key, err);
@@ -93,28 +90,41 @@ static enum attn_status copy_member(struct members *members, const struct attn_f
     return status;
 }
 
-static enum attn_status copy_file(struct members *members, const char *path, struct attn_error *err)
+/* What a file that is copied owns. */
+struct copied {
+    struct attn_file file;
+    struct attn_json *json;
+};
+
+static enum attn_status copy_members(struct members *members, const char *path,
+                                     struct copied *copied, struct attn_error *err)
 {
     const struct attn_override chosen = {"config.json", path};
     const struct attn_source source = {.overrides = &chosen, .n_override = 1};
-    struct attn_file file = {0};
-    struct attn_json *json = NULL;
+    struct attn_file *file = &copied->file;
     struct attn_json_reader reader;
     struct attn_json_token token;
-    enum attn_status status = attn_file_read_part(&source, chosen.name, &file, err);
 
-    if (status == ATTN_OK)
-        status = attn_family_parse_config(&file, &json, err); /* it is an object, no key is twice */
-    if (status != ATTN_OK)
-        goto done;
-    reader = attn_json_reader_init((const char *)file.data, file.size, file.path);
-    status = attn_json_next(&reader, &token, err); /* the brace */
-    while (status == ATTN_OK && (status = attn_json_next(&reader, &token, err)) == ATTN_OK &&
-           token.type == ATTN_JSON_KEY)
-        status = copy_member(members, &file, &reader, &token, err);
-done:
-    attn_json_free(json);
-    attn_file_close(&file);
+    ATTN_TRY(attn_file_read_part(&source, chosen.name, file, err));
+    /* Then it is an object, and no key is there twice. */
+    ATTN_TRY(attn_family_parse_config(file, &copied->json, err));
+    reader = attn_json_reader_init((const char *)file->data, file->size, file->path);
+    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
+    for (;;) {
+        ATTN_TRY(attn_json_next(&reader, &token, err));
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
+        ATTN_TRY(copy_member(members, file, &reader, &token, err));
+    }
+}
+
+static enum attn_status copy_file(struct members *members, const char *path, struct attn_error *err)
+{
+    struct copied copied = {.json = NULL};
+    const enum attn_status status = copy_members(members, path, &copied, err);
+
+    attn_json_free(copied.json);
+    attn_file_close(&copied.file);
     return status;
 }
 
@@ -167,9 +177,7 @@ static enum attn_status apply_setting(struct members *members, const char *setti
         attn_buffer_append_string(&json, value);
     else
         attn_json_append_string(&json, value, strlen(value));
-    status = attn_buffer_check(&json, err);
-    if (status == ATTN_OK)
-        status = set(members, setting, size, json.data, json.size, err);
+    status = set_buffer(members, setting, size, &json, err);
     attn_buffer_release(&json);
     return status;
 }
@@ -198,27 +206,35 @@ static enum attn_status add_vocabulary(struct members *members, const struct att
 {
     const char *key = find_vocabulary_key(members);
     struct attn_buffer text = {0};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
-    attn_buffer_append_format(&text, "%zu", words->n);
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK && !find(members, key, strlen(key)))
-        status = set(members, key, strlen(key), text.data, text.size, err);
-    attn_buffer_reset(&text);
+    if (!find(members, key, strlen(key))) {
+        attn_buffer_append_format(&text, "%zu", words->n);
+        status = set_buffer(members, key, strlen(key), &text, err);
+        attn_buffer_reset(&text);
+    }
     attn_buffer_append_format(
         &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_settings_type(words->kind));
     attn_json_append_string(&text, words->drop, strlen(words->drop));
     attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
     if (status == ATTN_OK)
-        status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        status = set(members, "tokenizer", strlen("tokenizer"), text.data, text.size, err);
+        status = set_buffer(members, "tokenizer", strlen("tokenizer"), &text, err);
     attn_buffer_release(&text);
     return status;
 }
 
-static void append_members(struct attn_buffer *out, const struct members *members)
+static enum attn_status write_members(struct members *members,
+                                      const struct attn_init_options *options,
+                                      struct attn_buffer *out, struct attn_error *err)
 {
+    static const char type[] = "model_type", attn[] = "\"attn\"";
+
+    ATTN_TRY(options->config ? copy_file(members, options->config, err)
+                             : set(members, type, sizeof type - 1, attn, sizeof attn - 1, err));
+    for (size_t i = 0; i < options->n_setting; i++)
+        ATTN_TRY(apply_setting(members, options->settings[i], err));
+    if (options->words)
+        ATTN_TRY(add_vocabulary(members, options->words, err));
     attn_buffer_append_char(out, '{');
     for (size_t i = 0; i < members->n; i++) {
         attn_buffer_append_string(out, i > 0 ? ",\n  " : "\n  ");
@@ -227,28 +243,20 @@ static void append_members(struct attn_buffer *out, const struct members *member
         attn_buffer_append(out, members->items[i].value.data, members->items[i].value.size);
     }
     attn_buffer_append_string(out, "\n}\n");
+    return attn_buffer_check(out, err);
 }
 
 enum attn_status attn_init_config_write(struct attn_buffer *out,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    static const char type[] = "model_type", attn[] = "\"attn\"";
     struct members members = {0};
-    enum attn_status status = ATTN_OK;
+    const enum attn_status status = write_members(&members, options, out, err);
 
-    if (options->config)
-        status = copy_file(&members, options->config, err);
-    else
-        status = set(&members, type, sizeof type - 1, attn, sizeof attn - 1, err);
-    for (size_t i = 0; status == ATTN_OK && i < options->n_setting; i++)
-        status = apply_setting(&members, options->settings[i], err);
-    if (status == ATTN_OK && options->words)
-        status = add_vocabulary(&members, options->words, err);
-    if (status == ATTN_OK) {
-        append_members(out, &members);
-        status = attn_buffer_check(out, err);
+    for (size_t i = 0; i < members.n; i++) {
+        attn_buffer_release(&members.items[i].key);
+        attn_buffer_release(&members.items[i].value);
     }
-    release(&members);
+    attn_free(members.items);
     return status;
 }

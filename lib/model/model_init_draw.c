@@ -90,12 +90,6 @@ static bool is_vector(const struct attn_made_weight *weight)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* What norms multiply with: ln1.w, ln_1.weight; not ln1.b. */
-static bool is_norm_factor(const struct attn_weight_spec *spec)
-{
-    return group_of(spec->rule->part) == ATTN_N_DRAW_GROUP && strrchr(spec->name, '.')[1] == 'w';
-}
-
 /* An attn_weight_spec_fn: makes room for one tensor. */
 static enum attn_status add_weight(void *user, const struct attn_weight_spec *spec,
                                    struct attn_error *err)
@@ -103,13 +97,12 @@ static enum attn_status add_weight(void *user, const struct attn_weight_spec *sp
     struct attn_made_weights *weights = user;
     void *items = weights->items;
     struct attn_made_weight *weight;
-    enum attn_status status =
+    const enum attn_status status =
         attn_grow(&items, &weights->capacity, weights->n + 1, sizeof *weights->items, err);
     size_t n = 1;
 
     weights->items = items;
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
     for (int i = 0; i < spec->rank; i++)
         if (!attn_checked_mul(n, spec->shape[i], &n))
             return attn_error_no_memory(err);
@@ -121,12 +114,17 @@ static enum attn_status add_weight(void *user, const struct attn_weight_spec *sp
     return ATTN_OK;
 }
 
-/* What norms multiply with becomes 1. */
-static void fill_norms(const struct attn_made_weights *weights, const struct attn_config *config)
+/* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
+static void fill_norms(const struct attn_made_weights *weights)
 {
-    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++)
-        for (size_t j = 0; j < weights->items[i].n && is_norm_factor(&weights->items[i].spec); j++)
-            weights->items[i].data[j] = 1;
+    for (size_t i = 0; i < weights->n; i++) {
+        const struct attn_made_weight *weight = &weights->items[i];
+
+        if (group_of(weight->spec.rule->part) == ATTN_N_DRAW_GROUP &&
+            strrchr(weight->spec.name, '.')[1] == 'w')
+            for (size_t j = 0; j < weight->n; j++)
+                weight->data[j] = 1;
+    }
 }
 
 void attn_made_weights_release(struct attn_made_weights *weights)
@@ -225,13 +223,12 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
                                  const struct map *map, struct attn_error *err)
 {
     const size_t n = map->in * map->width;
-    enum attn_status status = ATTN_OK;
 
     if (draw->distribution == ATTN_DISTRIBUTION_LINEAR)
         return draw_linear(drawer, map, err);
-    for (size_t i = 0; i < map->n_block && status == ATTN_OK; i++)
-        status = draw_block(drawer, draw, map->data + i * n, n, map->ends_branch, err);
-    return status;
+    for (size_t i = 0; i < map->n_block; i++)
+        ATTN_TRY(draw_block(drawer, draw, map->data + i * n, n, map->ends_branch, err));
+    return ATTN_OK;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -280,14 +277,13 @@ static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw
                                    size_t first, struct attn_error *err)
 {
     struct map maps[3];
-    enum attn_status status = ATTN_OK;
     size_t n = 0;
 
     for (size_t i = first; n < 3; i++)
         if (!is_vector(&drawer->weights->items[i]))
             maps[n++] = map_of(&drawer->weights->items[i], bias_of(drawer->weights, i));
     for (size_t head = 0; head < drawer->config->n_head; head++)
-        for (size_t i = 0; i < 3 && status == ATTN_OK; i++) {
+        for (size_t i = 0; i < 3; i++) {
             struct map part = maps[i];
 
             if (head >= part.n_block)
@@ -295,14 +291,9 @@ static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw
             part.n_block = 1;
             part.data += head * part.in * part.width;
             part.bias = part.bias ? part.bias + head * part.width : NULL;
-            status = draw_map(drawer, draw, &part, err);
+            ATTN_TRY(draw_map(drawer, draw, &part, err));
         }
-    return status;
-}
-
-static bool is_first_of_heads(const struct attn_made_weight *weight)
-{
-    return weight->spec.rule->offset == offsetof(struct attn_block_weights, q.weight);
+    return ATTN_OK;
 }
 
 static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw *draw,
@@ -310,44 +301,25 @@ static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw
 {
     const bool is_by_head = draw->group == ATTN_DRAW_HEADS;
     const enum attn_draw_group group = is_by_head ? ATTN_DRAW_QKV : draw->group;
-    enum attn_status status = ATTN_OK;
 
     if (draw->has_seed)
         attn_random_seed(&drawer->random, draw->seed);
-    for (size_t i = 0; i < drawer->weights->n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < drawer->weights->n; i++) {
         const struct attn_made_weight *weight = &drawer->weights->items[i];
 
         if (group_of(weight->spec.rule->part) != group || is_vector(weight))
             continue;
         if (group == ATTN_DRAW_EMBED) {
-            status = draw_embedding(drawer, draw, weight, err);
+            ATTN_TRY(draw_embedding(drawer, draw, weight, err));
         } else if (!is_by_head) {
-            struct map map = map_of(weight, bias_of(drawer->weights, i));
+            const struct map map = map_of(weight, bias_of(drawer->weights, i));
 
-            status = draw_map(drawer, draw, &map, err);
-        } else if (is_first_of_heads(weight)) {
-            status = draw_heads(drawer, draw, i, err);
+            ATTN_TRY(draw_map(drawer, draw, &map, err));
+        } else if (weight->spec.rule->offset == offsetof(struct attn_block_weights, q.weight)) {
+            ATTN_TRY(draw_heads(drawer, draw, i, err));
         }
     }
-    return status;
-}
-
-/* Whether the model has a weight that GROUP draws. */
-static bool has_group(const struct attn_made_weights *weights, enum attn_draw_group group)
-{
-    for (size_t i = 0; i < weights->n; i++)
-        if (group_of(weights->items[i].spec.rule->part) == group)
-            return true;
-    return false;
-}
-
-/* Whether q, k and v are matrices of single heads. */
-static bool has_heads(const struct attn_made_weights *weights)
-{
-    for (size_t i = 0; i < weights->n; i++)
-        if (weights->items[i].spec.rule->kind == ATTN_WEIGHT_HEADS)
-            return true;
-    return false;
+    return ATTN_OK;
 }
 
 static enum attn_status check_draw(const struct drawer *drawer, const struct attn_draw *draw,
@@ -356,8 +328,15 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     const enum attn_draw_group group = draw->group == ATTN_DRAW_HEADS ? ATTN_DRAW_QKV : draw->group;
     const char *name = attn_draw_group_name(draw->group);
     const bool is_table = group == ATTN_DRAW_EMBED || group == ATTN_DRAW_POS;
+    bool has_group = false, has_heads = false; /* q, k and v are matrices of single heads */
 
-    if (!has_group(drawer->weights, group))
+    for (size_t i = 0; i < drawer->weights->n; i++) {
+        const struct attn_weight_rule *rule = drawer->weights->items[i].spec.rule;
+
+        has_group |= group_of(rule->part) == group;
+        has_heads |= rule->kind == ATTN_WEIGHT_HEADS;
+    }
+    if (!has_group)
         return attn_error_set(err, ATTN_INVALID, "'%s' is drawn, but the model has no such weights",
                               name);
     if (is_drawn[group])
@@ -367,7 +346,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
                               "'%s' is a table without inputs, and linear needs their number, "
                               "expected another distribution",
                               name);
-    if (draw->group == ATTN_DRAW_HEADS && !has_heads(drawer->weights))
+    if (draw->group == ATTN_DRAW_HEADS && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "model_type '%s' has q, k and v of all heads in one matrix, expected "
                               "'qkv' instead of 'heads'",
@@ -381,20 +360,19 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
                                  struct attn_error *err)
 {
     bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true}; /* they are drawn as qkv */
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < options->n_draw && status == ATTN_OK; i++)
-        status = check_draw(drawer, &options->draws[i], is_drawn, err);
-    for (size_t i = 0; i < options->n_draw && status == ATTN_OK; i++)
-        status = draw_group(drawer, &options->draws[i], err);
-    for (int group = 0; group < ATTN_N_DRAW_GROUP && status == ATTN_OK; group++) {
+    for (size_t i = 0; i < options->n_draw; i++)
+        ATTN_TRY(check_draw(drawer, &options->draws[i], is_drawn, err));
+    for (size_t i = 0; i < options->n_draw; i++)
+        ATTN_TRY(draw_group(drawer, &options->draws[i], err));
+    for (int group = 0; group < ATTN_N_DRAW_GROUP; group++) {
         const struct attn_draw draw = {.group = (enum attn_draw_group)group,
                                        .distribution = ATTN_DISTRIBUTION_GPT2};
 
         if (!is_drawn[group])
-            status = draw_group(drawer, &draw, err);
+            ATTN_TRY(draw_group(drawer, &draw, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
@@ -422,7 +400,8 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
     struct drawer drawer = {.weights = weights, .config = config};
 
     ATTN_TRY(attn_weights_describe(config, with_biases, add_weight, weights, err));
-    fill_norms(weights, config);
+    if (config->norm != ATTN_NORM_RMSNORM_PLUS_ONE)
+        fill_norms(weights);
     drawer.n_embedding_row = config->n_vocab;
     if (options->n_embedding_row > 0)
         drawer.n_embedding_row = options->n_embedding_row;

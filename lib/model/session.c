@@ -59,15 +59,11 @@ static enum attn_status check_attention(const struct attn_model *model,
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
         const uint64_t given = attn_attention_sites(&attention);
-        enum attn_status status =
-            attn_attention_check(&attention, model->config.is_cross[layer], err);
+        const bool is_cross = model->config.is_cross[layer];
 
-        if (status == ATTN_OK)
-            status = attn_attention_check_keys(
-                &attention, model->config.is_cross[layer] ? options->n_source : options->n_max,
-                err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(attn_attention_check(&attention, is_cross, err));
+        ATTN_TRY(attn_attention_check_keys(&attention,
+                                           is_cross ? options->n_source : options->n_max, err));
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace; site++)
             if ((given & ATTN_SITE_BIT(site)) == 0 &&
                 attn_selection_wants(trace->selection, (enum attn_site)site, (int)layer))
@@ -99,12 +95,31 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
     return attn_edits_check(edits, n_edit, dims, err);
 }
 
-/* Whoever is told has room for what the selection's sizes say. */
-static bool has_other_widths(const struct attn_dims *a, const struct attn_dims *b)
+/* Whether TRACE can watch a model of DIMS: what takes its events has room for what the sizes of its
+ * selection say. */
+static enum attn_status check_trace(const struct attn_trace *trace, const struct attn_model *model,
+                                    const struct attn_dims *dims, struct attn_error *err)
 {
-    return a->n_kv_head != b->n_kv_head || a->d_model != b->d_model || a->d_head != b->d_head ||
-           a->d_value != b->d_value || a->d_mlp != b->d_mlp || a->n_vocab != b->n_vocab ||
-           a->d_out != b->d_out || a->n_rank < b->n_rank;
+    const struct attn_dims *wanted;
+    uint64_t sites;
+
+    if (!attn_trace_is_given(trace, err))
+        return ATTN_INVALID;
+    wanted = attn_selection_dims(trace->selection);
+    sites = attn_selection_sites(trace->selection);
+    if (wanted->n_layer != dims->n_layer || wanted->n_head != dims->n_head ||
+        wanted->n_kv_head != dims->n_kv_head || wanted->d_model != dims->d_model ||
+        wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
+        wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
+        wanted->d_out != dims->d_out || wanted->n_rank < dims->n_rank ||
+        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection was made for another model than '%s'",
+                              attn_quote_string(model->name).text);
+    if ((sites & attn_sites_derived()) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "derived sites are selected, and only a run has them, not a session");
+    return ATTN_OK;
 }
 
 static enum attn_status check_options(const struct attn_model *model,
@@ -114,18 +129,18 @@ static enum attn_status check_options(const struct attn_model *model,
     const struct attn_config *config = &model->config;
     struct attn_dims dims = attn_config_dims(config, options->n_max);
     const bool is_one = options->n_sequence <= 1;
-    const size_t most = is_one && config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
-    const size_t most_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
+    const size_t largest = is_one && config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
+    const size_t largest_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
 
     dims.n_source = options->n_source;
     attn_attention_set_dims(options->attention ? options->attention : config->attention, &dims);
-    if (options->n_max == 0 || options->n_max > most)
+    if (options->n_max == 0 || options->n_max > largest)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
-                              options->n_max, attn_quote_string(model->name).text, most);
-    if (options->n_source > most_source)
+                              options->n_max, attn_quote_string(model->name).text, largest);
+    if (options->n_source > largest_source)
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows is too long, expected at most %zu",
-                              options->n_source, most_source);
+                              options->n_source, largest_source);
     if (options->n_sequence > 1 && options->cache != ATTN_CACHE_ONE_LAYER)
         return attn_error_set(err, ATTN_INVALID,
                               "a session that is fed several sequences at once keeps the keys of "
@@ -136,26 +151,11 @@ static enum attn_status check_options(const struct attn_model *model,
     if (!attn_is_choice(options->cache, ATTN_CACHE_ONE_LAYER + 1, "cache", err) ||
         !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
-        (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)) ||
-        (options->trace && !attn_trace_is_given(options->trace, err)))
+        (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)))
         return ATTN_INVALID;
-    if (options->trace) {
-        const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
-        const uint64_t sites = attn_selection_sites(options->trace->selection);
-
-        if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
-            has_other_widths(wanted, &dims) || wanted->n_source > options->n_source ||
-            (sites & ~dims.sites & ~attn_sites_derived()) != 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the selection was made for another model than '%s'",
-                                  attn_quote_string(model->name).text);
-        if ((sites & attn_sites_derived()) != 0)
-            return attn_error_set(
-                err, ATTN_INVALID,
-                "derived sites are selected, and only a run has them, not a session");
-    }
-    if (check_attention(model, options, err) != ATTN_OK)
-        return ATTN_INVALID;
+    if (options->trace)
+        ATTN_TRY(check_trace(options->trace, model, &dims, err));
+    ATTN_TRY(check_attention(model, options, err));
     return attn_session_check_edits(options->attention ? options->attention : config->attention,
                                     &dims, options->edits, options->n_edit, err);
 }
@@ -188,28 +188,6 @@ static enum attn_status copy_options(struct attn_session *session, const struct 
     return ATTN_OK;
 }
 
-/* Keys that some layer reads: positions, rows of a source, or what low-rank attention mixes of
- * them. */
-static size_t most_keys(const struct attn_dims *dims)
-{
-    size_t most = dims->n_position;
-
-    if (dims->n_source > most)
-        most = dims->n_source;
-    if (dims->n_rank > most)
-        most = dims->n_rank;
-    return most;
-}
-
-/* Most rows of a feed. */
-static size_t most_of_a_feed(const struct attn_session_options *options)
-{
-    const bool is_less =
-        options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
-
-    return is_less ? options->n_feed : options->n_max;
-}
-
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -217,12 +195,15 @@ static struct attn_forward forward_of(const struct attn_session *session,
 {
     const struct attn_config *config = &model->config;
     const bool is_staged = options->reads_once && !model->weights.packed.base;
+    const bool is_part =
+        options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
+    size_t n_key; /* that some layer reads: positions, rows of a source, or low-rank mixtures */
     struct attn_forward f = {
         .model = model,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
-        .n_feed_row = most_of_a_feed(options),
+        .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
         .has_logits = options->has_logits,
         .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
@@ -241,9 +222,10 @@ static struct attn_forward forward_of(const struct attn_session *session,
 
     f.dims.n_source = options->n_source;
     attn_attention_set_dims(session->attention, &f.dims);
+    n_key = f.dims.n_position > f.dims.n_source ? f.dims.n_position : f.dims.n_source;
     f.shape = (struct attn_head_shape){.d_head = config->d_head,
                                        .d_value = config->d_value,
-                                       .n_max = most_keys(&f.dims),
+                                       .n_max = n_key > f.dims.n_rank ? n_key : f.dims.n_rank,
                                        .ldq = config->n_head * config->d_head,
                                        .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
     f.end = attn_plan_end(&f);
@@ -270,50 +252,45 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-static enum attn_status start_engine(struct attn_forward *f,
-                                     const struct attn_session_options *options,
-                                     struct attn_error *err)
+/* All that a session needs; it is freed also after a failure. */
+static enum attn_status build(struct attn_session *s, const struct attn_model *model,
+                              const struct attn_session_options *options, struct attn_error *err)
 {
-    /* A model that was packed will be run often. */
-    const double work =
-        f->model->weights.packed.base ? (double)INFINITY : attn_plan_work(f, f->dims.n_position);
+    struct attn_forward *f = &s->forward;
+    double work = (double)INFINITY; /* a model that was packed will be run often */
 
+    ATTN_TRY(prepare(s, model, options, err));
+    ATTN_TRY(attn_arena_allocate(&s->arena, err));
+    attn_plan_memory(f, &s->arena);
+    if (!model->weights.packed.base)
+        work = attn_plan_work(f, f->dims.n_position);
     f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
-    return f->engine.lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
+    if (f->engine.lacks_memory)
+        return attn_error_no_memory(err);
+    attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
                                      const struct attn_session_options *given,
                                      struct attn_session **session, struct attn_error *err)
 {
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *s;
+    enum attn_status status;
+
     if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
         return ATTN_INVALID;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
-    struct attn_session *s;
-    struct attn_forward *f;
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &options, err));
     s = attn_alloc(1, sizeof *s, err);
     if (!s)
         return ATTN_NO_MEMORY;
-    f = &s->forward;
-    status = prepare(s, model, &options, err);
+    status = build(s, model, &options, err);
     if (status == ATTN_OK)
-        status = attn_arena_allocate(&s->arena, err);
-    if (status != ATTN_OK)
-        goto fail;
-    attn_plan_memory(f, &s->arena);
-    status = start_engine(f, &options, err);
-    if (status != ATTN_OK)
-        goto fail;
-    attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
-    *session = s;
-    return ATTN_OK;
-fail:
-    attn_session_free(s);
+        *session = s;
+    else
+        attn_session_free(s);
     return status;
 }
 
@@ -323,10 +300,10 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 {
     struct attn_session session = {.n_position = 0};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = prepare(&session, model, &options, err);
+    ATTN_TRY(attn_options_read(given, &options, err));
+    status = prepare(&session, model, &options, err);
     if (status == ATTN_OK && session.arena.is_overflowed)
         status = attn_error_no_memory(err);
     if (status == ATTN_OK)
@@ -374,14 +351,10 @@ enum attn_status attn_session_check_matrices(const struct attn_session *session,
     const struct attn_attention *attention = &f->attention[layer];
     const size_t n_key = config->is_cross[layer] ? f->n_source : session->n_position + n;
     const size_t n_head = config->n_head;
-    enum attn_status status = ATTN_OK;
 
     if (attention->mask == ATTN_MASK_MATRIX)
-        status = attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err);
-    if (status == ATTN_OK)
-        status =
-            attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n, n_key, err);
-    return status;
+        ATTN_TRY(attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err));
+    return attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n, n_key, err);
 }
 
 size_t attn_session_max_positions(const struct attn_forward *f)
@@ -396,17 +369,17 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 {
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
-    const size_t n_position = session->n_position, most = attn_session_max_positions(f);
+    const size_t n_position = session->n_position, n_max = attn_session_max_positions(f);
     bool is_whole = !f->is_rewindable;
 
     if (session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
-    if (n > most - n_position)
+    if (n > n_max - n_position)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
-                              n_position, most);
+                              n_position, n_max);
     if (n > f->n_feed_row)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens are too many for one feed, the session takes %zu", n,
@@ -428,6 +401,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
                               "this session takes its whole sequence in one feed");
     return ATTN_OK;
 }
+
 /* source[j] += W_pos[j] */
 static void add_source_positions(struct attn_forward *f)
 {
@@ -485,24 +459,16 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
     attn_decoder_begin(f, 1, err);
 }
 
-/* Rows of the KV cache that the feed will have filled. */
-static size_t count_cached(const struct attn_forward *f)
-{
-    size_t n = f->n_source;
-
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
-        if (part->row0 + part->n_row > n)
-            n = part->row0 + part->n_row;
-    return n;
-}
-
 enum attn_status attn_session_run_feed(struct attn_session *session)
 {
     struct attn_forward *f = &session->forward;
 
     session->is_broken = true;
     session->has_last_logits = false;
-    f->n_cached = count_cached(f);
+    f->n_cached = f->n_source;
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        if (part->row0 + part->n_row > f->n_cached)
+            f->n_cached = part->row0 + part->n_row;
     ATTN_TRY(attn_decoder_run(f));
     session->is_broken = false;
     session->n_position += f->feed.n_row;
@@ -669,17 +635,15 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
         return ATTN_INVALID;
     const size_t n_position = session->n_position;
     struct attn_forward *f = &session->forward;
-    enum attn_status status = attn_session_check_logits(session, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_logits(session, err));
     if (first >= n_position || n > n_position - first)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu positions from %zu on are not among the %zu that were fed", n,
                               first, n_position);
-    for (size_t row = first; status == ATTN_OK && row < first + n; row++)
-        status = attn_session_check_position(session, row, err);
-    return status == ATTN_OK ? unembed(f, first, n, logits, err) : status;
+    for (size_t row = first; row < first + n; row++)
+        ATTN_TRY(attn_session_check_position(session, row, err));
+    return unembed(f, first, n, logits, err);
 }
 
 enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
@@ -688,16 +652,11 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
     if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
-    enum attn_status status = attn_session_check_logits(session, err);
 
-    if (status != ATTN_OK)
-        return status;
-    if (!session->has_last_logits) {
-        status = unembed(f, session->n_position - 1, 1, f->last_logits, err);
-        if (status != ATTN_OK)
-            return status;
-        session->has_last_logits = true;
-    }
+    ATTN_TRY(attn_session_check_logits(session, err));
+    if (!session->has_last_logits)
+        ATTN_TRY(unembed(f, session->n_position - 1, 1, f->last_logits, err));
+    session->has_last_logits = true;
     *logits = f->last_logits;
     return ATTN_OK;
 }
@@ -710,10 +669,8 @@ enum attn_status attn_session_log_probability(struct attn_session *session, int3
         return ATTN_INVALID;
     const struct attn_forward *f = &session->forward;
     const float *logits;
-    enum attn_status status = attn_session_logits(session, &logits, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_logits(session, &logits, err));
     if (id < 0 || (size_t)id >= f->dims.n_vocab)
         return attn_error_set(err, ATTN_INVALID, "token id %d is out of range, expected 0 to %zu",
                               id, f->dims.n_vocab - 1);

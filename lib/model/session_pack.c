@@ -17,21 +17,19 @@ static enum attn_status check_sequence(const struct attn_session *session, size_
 {
     const struct attn_forward *f = &session->forward;
     struct attn_dims dims = f->dims;
-    enum attn_status status = ATTN_OK;
 
     if (sequence->n == 0 || sequence->n > attn_session_max_positions(f))
         return attn_error_set(err, ATTN_INVALID, "sequence %zu has %zu tokens, expected 1 to %zu",
                               i, sequence->n, attn_session_max_positions(f));
-    for (size_t layer = first; status == ATTN_OK && layer < dims.n_layer; layer++) {
-        status = attn_session_check_matrices(session, layer, sequence->n, err);
-        if (status == ATTN_OK && !f->model->config.is_cross[layer])
-            status = attn_attention_check_keys(&f->attention[layer], sequence->n, err);
+    for (size_t layer = first; layer < dims.n_layer; layer++) {
+        ATTN_TRY(attn_session_check_matrices(session, layer, sequence->n, err));
+        if (!f->model->config.is_cross[layer])
+            ATTN_TRY(attn_attention_check_keys(&f->attention[layer], sequence->n, err));
     }
     dims.n_position = sequence->n;
-    if (status == ATTN_OK && sequence->edits)
-        status =
-            attn_session_check_edits(f->attention, &dims, sequence->edits, sequence->n_edit, err);
-    return status;
+    return sequence->edits ? attn_session_check_edits(f->attention, &dims, sequence->edits,
+                                                      sequence->n_edit, err)
+                           : ATTN_OK;
 }
 
 /* Whether N sequences can be fed at once to the layers from FIRST on. */
@@ -48,8 +46,7 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
                               "%zu sequences cannot be fed at once, the session holds 1 to %zu", n,
                               f->n_sequence);
     for (size_t i = 0; i < n; i++) {
-        if (check_sequence(session, first, i, &sequences[i], err) != ATTN_OK)
-            return ATTN_INVALID;
+        ATTN_TRY(check_sequence(session, first, i, &sequences[i], err));
         if (sequences[i].n > f->dims.n_position - n_row)
             return attn_error_set(err, ATTN_INVALID,
                                   "the tokens of %zu sequences are too many, the session holds %zu",
@@ -67,20 +64,6 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
                               "several sequences are fed from their beginning, the session must be "
                               "reset first");
     return attn_session_check_feed(session, first, sequences[0].n, err);
-}
-
-static enum attn_status check_many_ids(const struct attn_model *model,
-                                       const struct attn_session_sequence *sequences, size_t n,
-                                       struct attn_error *err)
-{
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        status = attn_model_check_ids(model, sequences[i].ids, sequences[i].n, 0, err);
-        if (status != ATTN_OK && n > 1)
-            attn_error_hint(err, "it is in sequence %zu of %zu", i, n);
-    }
-    return status;
 }
 
 static void begin_many(struct attn_session *session, const struct attn_session_sequence *sequences,
@@ -110,7 +93,14 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
     struct attn_forward *f = &session->forward;
 
     ATTN_TRY(check_many(session, 0, sequences, n, err));
-    ATTN_TRY(check_many_ids(f->model, sequences, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const enum attn_status status =
+            attn_model_check_ids(f->model, sequences[i].ids, sequences[i].n, 0, err);
+
+        if (status != ATTN_OK && n > 1)
+            attn_error_hint(err, "it is in sequence %zu of %zu", i, n);
+        ATTN_TRY(status);
+    }
     begin_many(session, sequences, n, err);
     for (size_t i = 0; i < n; i++)
         attn_session_gather(f, sequences[i].ids, sequences[i].n,
@@ -230,11 +220,10 @@ enum attn_status attn_session_logits_of(struct attn_session *session, const size
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err)
 {
-    const enum attn_status status = check_positions(session, positions, n, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+    ATTN_TRY(check_positions(session, positions, n, err));
+    for (size_t i = 0; i < n; i++)
         pick_row(&session->forward, positions[i], i, rows);
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_unembed(struct attn_session *session, const float *rows, size_t n,

@@ -48,7 +48,7 @@ static bool is_in_layer(const struct attn_weight_rule *rule)
     return strchr(rule->name, '#');
 }
 
-/* The spelling behind SPELLING in the name of a rule, or NULL. */
+/* The spelling after SPELLING in the name of a rule, or NULL. */
 static const char *next_spelling(const char *spelling)
 {
     const char *bar = strchr(spelling, '|');
@@ -372,29 +372,23 @@ static bool find_tied_output(const struct binder *binder, struct attn_safetensor
     return false;
 }
 
-static enum attn_status refuse_surplus(const struct binder *binder, const char *name,
-                                       const struct attn_safetensors_entry *entry,
-                                       struct attn_error *err)
-{
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' is in '%s', but 'config.json' says that the map has no bias", name,
-                          attn_quote_string(attn_safetensors_path(binder->st, entry->shard)).text);
-}
-
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
                                   int layer, struct attn_error *err)
 {
     const enum need need = find_need(rule->part, binder->config);
     struct attn_safetensors_entry entry;
-    enum attn_status status;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
     if (need == NOT_NEEDED && !is_bias_part(rule->part))
         return ATTN_OK;
     is_found = find_tensor(binder, rule, layer, name, &entry);
+    if (need == NOT_NEEDED && is_found)
+        return attn_error_set(
+            err, ATTN_FORMAT, "'%s' is in '%s', but 'config.json' says that the map has no bias",
+            name, attn_quote_string(attn_safetensors_path(binder->st, entry.shard)).text);
     if (need == NOT_NEEDED)
-        return is_found ? refuse_surplus(binder, name, &entry, err) : ATTN_OK;
+        return ATTN_OK;
     if (!is_found && rule->part == ATTN_PART_EMBEDDING)
         is_found = find_tied_output(binder, &entry);
     if (!is_found && need == USED_IF_FOUND)
@@ -402,9 +396,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (!is_found)
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
                               attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
-    status = check_tensor(binder, rule, layer, &entry, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_tensor(binder, rule, layer, &entry, err));
     if (rule->part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
     if (rule->part == ATTN_PART_MLP_BIAS_FOUND)
@@ -451,7 +443,6 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
                                         user};
     const struct attn_weight_rule *rules = describer.family->rules;
     const size_t n_rule = describer.family->n_rule;
-    enum attn_status status = ATTN_OK;
     size_t first = 0, end;
 
     while (!is_in_layer(&rules[first]))
@@ -459,15 +450,15 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
     end = first;
     while (is_in_layer(&rules[end]))
         end++;
-    for (size_t i = 0; i < first && status == ATTN_OK; i++)
-        status = describe(&describer, &rules[i], 0, err);
+    for (size_t i = 0; i < first; i++)
+        ATTN_TRY(describe(&describer, &rules[i], 0, err));
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = first; i < end && status == ATTN_OK; i++)
-            status = describe(&describer, &rules[i], (int)layer, err);
-    for (size_t i = end; i < n_rule && status == ATTN_OK; i++)
-        if (!is_in_layer(&rules[i])) /* behind them only buffers that are ignored */
-            status = describe(&describer, &rules[i], 0, err);
-    return status;
+        for (size_t i = first; i < end; i++)
+            ATTN_TRY(describe(&describer, &rules[i], (int)layer, err));
+    for (size_t i = end; i < n_rule; i++)
+        if (!is_in_layer(&rules[i])) /* after them only buffers that are ignored */
+            ATTN_TRY(describe(&describer, &rules[i], 0, err));
+    return ATTN_OK;
 }
 
 /* --- binding ---------------------------------------------------------------------------------- */
@@ -526,10 +517,8 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
                                    const struct attn_safetensors *st, struct attn_error *err)
 {
     struct binder binder = {weights, config, st, family_of(config->model_type), ""};
-    enum attn_status status = find_prefix(binder.family, st, &binder.prefix, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(find_prefix(binder.family, st, &binder.prefix, err));
     drop_missing_output(&binder);
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
@@ -538,12 +527,12 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         const struct attn_weight_rule *rule = &binder.family->rules[i];
         const size_t n = is_in_layer(rule) ? config->n_layer : 1;
 
-        for (size_t layer = 0; layer < n && status == ATTN_OK; layer++)
-            status = bind_rule(&binder, rule, (int)layer, err);
+        for (size_t layer = 0; layer < n; layer++)
+            ATTN_TRY(bind_rule(&binder, rule, (int)layer, err));
     }
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- packed copies ---------------------------------------------------------------------------- */
@@ -567,13 +556,6 @@ static void plan_packed(struct attn_weights *weights, const struct attn_config *
     plan_linear(weights, &weights->unembed, compute);
 }
 
-/* Gives back the pages of MATRIX; they are read again if its elements are wanted once more. */
-static void drop_pages(const struct attn_matrix *matrix, const struct attn_safetensors *st)
-{
-    if (attn_safetensors_owns_address(st, matrix->data))
-        attn_file_drop_pages(matrix->data, attn_matrix_extent(matrix, matrix->n_col));
-}
-
 /* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all
  * are packed. */
 static void pack_linears(const struct attn_linear *linears, size_t n,
@@ -585,8 +567,10 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
         if (linears[i].packed)
             attn_linear_pack(&linears[i], kernels, pool);
     for (size_t i = 0; i < n; i++)
-        if (linears[i].packed)
-            drop_pages(&linears[i].weight, st);
+        if (linears[i].packed && attn_safetensors_owns_address(st, linears[i].weight.data))
+            attn_file_drop_pages(
+                linears[i].weight.data, /* read again if they are wanted once more */
+                attn_matrix_extent(&linears[i].weight, linears[i].weight.n_col));
 }
 
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
@@ -596,7 +580,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     plan_packed(weights, config, compute);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     plan_packed(weights, config, compute);
-    /* The largest one first: while it is packed its pages are in memory, too, and not yet much else. */
+    /* The largest one first: while it is packed, its pages are in memory, too, but little else is. */
     pack_linears(&weights->unembed, 1, st, pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, pool);
@@ -694,16 +678,15 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
                                               struct attn_error *err)
 {
     const struct attn_family *family = family_of(model_type);
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < attn_safetensors_count(st) && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
         int at;
         const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
 
         if (rule && rule->part != ATTN_PART_IGNORED && at == layer &&
             is_readable(entry.tensor.dtype))
-            status = scan_tensor(st, &entry, err);
+            ATTN_TRY(scan_tensor(st, &entry, err));
     }
-    return status;
+    return ATTN_OK;
 }
