@@ -69,7 +69,7 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 
 /* --- Checks -------------------------------------------------------------------------------- */
 
-/* Whether there is what is computed from, and who is told. */
+/* Whether there is what is computed from, and a trace. */
 static enum attn_status check_given(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->scores && (args->q || args->k))
@@ -86,7 +86,7 @@ static enum attn_status check_given(const struct attn_attend_args *args, struct 
     return ATTN_OK;
 }
 
-/* Whoever is told has room for what the selection's sizes say. */
+/* What takes the events has room for what the sizes of the selection say. */
 static enum attn_status check_selection(const struct attn_selection *selection,
                                         const struct attn_dims *dims, struct attn_error *err)
 {
@@ -127,35 +127,28 @@ static enum attn_status check_sizes(const struct attn_attend_args *args, struct 
 
 static enum attn_status check(const struct attn_attend_args *args, struct attn_error *err)
 {
-    const enum attn_attention_kind kind = args->attention.kind;
-    enum attn_status status = check_given(args, err);
+    const struct attn_attention *attention = &args->attention;
+    const enum attn_attention_kind kind = attention->kind;
+    const size_t n_head = args->n_head, n_query = args->n_query, n_key = args->n_key;
     struct attn_dims dims;
 
-    if (status == ATTN_OK)
-        status = check_sizes(args, err);
-    if (status == ATTN_OK)
-        status = attn_attention_check(&args->attention, false, err);
-    if (status == ATTN_OK)
-        status = attn_attention_check_keys(&args->attention, args->n_key, err);
-    if (status == ATTN_OK)
-        status = attn_mask_matrix_check(&args->attention.matrix, "mask", args->n_head,
-                                        args->n_query, args->n_key, err);
-    if (status == ATTN_OK)
-        status = attn_mask_matrix_check(&args->attention.dropout_mask, "dropout mask", args->n_head,
-                                        args->n_query, args->n_key, err);
-    if (status == ATTN_OK && args->scores &&
-        (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
-        status = attn_error_set(err, ATTN_INVALID,
-                                "'%s' attention is made from queries and keys, not from scores",
-                                attn_attention_kind_name(kind));
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_given(args, err));
+    ATTN_TRY(check_sizes(args, err));
+    ATTN_TRY(attn_attention_check(attention, false, err));
+    ATTN_TRY(attn_attention_check_keys(attention, n_key, err));
+    ATTN_TRY(attn_mask_matrix_check(&attention->matrix, "mask", n_head, n_query, n_key, err));
+    ATTN_TRY(attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n_query,
+                                    n_key, err));
+    if (args->scores && (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' attention is made from queries and keys, not from scores",
+                              attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
-    status = check_selection(args->trace->selection, &dims, err);
-    if (status == ATTN_OK && (attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
-        status = attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
-                                attn_attention_kind_name(kind));
-    return status;
+    ATTN_TRY(check_selection(args->trace->selection, &dims, err));
+    if ((attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
+                              attn_attention_kind_name(kind));
+    return ATTN_OK;
 }
 
 /* --- Memory -------------------------------------------------------------------------------- */
@@ -247,23 +240,17 @@ static bool is_row_finite(const struct attn_kernels *kernels, const struct attn_
     return true;
 }
 
-static void count_not_finite(const struct attend *a, const struct attn_trace_event *event)
-{
-    if (!a->args->n_not_finite || event->site != a->checked_site)
-        return;
-    for (size_t r = 0; r < event->n_row; r++)
-        *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, event, r);
-}
-
-static void tell(void *context, const struct attn_trace_event *event)
+static void emit(void *context, const struct attn_trace_event *event)
 {
     struct attend *a = context;
     const struct attn_trace *trace = a->args->trace;
+    const bool is_checked = a->args->n_not_finite && event->site == a->checked_site;
     struct attn_trace_event part;
     size_t row = 0;
 
     while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part)) {
-        count_not_finite(a, &part);
+        for (size_t r = 0; is_checked && r < part.n_row; r++)
+            *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, &part, r);
         a->status =
             attn_call_status(trace->on_event(trace->user, &part, a->err), "on_event", a->err);
     }
@@ -304,7 +291,7 @@ static const float *find_queries(struct attend *a, size_t first_head, size_t n_h
     return a->unit_q;
 }
 
-static void tell_z(struct attend *a, size_t first_head, size_t n_head)
+static void emit_z(struct attend *a, size_t first_head, size_t n_head)
 {
     const struct attn_attend_args *args = a->args;
 
@@ -319,7 +306,7 @@ static void tell_z(struct attend *a, size_t first_head, size_t n_head)
         };
 
         if (needs_head(a, event.head))
-            tell(a, &event);
+            emit(a, &event);
     }
 }
 
@@ -349,7 +336,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
                  .dropout = a->attention.dropout > 0 || is_given ? &dropout : NULL},
         .engines = &a->engines,
         .memory = &a->memory,
-        .caller = {needs_head, needs_rows, is_stopped, tell, a},
+        .caller = {needs_head, needs_rows, is_stopped, emit, a},
         .pool = work >= ATTN_SHARED_WORK ? args->pool : NULL,
         .n_worker = a->n_worker,
         .cancel = args->cancel,
@@ -370,15 +357,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
     if (a->attention.dropout > 0 && !is_given)
         attn_dropout_draw(&a->random, a->attention.dropout, n_head * n_cell, a->memory.dropout);
     attn_heads_run(&heads);
-    tell_z(a, first_head, n_head);
-}
-
-/* Keys that the engine reads: those given, or their mixtures where these are more. */
-static size_t most_keys(const struct attend *a)
-{
-    const bool is_mixed = a->attention.kind == ATTN_ATTENTION_LOWRANK;
-
-    return is_mixed && a->attention.count > a->args->n_key ? a->attention.count : a->args->n_key;
+    emit_z(a, first_head, n_head);
 }
 
 /* The site in which a failure of an earlier step shows with the least to read. */
@@ -398,11 +377,14 @@ static enum attn_site choose_checked_site(const struct attn_selection *selection
 static void prepare(struct attend *a)
 {
     const struct attn_attend_args *args = a->args;
+    const bool is_mixed = a->attention.kind == ATTN_ATTENTION_LOWRANK;
+    const size_t n_mixed =
+        is_mixed ? a->attention.count : 0; /* keys that low-rank attention reads */
 
     attn_attention_resolve_stride(&a->attention, args->n_key);
     a->shape = (struct attn_head_shape){.d_head = args->d_head,
                                         .d_value = args->v ? args->d_value : 1,
-                                        .n_max = most_keys(a),
+                                        .n_max = n_mixed > args->n_key ? n_mixed : args->n_key,
                                         .ldq = args->d_head,
                                         .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
     a->watched = attn_heads_watched_sites(args->trace->selection, 0);
@@ -423,16 +405,13 @@ static enum attn_status compute(const struct attn_attend_args *args, struct attn
     const double work = (double)args->n_head * (double)args->n_query * (double)args->n_key *
                         (double)(args->d_head + args->d_value);
 
-    if (check(args, err) != ATTN_OK)
-        return ATTN_INVALID;
+    ATTN_TRY(check(args, err));
     a.gemm = attn_gemm_engine_start_for(args->compute, args->gemm, args->isa, work);
     if (a.gemm.lacks_memory)
         return attn_error_no_memory(err);
     prepare(&a);
     plan(&a, &a.arena);
-    a.status = attn_arena_allocate(&a.arena, err);
-    if (a.status != ATTN_OK)
-        return a.status;
+    ATTN_TRY(attn_arena_allocate(&a.arena, err));
     plan(&a, &a.arena);
     a.shape.is_bf16 = attn_gemm_rounds_attention(&a.gemm, args->compute);
     attn_kv_clear(a.kv, &a.shape, a.n_kv_at_once);

@@ -37,10 +37,10 @@ struct attn_attend_args {
     const float *q;           /* [H, T, E] */
     const float *k;           /* [G, S, E] */
     const float *v;           /* [G, S, Ev]; NULL: there is no z */
-    const float *scores; /* [H, T, S] in place of q and k, which are NULL then: `qk`, and d_head
+    const float *scores;      /* [H, T, S] instead of q and k, which are NULL then: `qk`, and d_head
                                  is 1. Not for linear and low-rank attention */
     struct attn_attention attention; /* what is computed */
-    int random_layer; /* whose keys random attention draws; the trace is told of layer 0 all the
+    int random_layer; /* whose keys random attention draws; for the trace it is layer 0 all the
                          same */
     uint64_t n_drawn; /* numbers that dropout's stream has given before: to earlier layers */
     const struct attn_trace *trace;      /* what is wanted; only what it wants is computed */

@@ -11,11 +11,6 @@
 static const char *const maskings[] = {"inf", "renormalize", "zero"};
 static const char *const algorithms[] = {"auto", "dense", "blockwise"};
 
-static bool is_full(const struct attn_attention *attention)
-{
-    return attention->kind == ATTN_ATTENTION_FULL;
-}
-
 static bool has_dropout(const struct attn_attention *attention)
 {
     return attention->dropout > 0 || attention->dropout_mask.cells;
@@ -61,6 +56,7 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
 {
     const struct attn_kind *kind = attn_kind_find(attention);
     const char *name = attn_attention_kind_name(attention->kind);
+    const bool is_full = attention->kind == ATTN_ATTENTION_FULL;
     const struct {
         bool is_wanted;
         const char *why_not, *part;
@@ -76,12 +72,12 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
         if (parts[i].is_wanted && parts[i].why_not)
             return attn_error_set(err, ATTN_INVALID, "'%s' cannot have %s: %s", name, parts[i].part,
                                   parts[i].why_not);
-    if (attention->masking != ATTN_MASKING_INF && !is_full(attention))
+    if (attention->masking != ATTN_MASKING_INF && !is_full)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' cannot have masking '%s', which needs the softmax over all "
                               "keys: only 'full' computes it",
                               name, maskings[attention->masking]);
-    if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full(attention))
+    if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' cannot have algorithm '%s', which computes only 'full'", name,
                               algorithms[attention->algorithm]);
@@ -93,16 +89,14 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
 {
     if (!attn_is_given(attention, "attention", err))
         return ATTN_INVALID;
-    enum attn_status status;
 
     if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND)
         return attn_error_set(err, ATTN_INVALID, "there is no attention of kind %d",
                               (int)attention->kind);
-    status = check_numbers(attention, err);
-    if (status == ATTN_OK)
-        status = check_kind(attention, is_cross, err);
-    if (status != ATTN_OK || attention->algorithm != ATTN_ALGORITHM_BLOCKWISE)
-        return status;
+    ATTN_TRY(check_numbers(attention, err));
+    ATTN_TRY(check_kind(attention, is_cross, err));
+    if (attention->algorithm != ATTN_ALGORITHM_BLOCKWISE)
+        return ATTN_OK;
     if (attention->masking != ATTN_MASKING_INF)
         return attn_error_set(err, ATTN_INVALID,
                               "algorithm 'blockwise' cannot have masking '%s': it never has a row "

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which keys a query may look at, beside what the kind leaves. */
+/* Which keys a query may look at, of those that the kind leaves. */
 enum attn_mask {
     ATTN_MASK_CAUSAL, /* key j is visible to query i when j <= i */
     ATTN_MASK_NONE,   /* every key; the whole sequence must be fed at once */
@@ -80,12 +80,12 @@ struct attn_attention {
                        (scale_attn_by_inverse_layer_idx) */
     double score_cap; /* scaled scores become cap * tanh(score / cap), before the mask; 0: they
                          stay */
-    double
-        dropout; /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied by
-                       1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at once */
+    double dropout;   /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied
+                         by 1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at
+                         once */
     uint64_t dropout_seed; /* torch's stream over all weights [H, T, S], layer after layer */
-    struct attn_mask_matrix
-        dropout_mask; /* cells NULL: drawn from that seed; else 1: this weight stays */
+    /* cells NULL: drawn from that seed; else 1: this weight stays */
+    struct attn_mask_matrix dropout_mask;
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \

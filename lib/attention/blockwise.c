@@ -118,18 +118,6 @@ static void run_block(struct work *work, size_t first)
     }
 }
 
-/* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed. Zeros
- * are canonical: adding +0 turns -0 into +0. */
-static void finish_row(const struct work *work, size_t i)
-{
-    const float *sum = work->sum + i * work->ld_value;
-    const float total = work->softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;
-    float *z = work->tile->z + i * work->tile->feed->ldz;
-
-    for (size_t j = 0; j < work->shape->d_value; j++)
-        z[j] = isnan(total) ? NAN : sum[j] * reciprocal + 0.0F;
-}
-
 void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_tile *tile,
                         float *scratch)
 {
@@ -151,6 +139,14 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_BLOCKWISE_N_KEY)
         run_block(&work, first);
-    for (size_t i = 0; i < tile->n_row; i++)
-        finish_row(&work, i);
+    /* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed. Zeros
+     * are canonical: adding +0 turns -0 into +0. */
+    for (size_t i = 0; i < tile->n_row; i++) {
+        const float *sum = work.sum + i * ld_value;
+        const float total = work.softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;
+        float *z = tile->z + i * tile->feed->ldz;
+
+        for (size_t j = 0; j < shape->d_value; j++)
+            z[j] = isnan(total) ? NAN : sum[j] * reciprocal + 0.0F;
+    }
 }

@@ -1,9 +1,9 @@
 /*
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
- * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel: pattern is +0 behind a
- * row's last key and values are finite there, so the added terms change nothing. The one thing they
- * could change is the sign of a zero, so z is canonical: adding +0 turns -0 into +0.
+ * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a row
+ * the pattern is +0 and the values are finite, so the terms that are added there change nothing but,
+ * maybe, the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
 #include "trace/edit_internal.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What lies behind the diagonal is computed in pieces of so many keys. */
+/* Keys are computed in pieces of so many, so that little is computed that the mask leaves out. */
 enum { HALF_BLOCK = ATTN_PANEL / 2 };
 
 static size_t round_up(size_t n, size_t to)
@@ -42,16 +42,16 @@ size_t attn_dense_scratch(const struct attn_head_shape *shape,
 
 size_t attn_dense_kind_panel(const struct attn_panels *panels, int kind)
 {
-    const size_t behind = (size_t)(ATTN_N_PANEL_KIND - 1 - kind);
+    const size_t n_after = (size_t)(ATTN_N_PANEL_KIND - 1 - kind);
 
-    return kind == 0 || panels->n_panel <= behind ? 0 : panels->n_panel - 1 - behind;
+    return kind == 0 || panels->n_panel <= n_after ? 0 : panels->n_panel - 1 - n_after;
 }
 
 int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel)
 {
-    const size_t behind = panels->n_panel - 1 - panel;
+    const size_t n_after = panels->n_panel - 1 - panel;
 
-    return behind < ATTN_N_PANEL_KIND - 1 ? ATTN_N_PANEL_KIND - 1 - (int)behind : 0;
+    return n_after < ATTN_N_PANEL_KIND - 1 ? ATTN_N_PANEL_KIND - 1 - (int)n_after : 0;
 }
 
 static void plan_tile(struct attn_dense *dense, const struct attn_head_shape *shape, int which,
@@ -105,7 +105,7 @@ struct work {
     const struct attn_head_shape *shape;
     struct attn_tile_cells cells;
     float scale; /* attn_tile_scale */
-    float *x;    /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
+    float *x;    /* [n_row, ld]: first qk, then attn_scores, then the pattern */
     size_t ld;
     uint16_t *queries;  /* [n_row, attn_kv_depth] in bfloat16 */
     size_t first, last; /* columns first .. last-1 are computed: panels, of the last maybe half */
@@ -113,16 +113,17 @@ struct work {
     size_t n_edited;    /* rows changed */
 };
 
-/* Whether masked cells are computed as well: they are watched, or the mask comes later. */
+/* Whether masked cells are computed, too: they are watched or edited, or the mask comes after the
+ * softmax. */
 static bool is_whole(const struct attn_tile *tile)
 {
-    const bool is_sparse = tile->feed->attention->kind != ATTN_ATTENTION_FULL;
+    const struct attn_attention *attention = tile->feed->attention;
 
-    return (attn_tile_watched(tile, ATTN_SITE_QK) && !is_sparse) ||
-           tile->feed->attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
+    return (attn_tile_watched(tile, ATTN_SITE_QK) && attention->kind == ATTN_ATTENTION_FULL) ||
+           attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
            attn_tile_is_edited(tile, ATTN_SITE_QK) ||
            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
-           attn_tile_is_edited(tile, attn_attention_pattern_site(tile->feed->attention));
+           attn_tile_is_edited(tile, attn_attention_pattern_site(attention));
 }
 
 /* Panels from the first to the last key that a row of the tile needs: at least one. */
@@ -252,8 +253,8 @@ static void compute_products(struct work *work)
     visit(work, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether it was done:
- * else the softmax scales. */
+/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was done:
+ * where nobody sees the scores and there is no cap, the softmax scales. */
 static bool compute_scores(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
@@ -299,8 +300,8 @@ static void compute_pattern(struct work *work, bool is_scored)
     const enum attn_site site = attn_attention_pattern_site(tile->feed->attention);
     const bool is_after = tile->feed->attention->masking != ATTN_MASKING_INF;
     const bool is_listed = work->cells.keys;
-    const bool is_watched = attn_tile_watched(tile, site),
-               is_edited = attn_tile_is_edited(tile, site);
+    const bool is_watched = attn_tile_watched(tile, site);
+    const bool is_edited = attn_tile_is_edited(tile, site);
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
     const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
@@ -324,60 +325,34 @@ static void compute_pattern(struct work *work, bool is_scored)
         fill_masked(work, i, 0);
 }
 
-/* pattern_dropped = pattern / (1 - p) where a weight stays, else 0 */
-static void drop_weights(struct work *work)
-{
-    const struct attn_tile *tile = work->tile;
-
-    if (!tile->feed->dropout)
-        return;
-    for (size_t i = 0; i < tile->n_row; i++)
-        attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, work->x + i * work->ld);
-    visit(work, ATTN_SITE_PATTERN_DROPPED, 0);
-}
-
-/* z = sums + 0 */
-static void make_canonical(const struct work *work, const float *sums, float *z)
-{
-    static const float zeros[ATTN_PANEL];
-    const size_t n = work->shape->d_value;
-
-    for (size_t j = 0; j < n; j += ATTN_PANEL)
-        work->dense->engine->kernels->add(sums + j, zeros, n - j < ATTN_PANEL ? n - j : ATTN_PANEL,
-                                          z + j);
-}
-
-/* The pattern in bfloat16, each row where it was. */
-static void round_pattern(const struct work *work)
-{
-    for (size_t i = 0; i < work->tile->n_row; i++) {
-        float *row = work->x + i * work->ld + work->first;
-
-        work->dense->engine->kernels->round_bf16(row, work->last - work->first, (void *)row);
-    }
-}
-
 static void compute_z(struct work *work, float *sums)
 {
+    static const float zeros[ATTN_PANEL];
     const struct attn_tile *tile = work->tile;
+    const struct attn_kernels *kernels = work->dense->engine->kernels;
     const struct attn_panels *panels = &work->dense->value_panels;
-    const size_t ld = attn_kv_ld_value(work->shape);
+    const size_t ld = attn_kv_ld_value(work->shape), d_value = work->shape->d_value;
     const bool is_bf16 = work->dense->is_bf16;
     /* In bfloat16 a value of the first row and that of the second lie side by side. */
-    const size_t row = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
-    const char *values = (const char *)tile->kv->values + work->first * row;
+    const size_t row_size = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
+    const char *values = (const char *)tile->kv->values + work->first * row_size;
+    float *pattern = work->x + work->first;
 
-    if (is_bf16)
-        round_pattern(work);
+    for (size_t i = 0; is_bf16 && i < tile->n_row; i++) /* each row is rounded where it is */
+        kernels->round_bf16(pattern + i * work->ld, work->last - work->first,
+                            (void *)(pattern + i * work->ld));
     for (size_t p = 0; p < panels->n_panel; p++) {
         const size_t first = attn_panel_first(panels, p);
 
         attn_gemm_kernel_run(&work->dense->values[work->which][attn_dense_panel_kind(panels, p)],
-                             values + first * sizeof(float), work->x + work->first, sums + first,
+                             values + first * sizeof(float), pattern, sums + first,
                              (work->last - work->first) / HALF_BLOCK);
     }
-    for (size_t i = 0; i < tile->n_row; i++)
-        make_canonical(work, sums + i * ld, tile->z + i * tile->feed->ldz);
+    for (size_t i = 0; i < tile->n_row; i++) /* z = sums + 0 */
+        for (size_t j = 0; j < d_value; j += ATTN_PANEL)
+            kernels->add(sums + i * ld + j, zeros,
+                         d_value - j < ATTN_PANEL ? d_value - j : ATTN_PANEL,
+                         tile->z + i * tile->feed->ldz + j);
 }
 
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch)
@@ -401,7 +376,12 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     compute_products(&work);
     is_scored = compute_scores(&work);
     compute_pattern(&work, is_scored);
-    drop_weights(&work);
+    if (tile->feed
+            ->dropout) { /* pattern_dropped = pattern / (1 - p) where a weight stays, else 0 */
+        for (size_t i = 0; i < tile->n_row; i++)
+            attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, work.x + i * work.ld);
+        visit(&work, ATTN_SITE_PATTERN_DROPPED, 0);
+    }
     if (tile->z)
         compute_z(&work, sums);
     if (tile->watched.is_streamed)

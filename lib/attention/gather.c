@@ -43,23 +43,23 @@ void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine 
 
 /* What one row works in. */
 struct row {
-    float *x;      /* [most]: scores, then weights, of the gathered keys */
+    float *x;      /* [n_max]: scores, then weights, of the gathered keys */
     float *keys;   /* [64, d_head], on their way into a panel */
     float *panel;  /* [d_head, 64] */
-    float *values; /* [most, ld_value] */
+    float *values; /* [n_max, ld_value] */
     float *z;      /* [ld_value] */
-    float *wide;   /* [n_max]: a whole row, for edits */
-    void *list;    /* [ATTN_QUERY_TILE, most] of int32_t */
+    float *wide;   /* [shape->n_max]: a whole row, for edits */
+    void *list;    /* [ATTN_QUERY_TILE, n_max] of int32_t */
 };
 
-static struct row lay_out(const struct attn_head_shape *shape, size_t most, float *scratch)
+static struct row lay_out(const struct attn_head_shape *shape, size_t n_max, float *scratch)
 {
     struct row row = {.x = scratch};
 
-    row.keys = row.x + round_up(most);
+    row.keys = row.x + round_up(n_max);
     row.panel = row.keys + ATTN_PANEL * shape->d_head;
     row.values = row.panel + ATTN_PANEL * shape->d_head;
-    row.z = row.values + round_up(most) * attn_kv_ld_value(shape);
+    row.z = row.values + round_up(n_max) * attn_kv_ld_value(shape);
     row.wide = row.z + attn_kv_ld_value(shape);
     row.list = row.wide + shape->n_max;
     return row;
@@ -68,9 +68,9 @@ static struct row lay_out(const struct attn_head_shape *shape, size_t most, floa
 size_t attn_gather_scratch(const struct attn_head_shape *shape,
                            const struct attn_attention *attention)
 {
-    const size_t most = attn_keys_largest(attention, shape->n_max), ld = attn_kv_ld_value(shape);
+    const size_t n_max = attn_keys_largest(attention, shape->n_max), ld = attn_kv_ld_value(shape);
 
-    return round_up(most) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head + ld + shape->n_max +
+    return round_up(n_max) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head + ld + shape->n_max +
            attn_tile_list_size(attention, shape->n_max);
 }
 
@@ -141,7 +141,7 @@ static void visit(struct work *work, enum attn_site site, float masked)
         memcpy(watched + work->i * work->tile->watched.ld, work->row.x, work->n * sizeof(float));
 }
 
-/* z = sum of x[j] * v[keys[j]], over whole blocks of 64: behind the last key both are 0. */
+/* z = sum of x[j] * v[keys[j]], over whole blocks of 64: after the last key both are 0. */
 static void compute_z(struct work *work)
 {
     const struct attn_gather *gather = work->gather;
@@ -195,14 +195,14 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
                        float *scratch)
 {
     /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
-    const size_t most = attn_keys_largest(tile->feed->attention, tile->n_key);
+    const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
     struct attn_tile_cells cells;
     struct work work = {
         .gather = gather,
         .tile = tile,
         .shape = tile->feed->shape,
         .scale = attn_tile_scale(tile),
-        .row = lay_out(tile->feed->shape, most, scratch),
+        .row = lay_out(tile->feed->shape, n_max, scratch),
     };
 
     attn_tile_find_cells(tile, work.row.list, &cells);

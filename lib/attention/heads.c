@@ -16,7 +16,7 @@
 enum {
     WATCHED_BYTES = 64 << 20, /* watched matrices of a layer held at a time, if one tile fits */
     /* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that
-     * they are told, the first of them would have left anyway. */
+     * the trace reads them, the first of them would have left anyway. */
     STREAM_BYTES = 16 << 20,
 };
 
@@ -69,9 +69,9 @@ static size_t n_matrix(const struct attn_attention *attention, uint64_t watched)
     return n == 0 ? 0 : n + attn_attention_is_listed(attention);
 }
 
-static void make_at_least(size_t *most, size_t n)
+static void make_at_least(size_t *size, size_t n)
 {
-    *most = n > *most ? n : *most;
+    *size = n > *size ? n : *size;
 }
 
 size_t attn_heads_state_size(const struct attn_attention *attention,
@@ -82,7 +82,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
     return attention->kind == ATTN_ATTENTION_LINEAR ? attn_linear_attention_state_size(&linear) : 0;
 }
 
-/* What the engine of ATTENTION needs beside watched matrices. */
+/* What the engine of ATTENTION needs, watched matrices aside. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
                            const struct attn_attention *attention, uint64_t watched)
 {
@@ -292,12 +292,7 @@ struct wave {
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* Whether the z of some row is needed; whether one is watched. Rows of the whole sequence. */
-static bool needs_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
-{
-    return heads->z && heads->caller.needs_rows(heads->caller.context, row0, n_row);
-}
-
+/* Whether some of these rows of the whole sequence is watched. */
 static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
     for (size_t row = row0; row < row0 + n_row && heads->selection; row++)
@@ -307,7 +302,7 @@ static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_r
     return false;
 }
 
-/* The tile of rows ROW .. of the feed, of the head at INDEX of the wave's list. */
+/* The tile that begins OFFSET rows into WAVE, of the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
     const struct attn_heads *heads = wave->heads;
@@ -373,7 +368,8 @@ static void run_tile(void *context, size_t task, int worker)
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
     const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
-    const bool is_needed = needs_rows(heads, tile.row0, tile.n_row);
+    const bool is_needed =
+        heads->z && heads->caller.needs_rows(heads->caller.context, tile.row0, tile.n_row);
 
     if (heads->cancel && *heads->cancel != 0)
         return;
@@ -385,7 +381,7 @@ static void run_tile(void *context, size_t task, int worker)
             memset(tile.z + i * heads->feed.ldz, 0, heads->feed.shape->d_value * sizeof(float));
 }
 
-static void tell_matrix(const struct wave *wave, enum attn_site site, size_t index)
+static void emit_matrix(const struct wave *wave, enum attn_site site, size_t index)
 {
     const struct attn_heads *heads = wave->heads;
     const bool is_masked = attn_attention_masks(heads->feed.attention, site);
@@ -410,7 +406,7 @@ static void tell_matrix(const struct wave *wave, enum attn_site site, size_t ind
         event.keys = wave->keys + at * wave->ld;
         event.n_kept = heads->memory->n_cells + at;
     }
-    heads->caller.tell(heads->caller.context, &event);
+    heads->caller.emit(heads->caller.context, &event);
 }
 
 static void run_wave(struct wave *wave)
@@ -424,7 +420,7 @@ static void run_wave(struct wave *wave)
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
         for (size_t h = 0; h < wave->n_head && wave->sites[i]; h++)
             if (!heads->caller.is_stopped(heads->caller.context))
-                tell_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
+                emit_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
 }
 
 /* Gives the watched matrices of a wave their places. Returns the rows that fit for n_head heads. */

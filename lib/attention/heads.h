@@ -1,6 +1,6 @@
 /*
  * heads.h - the attention of one layer, of any kind: its heads and rows over the pool, watched
- * matrices told in order. Sessions and attn_attend both run on it.
+ * matrices emitted in order. Sessions and attn_attend both run on it.
  *
  *     attn_heads_needs_include(&needs, &sizes, &attention[layer], watched, n_watched_head);
  *     attn_heads_plan(&memory, arena, &sizes, &needs);      // when measuring, and once more
@@ -50,7 +50,7 @@ void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engi
 struct attn_heads_sizes {
     struct attn_head_shape shape; /* of all layers that share the memory */
     size_t n_head, n_kv_head;
-    size_t n_query, n_key; /* most of each */
+    size_t n_query, n_key; /* the largest numbers of each */
     int n_worker;
 };
 
@@ -91,12 +91,12 @@ uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int la
 size_t attn_heads_state_size(const struct attn_attention *attention,
                              const struct attn_head_shape *shape);
 
-/* Who runs a layer: says what is needed of it, and is told of what is watched. */
+/* What runs a layer: it says what is needed of it, and takes what is watched. */
 struct attn_heads_caller {
     bool (*needs_head)(const void *context, int head);
     bool (*needs_rows)(const void *context, size_t row0, size_t n_row); /* z of some of them */
     bool (*is_stopped)(void *context);
-    void (*tell)(void *context, const struct attn_trace_event *event);
+    void (*emit)(void *context, const struct attn_trace_event *event);
     void *context;
 };
 
@@ -115,7 +115,7 @@ struct attn_heads {
     size_t n_head, n_kv_head;               /* what follows is counted from the first of them */
     const float *q;                         /* row r of head h at q + h * q_step + r * shape->ldq */
     size_t q_step;
-    const float *given; /* [n_head, n_row, n_key] scores in place of products; NULL */
+    const float *given; /* [n_head, n_row, n_key] scores instead of products; NULL */
     struct attn_kv *kv; /* [n_kv_head] */
     float *z;           /* row r of head h at z + h * z_step + r * ldz; NULL: it is not needed */
     size_t z_step;

@@ -59,14 +59,9 @@ static enum attn_status report_unknown(const char *text, struct attn_error *err)
 /* A kind's text on its way through the parameters. */
 struct reading {
     const char *text;  /* all of it, for messages */
-    const char *field; /* what is left: a field behind each ':'; NULL at the end */
+    const char *field; /* what is left: a field after each ':'; NULL at the end */
     struct attn_attention result;
 };
-
-static void next_field(struct reading *reading, const char *from)
-{
-    reading->field = *from == ':' ? from + 1 : NULL;
-}
 
 static enum attn_status report_number(const struct reading *reading,
                                       const struct attn_kind_param *param, size_t size,
@@ -112,12 +107,11 @@ static enum attn_status read_param(struct reading *reading, const struct attn_ki
         break;
     }
     if (is_taken)
-        next_field(reading, field + size);
+        reading->field = field[size] == ':' ? field + size + 1 : NULL;
     return ATTN_OK;
 }
 
-/* PARAM as it is when the text does not have it. */
-static void clear_param(struct reading *reading, const struct attn_kind_param *param)
+static enum attn_status read_params(struct reading *reading, struct attn_error *err)
 {
     static const size_t sizes[] = {
         [ATTN_PARAM_COUNT] = sizeof(size_t),
@@ -125,27 +119,18 @@ static void clear_param(struct reading *reading, const struct attn_kind_param *p
         [ATTN_PARAM_FEATURE] = sizeof(enum attn_feature),
         [ATTN_PARAM_RAW] = sizeof(bool),
     };
-
-    memset((char *)&reading->result + param->offset, 0, sizes[param->type]);
-}
-
-static enum attn_status read_params(struct reading *reading, struct attn_error *err)
-{
     const struct attn_kind_param *param = attn_kind_find(&reading->result)->params;
     const char *written = rows[reading->result.kind].written;
 
     for (; param->type != ATTN_PARAM_NONE; param++) {
-        enum attn_status status;
-
-        clear_param(reading, param);
+        /* As it is when the text does not have it. */
+        memset((char *)&reading->result + param->offset, 0, sizes[param->type]);
         if (!reading->field && param->is_optional)
             continue;
         if (!reading->field)
             return attn_error_set(err, ATTN_INVALID, "'%s' lacks %s, expected %s",
                                   attn_quote_string(reading->text).text, param->name, written);
-        status = read_param(reading, param, err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(read_param(reading, param, err));
     }
     if (!reading->field)
         return ATTN_OK;
@@ -157,24 +142,24 @@ static enum attn_status read_params(struct reading *reading, struct attn_error *
 enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
                                       struct attn_error *err)
 {
-    if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
-        return ATTN_INVALID;
-    const size_t size = strcspn(text, ":");
-    struct reading reading = {.text = text, .result = *attention};
-    enum attn_status status;
+    struct reading reading = {.text = text};
+    size_t size;
     int kind = 0;
 
+    if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
+        return ATTN_INVALID;
+    size = strcspn(text, ":");
     while (kind < ATTN_N_ATTENTION_KIND &&
            (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
         kind++;
     if (kind == ATTN_N_ATTENTION_KIND)
         return report_unknown(text, err);
+    reading.result = *attention;
     reading.result.kind = (enum attn_attention_kind)kind;
-    next_field(&reading, text + size);
-    status = read_params(&reading, err);
-    if (status == ATTN_OK)
-        *attention = reading.result;
-    return status;
+    reading.field = text[size] == ':' ? text + size + 1 : NULL;
+    ATTN_TRY(read_params(&reading, err));
+    *attention = reading.result;
+    return ATTN_OK;
 }
 
 size_t attn_attention_text(const struct attn_attention *attention,

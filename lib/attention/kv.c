@@ -150,24 +150,18 @@ static void erase_rounded_row(const struct attn_kv *kv, const struct attn_head_s
         value[2 * j] = 0;
 }
 
-static void erase_rounded(const struct attn_kv *kv, const struct attn_head_shape *shape,
-                          size_t first, size_t last)
-{
-    if (first < last && first % 2 != 0)
-        erase_rounded_row(kv, shape, first++);
-    if (first < last && last % 2 != 0)
-        erase_rounded_row(kv, shape, --last);
-    memset(find_rounded_value(kv, shape, first), 0,
-           (last - first) * attn_kv_ld_value(shape) * sizeof(uint16_t));
-}
-
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
                    size_t last)
 {
     const size_t ld = attn_kv_ld_value(shape);
 
-    if (kv->is_bf16)
-        erase_rounded(kv, shape, first, last);
-    else
+    if (!kv->is_bf16) {
         memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
+        return;
+    }
+    if (first < last && first % 2 != 0)
+        erase_rounded_row(kv, shape, first++);
+    if (first < last && last % 2 != 0)
+        erase_rounded_row(kv, shape, --last);
+    memset(find_rounded_value(kv, shape, first), 0, (last - first) * ld * sizeof(uint16_t));
 }

@@ -36,9 +36,10 @@ struct attn_layer_feed {
     const struct attn_attention *attention; /* its stride is resolved; its mask is `none` where keys
                                                come from a source */
     const struct attn_head_shape *shape;
-    size_t sequence; /* of events */
-    int layer;       /* of the selection, of events and edits */
-    int random_layer; /* whose keys random attention draws: `layer`, or that which arrays stand for */
+    size_t sequence;                    /* of events */
+    int layer;                          /* of the selection, of events and edits */
+    int random_layer;                   /* whose keys random attention draws: `layer`, or the one
+                                           that arrays stand for */
     size_t row0, n_row;                 /* positions row0 .. row0+n_row-1 */
     size_t n_key;                       /* S */
     size_t ahead;                       /* row r stands at position r + ahead among the keys */
@@ -52,7 +53,7 @@ struct attn_layer_feed {
 struct attn_watched_rows {
     float *sites[ATTN_N_MATRIX_SITE]; /* from ATTN_SITE_QK on: [n_row, ld]; NULL: not watched */
     bool is_streamed;                 /* they are larger than caches: store past these */
-    size_t ld;                        /* n_key, or for listed cells the most that a row holds */
+    size_t ld;                        /* n_key, or for listed cells the largest number in a row */
     int32_t *keys; /* [n_row, ld] listed cells, with n_cell [n_row] of them; else NULL */
     size_t *n_cell;
 };
@@ -63,7 +64,7 @@ struct attn_tile {
     size_t row0, n_row; /* rows row0 .. row0+n_row-1 */
     size_t n_key;       /* S of the feed, or the mixtures R of low-rank attention */
     const float *q;     /* [n_row, d_head], stride shape->ldq */
-    const float *given; /* [n_row, n_key] scores in place of products; NULL: none */
+    const float *given; /* [n_row, n_key] scores instead of products; NULL: none */
     const struct attn_kv *kv;
     struct attn_watched_rows watched;
     float *z; /* [n_row, d_value], stride ldz of the feed; NULL: not needed */

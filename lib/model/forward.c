@@ -102,19 +102,14 @@ bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
     return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
 }
 
-/* Whether all heads of SITE are normalized together, so that each depends on the others. */
-static bool joins_heads(const struct attn_forward *f, enum attn_site site)
-{
-    return f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
-           (site == ATTN_SITE_Q || site == ATTN_SITE_K);
-}
-
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
 {
     const enum attn_site_layout layout = attn_site_layout(site);
     const int layer = f->feed.layer;
 
-    if (joins_heads(f, site))
+    if (f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
+        (site == ATTN_SITE_Q ||
+         site == ATTN_SITE_K)) /* normalized together: each needs the others */
         return true;
     if (layer != f->end.layer || f->end.site > ATTN_SITE_Z || layout == ATTN_LAYOUT_VECTOR)
         return true;
@@ -175,13 +170,6 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
-/* Whether the caller gave arrays: then their numbers are too large for a model that has no
- * fault. */
-static bool has_arrays(const struct attn_forward *f)
-{
-    return f->embeddings_name || (f->source_name && f->n_source > 0);
-}
-
 static enum attn_status refuse_arrays(const struct attn_forward *f, const char *where,
                                       struct attn_error *err)
 {
@@ -204,7 +192,8 @@ static enum attn_status refuse_values(const struct attn_forward *f, struct attn_
 
     if (f->feed.layer != ATTN_NO_LAYER)
         snprintf(where, sizeof where, "in layer %d", f->feed.layer);
-    if (has_arrays(f))
+    /* The numbers of arrays that the caller gave are too large for a model that has no fault. */
+    if (f->embeddings_name || (f->source_name && f->n_source > 0))
         return refuse_arrays(f, where, err);
     if (f->feed.layer == ATTN_NO_LAYER)
         return attn_error_set(err, ATTN_FORMAT,

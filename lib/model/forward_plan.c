@@ -55,7 +55,7 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What the linear maps of a model need: the most of all. */
+/* The largest needs of all linear maps of a model. */
 struct linear_needs {
     size_t n_scratch; /* floats, of each worker */
     size_t n_rounded; /* numbers of 16 bits of a row of x */
@@ -108,16 +108,6 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
     return attn_arena_take(arena, n_row, n_col * sizeof(float));
 }
 
-/* Floats of the states of linear attention: those of the layer with the largest. */
-static size_t state_size(const struct attn_forward *f)
-{
-    size_t size = 0;
-
-    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
-        size = max_size(size, attn_heads_state_size(&f->attention[layer], &f->shape));
-    return size;
-}
-
 /* q, k, v and z are not read any more when the MLP begins: its rows lie where they were. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
@@ -152,15 +142,6 @@ static size_t widest_row(const struct attn_forward *f)
     return widest;
 }
 
-/* Whether an earlier layer has the rope of LAYER. */
-static bool has_earlier_rope(const struct attn_config *config, size_t layer)
-{
-    for (size_t i = 0; i < layer; i++)
-        if (attn_rope_is_same(&config->rope[i], &config->rope[layer]))
-            return true;
-    return false;
-}
-
 /* A table for each rope that differs from those of earlier layers. */
 static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 {
@@ -172,8 +153,11 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     for (size_t layer = 0; layer < n_layer; layer++) {
         const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->n_feed_row;
         struct attn_rotary rotary = {.rope = &config->rope[layer]};
+        size_t same = 0; /* the first layer with this rope */
 
-        if (has_earlier_rope(config, layer))
+        while (same < layer && !attn_rope_is_same(&config->rope[same], rotary.rope))
+            same++;
+        if (same < layer)
             continue;
         rotary.frequencies = take(arena, 1, n_pair);
         rotary.cosines = take(arena, n, n_pair);
@@ -185,32 +169,20 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     }
 }
 
-/* Layers that run. */
-static size_t n_run_layer(const struct attn_forward *f)
-{
-    const size_t n = (size_t)(f->end.layer + 1);
-
-    return n < f->dims.n_layer ? n : f->dims.n_layer;
-}
-
-/* Whether weights that are dropped are drawn in some layer. */
-static bool has_dropout(const struct attn_forward *f)
-{
-    bool has = false;
-
-    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
-        has = has || f->attention[layer].dropout > 0;
-    return has;
-}
-
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
-    const size_t n = f->n_feed_row;
+    const size_t n = f->n_feed_row,
+                 n_run = (size_t)(f->end.layer + 1); /* layers that run, or more */
+    size_t n_state = 0; /* floats of the largest state of linear attention */
+    bool has_dropout = false;
 
+    for (size_t layer = 0; layer < c->n_layer; layer++) {
+        n_state = max_size(n_state, attn_heads_state_size(&f->attention[layer], &f->shape));
+        has_dropout = has_dropout || f->attention[layer].dropout > 0;
+    }
     f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
-    f->dropouts =
-        has_dropout(f) ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
+    f->dropouts = has_dropout ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
     f->source = take(arena, f->dims.n_source, f->model->config.d_source);
     f->resid = take(arena, n, c->d_model);
     f->normed = take(arena, n, c->d_model);
@@ -230,8 +202,9 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->final = take(arena, f->has_logits ? c->n_position : 0, c->d_model);
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
     f->stage.capacity =
-        attn_stage_size(&f->stage, f->model, n_run_layer(f), f->end.site == ATTN_SITE_LOGITS);
+        attn_stage_size(&f->stage, f->model, n_run < c->n_layer ? n_run : c->n_layer,
+                        f->end.site == ATTN_SITE_LOGITS);
     f->stage.bytes = attn_arena_take(arena, f->stage.capacity, 1);
     plan_heads(f, arena);
-    f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, state_size(f));
+    f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);
 }

@@ -39,11 +39,6 @@ void attn_step_finish(struct attn_forward *f)
     f->pending.n_visit = 0;
 }
 
-static void add_visit(struct attn_forward *f, enum attn_site site, float *data)
-{
-    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, data};
-}
-
 /* The map that waits and gives all columns of Y, or NULL. */
 static struct attn_linear_args *find_map(struct attn_forward *f, const float *y)
 {
@@ -65,7 +60,7 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
 }
 
 /* What is multiplied soon after LINEAR of the current layer, in the order of the equations: its
- * first panels are called into the caches meanwhile. Behind q, k and v comes attention. */
+ * first panels are prefetched meanwhile. After q, k and v comes attention. */
 static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
@@ -96,22 +91,6 @@ static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_
     return *first < *last;
 }
 
-static void add_map(struct attn_forward *f, const struct attn_linear_args *map)
-{
-    if (f->pending.n_map == ATTN_LINEAR_MOST)
-        run_maps(f);
-    f->pending.maps[f->pending.n_map++] = *map;
-}
-
-static void copy_rows(struct attn_forward *f, const struct attn_site_part *part, const float *x,
-                      float *y)
-{
-    const size_t n = part->n_row * part->n_head * part->width;
-
-    memcpy(y, x, n * sizeof(float));
-    attn_forward_check_finite(f, y, n);
-}
-
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
                       const float *x, float *y)
 {
@@ -135,15 +114,21 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
     if (attn_forward_is_over(f) || part.n_row == 0)
         return;
     for (int head = 0, end = 0; find_heads(f, site, (int)part.n_head, &head, &end);) {
+        const size_t n = part.n_row * part.n_head * part.width;
+
+        if (!linear->weight.data) {
+            memcpy(y, x, n * sizeof(float));
+            attn_forward_check_finite(f, y, n);
+            continue;
+        }
         map.first_col = (size_t)head * part.width;
         map.last_col = (size_t)end * part.width;
         map.y = y + map.first_col;
-        if (linear->weight.data)
-            add_map(f, &map);
-        else
-            copy_rows(f, &part, x, y);
+        if (f->pending.n_map == ATTN_LINEAR_MOST)
+            run_maps(f);
+        f->pending.maps[f->pending.n_map++] = map;
     }
-    add_visit(f, site, y);
+    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, y};
 }
 
 /* --- work on rows ----------------------------------------------------------------------------- */
@@ -254,37 +239,20 @@ struct turn_work {
     const struct attn_rotary *rotary;
 };
 
-/* The table of the current layer. */
-static const struct attn_rotary *find_rotary(const struct attn_forward *f)
-{
-    const struct attn_rotary *rotary = f->rotaries;
-
-    while (!attn_rope_is_same(rotary->rope, &f->model->config.rope[f->feed.layer]))
-        rotary++;
-    return rotary;
-}
-
-/* The row of the feed whose position row ROW of the site has. */
-static size_t fed_row(const struct turn_work *work, size_t row)
-{
-    const struct attn_forward *f = work->rows.f;
-    const struct attn_feed_part *part;
-
-    if (attn_site_layout(work->site) == ATTN_LAYOUT_KEY)
-        return row;
-    part = &f->parts[attn_forward_find_left(f, row)];
-    return part->first + part->n_dropped + (row - part->left);
-}
-
 /* One position: its heads are normalized, all at once or each, and turned. */
 static void turn_row(const struct turn_work *work, size_t row)
 {
     const struct attn_forward *f = work->rows.f;
-    const size_t angle = fed_row(work, row) * (work->rotary->rope->d_rotary / 2);
     const enum attn_qk_norm norm = f->model->config.qk_norm;
     const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
     float *x = work->rows.y + row * work->rows.n_col;
+    size_t angle = row * n_pair; /* of the row of the feed that has the position */
 
+    if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
+        const struct attn_feed_part *part = &f->parts[attn_forward_find_left(f, row)];
+
+        angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
+    }
     if (norm == ATTN_QK_NORM_ALL_HEADS)
         normalize(f, x, work->rows.n_col, x);
     for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
@@ -320,7 +288,9 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
     if (weights->w.data)
         read_norm(f, weights);
     work.rows = (struct row_work){.f = f, .y = x, .n_col = work.part.n_head * work.part.width};
-    work.rotary = find_rotary(f);
+    work.rotary = f->rotaries; /* the table of the current layer */
+    while (!attn_rope_is_same(work.rotary->rope, &f->model->config.rope[f->feed.layer]))
+        work.rotary++;
     share_rows(f, turn_rows, &work.rows,
                attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left);
     attn_visit(f, site, x);
@@ -362,16 +332,6 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
     return n;
 }
 
-/* The positions of PART before the first that something needs, or before its last. */
-static size_t count_dropped(const struct attn_forward *f, const struct attn_feed_part *part)
-{
-    size_t n = 0;
-
-    while (n + 1 < part->n_row && !attn_forward_needs_rows(f, part, part->row0 + n, 1))
-        n++;
-    return n;
-}
-
 /* Plans what is left of each sequence. Returns whether rows are dropped. */
 static bool drop_rows(struct attn_forward *f)
 {
@@ -383,7 +343,10 @@ static bool drop_rows(struct attn_forward *f)
         struct attn_feed_part *part = &f->parts[i];
 
         part->left = n_left;
-        part->n_dropped = count_dropped(f, part);
+        part->n_dropped = 0; /* those before the first that something needs, or before the last */
+        while (part->n_dropped + 1 < part->n_row &&
+               !attn_forward_needs_rows(f, part, part->row0 + part->n_dropped, 1))
+            part->n_dropped++;
         n_left += part->n_row - part->n_dropped;
         if (part->n_dropped > 0)
             attn_visit_count(f, i, count_edited(f, part));

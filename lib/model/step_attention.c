@@ -43,7 +43,7 @@ static bool is_stopped(void *context)
     return attn_forward_is_stopped(step->f);
 }
 
-static void tell(void *context, const struct attn_trace_event *event)
+static void emit(void *context, const struct attn_trace_event *event)
 {
     const struct step *step = context;
 
@@ -74,7 +74,7 @@ static struct attn_heads heads_of(struct step *step)
                  .n_edit = part->n_edit},
         .engines = &f->engines,
         .memory = &f->heads,
-        .caller = {needs_head, needs_rows, is_stopped, tell, step},
+        .caller = {needs_head, needs_rows, is_stopped, emit, step},
         .pool = f->feed.pool,
         .n_worker = f->n_worker,
         .cancel = f->cancel,

@@ -26,7 +26,7 @@ enum { ATTN_BLOCK_N_NORM = 6, ATTN_BLOCK_N_LINEAR = 7 };
 struct attn_block_weights {
     union {
         struct {
-            struct attn_norm_weights ln1, ln2;               /* before attention, before the MLP */
+            struct attn_norm_weights ln1, ln2;           /* before attention, before the MLP */
             struct attn_norm_weights ln1_post, ln2_post; /* of what they add to the stream */
             struct attn_norm_weights q_norm, k_norm;
         };
