@@ -360,7 +360,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
     emit_z(a, first_head, n_head);
 }
 
-/* The site in which a failure of an earlier step shows with the least to read. */
+/* The smallest site in which a failure of an earlier step shows. */
 static enum attn_site choose_checked_site(const struct attn_selection *selection)
 {
     static const enum attn_site sites[] = {

@@ -26,7 +26,8 @@
 /*
  * Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are allowed
  * in them and go where arithmetic takes them. Finite arrays can give NaN too: a product beyond
- * 3.4e38 is infinite, and the softmax of a row that holds +infinity is NaN. n_not_finite tells.
+ * 3.4e38 is infinite, and the softmax of a row that holds +infinity is NaN. n_not_finite counts
+ * them.
  */
 struct attn_attend_args {
     size_t size;              /* of this struct */
@@ -55,8 +56,8 @@ struct attn_attend_args {
     size_t *n_not_finite;
 
     /* BF16: q, k, v and the pattern are rounded to bfloat16 before they are multiplied, in exact
-     * attention that is not blockwise, where the processor gains by it: as in a run of a model. Scores
-     * are not. Other values are as F32. */
+     * attention that is not blockwise, where the processor gains by it: as in a run of a model.
+     * Scores are not. Other values are as F32. */
     enum attn_compute compute;
 };
 
@@ -70,7 +71,7 @@ ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
 /*
  * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together,
- * ATTN_NO_MEMORY, ATTN_CANCELED, or what the trace returned. Memory beside the inputs: the keys and
+ * ATTN_NO_MEMORY, ATTN_CANCELED, or what the trace returned. Memory, the inputs aside: the keys and
  * values once more, packed; what is watched of one head, at most 64 MiB of it at a time; a few rows
  * a thread.
  */

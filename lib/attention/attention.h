@@ -49,8 +49,9 @@ enum attn_similarity {
 enum attn_algorithm {
     ATTN_ALGORITHM_AUTO, /* dense, always */
     ATTN_ALGORITHM_DENSE,
-    ATTN_ALGORITHM_BLOCKWISE, /* running maximum and sum over blocks of keys (Dao et al. 2205.14135);
-                                 rows of the pattern are computed again when they are watched */
+    /* Running maximum and sum over blocks of keys (Dao et al. 2205.14135); rows of the pattern are
+     * computed again when they are watched. */
+    ATTN_ALGORITHM_BLOCKWISE,
 };
 
 /* phi of linear attention, of q and k as they are, without any scale. */

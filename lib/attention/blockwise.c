@@ -139,8 +139,8 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_BLOCKWISE_N_KEY)
         run_block(&work, first);
-    /* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed. Zeros
-     * are canonical: adding +0 turns -0 into +0. */
+    /* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed.
+     * Zeros are canonical: adding +0 turns -0 into +0. */
     for (size_t i = 0; i < tile->n_row; i++) {
         const float *sum = work.sum + i * ld_value;
         const float total = work.softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;

@@ -1,9 +1,9 @@
 /*
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
- * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a row
- * the pattern is +0 and the values are finite, so the terms that are added there change nothing but,
- * maybe, the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
+ * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a
+ * row the pattern is +0 and the values are finite, so the terms that are added there change nothing
+ * but, maybe, the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
 #include "trace/edit_internal.h"
@@ -253,8 +253,8 @@ static void compute_products(struct work *work)
     visit(work, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was done:
- * where nobody sees the scores and there is no cap, the softmax scales. */
+/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
+ * done: where nobody sees the scores and there is no cap, the softmax scales. */
 static bool compute_scores(struct work *work)
 {
     const struct attn_tile *tile = work->tile;

@@ -3,9 +3,9 @@
  *
  * Keys and values are kept packed for the products (kv.h). Sums, scores and softmax are float32,
  * also where products are of bfloat16. A tile's scores live in the worker's scratch, so memory is
- * O(S) a row whether or not the matrix is watched. Every row is the same chain of operations for any
- * tile, so prefill and decode give the same bits. Where cells are listed, panels that no row of the
- * tile looks into are left out.
+ * O(S) a row whether or not the matrix is watched. Every row is the same chain of operations for
+ * any tile, so prefill and decode give the same bits. Where cells are listed, panels that no row of
+ * the tile looks into are left out.
  *
  *     attn_dense_plan(&dense, engine, &shape, n_row);  // before each feed, on the feeding thread
  *     attn_dense_run(&dense, &tile, scratch);          // on any thread

@@ -54,7 +54,7 @@ struct attn_heads_sizes {
     int n_worker;
 };
 
-/* Memory of all layers with the same sizes; carved from an arena for the layer that needs most. */
+/* Memory of all layers with the same sizes; carved from an arena for the largest layer. */
 struct attn_heads_memory {
     float *watched; /* [n_watched] watched matrices, and the lists of their cells */
     size_t n_watched;

@@ -34,7 +34,7 @@ struct attn_attention;
  *
  *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw (Katharopoulos et al.
  *             2006.16236)
- *   lowrank   softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R), R <= S (Wang et al.
+ * lowrank softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R), R <= S (Wang et al.
  *             2006.04768)
  */
 #define ATTN_ATTENTION_KIND_MAP(X)                                                                 \

@@ -21,7 +21,7 @@
 /* Sizes of one head's attention. */
 struct attn_head_shape {
     size_t d_head, d_value;
-    size_t n_max; /* most positions at any time */
+    size_t n_max; /* the largest number of positions */
     size_t ldq;   /* floats from one query row to the next */
     bool is_bf16; /* the dense engine multiplies what is rounded to bfloat16 */
 };
@@ -51,7 +51,8 @@ struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_sh
                              size_t n, size_t n_state);
 void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size_t n);
 
-/* Says whether what is written next is rounded. Where that changes, nothing that was there stays. */
+/* Says whether what is written next is rounded. Where that changes, nothing that was there
+ * stays. */
 void attn_kv_set_bf16(struct attn_kv *kv, const struct attn_head_shape *shape, bool is_bf16);
 
 /* Keys and values of positions first .. first+n-1. */

@@ -10,9 +10,10 @@
  *     mlp_out      = post_norm2(mlp_post W_out + b_out)
  *     resid_post   = resid_mid + mlp_out
  *
- * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out, its line
- * does nothing or copies: a norm without weights, a linear map without weights, a sum without a
- * residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out + b_out.
+ * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out,
+ * its line does nothing or copies: a norm without weights, a linear map without weights, a sum
+ * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
+ * b_out.
  */
 #include "model/block.h"
 
@@ -75,7 +76,7 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
     attn_attention_step(f, f->q, f->k, f->v, f->z);
 }
 
-/* From z, which was given. What an MLP beside attention reads with it was not. */
+/* From z, which was given. What a parallel MLP reads was not. */
 static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
 {
     attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);

@@ -21,7 +21,7 @@
  */
 ATTN_API bool attn_builtin_find(const char *name, struct attn_source *source);
 
-/* The name of built-in model I in alphabetical order; NULL behind the last. */
+/* The name of built-in model I in alphabetical order; NULL after the last. */
 ATTN_API const char *attn_builtin_name(size_t i);
 
 #endif

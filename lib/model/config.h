@@ -44,8 +44,8 @@ enum attn_output_layer {
     ATTN_OUTPUT_OWN
 };
 
-/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as `rope_type`
- * says it. */
+/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as
+ * `rope_type` says it. */
 #define ATTN_ROPE_MAP(X)                                                                           \
     X(DEFAULT, "default")                                                                          \
     X(LINEAR, "linear")                                                                            \
@@ -114,8 +114,9 @@ struct attn_config {
     bool has_output_bias; /* of the output layer, own or tied */
     double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
-    int32_t end_ids[ATTN_CONFIG_N_END];     /* [n_end_id] tokens that end a text (eos_token_id of
-                                           generation_config.json, else config.json), the first few */
+    /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else
+     * config.json) */
+    int32_t end_ids[ATTN_CONFIG_N_END];
     size_t n_end_id;
 };
 

@@ -1,6 +1,6 @@
 /*
- * config_form.c - reads a config.json of Hugging Face by the form of its family: what no family has,
- * then sizes and heads, parts of a block, and which layers have a window.
+ * config_form.c - reads a config.json of Hugging Face by the form of its family: what no family
+ * has, then sizes and heads, parts of a block, and which layers have a window.
  */
 #include "model/config_internal.h"
 

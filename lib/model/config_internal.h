@@ -1,7 +1,7 @@
 /*
- * config_internal.h - what the readers of config.json (family.h) share: the keys that most families of
- * Hugging Face have, rotary positions, and windows by layer. A family says what is there when a key is
- * absent.
+ * config_internal.h - what the readers of config.json (family.h) share: the keys that most families
+ * of Hugging Face have, rotary positions, and windows by layer. A family says what is there when a
+ * key is absent.
  */
 #ifndef ATTN_MODEL_CONFIG_INTERNAL_H
 #define ATTN_MODEL_CONFIG_INTERNAL_H
@@ -37,7 +37,8 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err);
 
-/* Fails when N of KEY do not divide the size WHOLE of WHOLE_KEY; the hint names a number that does. */
+/* Fails when N of KEY do not divide the size WHOLE of WHOLE_KEY; the hint names a number that
+ * does. */
 enum attn_status attn_config_check_divides(const struct attn_json *json, const char *key, size_t n,
                                            const char *whole_key, size_t whole,
                                            struct attn_error *err);
@@ -63,7 +64,8 @@ struct attn_config_names {
 };
 
 /* What a family calls the numbers of rotary positions at the top level of its configs, where they
- * stand when the object (see attn_config_read_rope) has none, and what they are when neither has. */
+ * stand when the object (see attn_config_read_rope) has none, and what they are when neither
+ * has. */
 struct attn_rope_keys {
     const char *theta; /* NULL: the family has no rotary positions */
     double default_theta;
@@ -77,7 +79,7 @@ enum attn_window_rule {
     ATTN_WINDOWS_IN_ALL,   /* all, of `sliding_window`; null is none */
     ATTN_WINDOWS_BY_LIST,  /* those that `layer_types` says, else all but each full_every-th */
     ATTN_WINDOWS_SWITCHED, /* the same where `use_sliding_window` is true, but without that list
-                              those from `max_window_layers` on; a `sliding_window` of null is none */
+                              those from `max_window_layers` on; a null `sliding_window` is none */
 };
 
 struct attn_windows {
@@ -98,7 +100,7 @@ struct attn_config_form {
     bool has_no_heads_keys; /* neither num_key_value_heads nor head_dim is a key */
     bool is_divided;        /* n_head must divide d_model even when there is a head_dim */
 
-    /* Keys that it has beside these. */
+    /* Further keys. */
     bool has_parallel_key;       /* use_parallel_residual */
     bool has_attention_bias_key; /* attention_bias: of q, k, v and the output projection */
     bool has_mlp_bias_key;       /* mlp_bias */
@@ -113,8 +115,8 @@ struct attn_config_form {
     struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
 };
 
-/* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to all
- * tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
+/* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to
+ * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
  * otherwise. What no family has is refused by name: quantized weights, experts, another mask. */
 enum attn_status attn_config_read_form(const struct attn_json *json,
                                        const struct attn_config_form *form,
@@ -122,14 +124,14 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
                                        struct attn_config_layers *layers, struct attn_error *err);
 
 /*
- * Reads rotary positions in all forms that transformers has written: `rope_parameters` since version
- * 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and fills
- * LAYERS->rope. A type of scaling that is not known is refused by name.
+ * Reads rotary positions in all forms that transformers has written: `rope_parameters` since
+ * version 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and
+ * fills LAYERS->rope. A type of scaling that is not known is refused by name.
  *
  * The first is the same for all layers: the object is `rope_scaling` if it is filled, else
  * `rope_parameters`. In the second, layers with a window have the object `sliding_attention` of
- * `rope_parameters`, by default that of LOCAL; the others `full_attention`, or what `rope_scaling` has,
- * by default that of GLOBAL.
+ * `rope_parameters`, by default that of LOCAL; the others `full_attention`, or what `rope_scaling`
+ * has, by default that of GLOBAL.
  */
 enum attn_status attn_config_read_rope(const struct attn_json *json,
                                        const struct attn_rope_keys *keys,

@@ -1,6 +1,6 @@
 /*
- * config_rope.c - the rotary positions of a config.json. Rules and defaults are those of transformers
- * 5 (modeling_rope_utils.py).
+ * config_rope.c - the rotary positions of a config.json. Rules and defaults are those of
+ * transformers 5 (modeling_rope_utils.py).
  */
 #include "model/config_internal.h"
 

@@ -1,7 +1,7 @@
 /*
  * differences.c - see differences.h. GPT-2 has LayerNorm before attention and MLP, learned
- * positions, causal attention to all keys with scores / sqrt(d_head), a bias in every map of a block,
- * gelu_new, and the embedding as its output matrix.
+ * positions, causal attention to all keys with scores / sqrt(d_head), a bias in every map of a
+ * block, gelu_new, and the embedding as its output matrix.
  */
 #include "model/differences.h"
 

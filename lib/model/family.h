@@ -117,8 +117,8 @@ enum attn_status attn_family_parse_config(const struct attn_file *file, struct a
 enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
-/* Reads which tokens end a text, from config.json or generation_config.json; where JSON does not say,
- * CONFIG stays as it is. */
+/* Reads which tokens end a text, from config.json or generation_config.json; where JSON does not
+ * say, CONFIG stays as it is. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config);
 
 #endif

@@ -2,7 +2,7 @@
  * finite.c - see finite.h.
  *
  * Blocks of elements become float32, where any type's NaN and infinity are these same two; the
- * kernels tell whether a block has some, and only such a block is looked at one by one.
+ * kernels find out whether a block has some, and only such a block is looked at one by one.
  */
 #include "model/finite.h"
 
@@ -16,7 +16,7 @@
 enum { BLOCK = 1024 };
 
 /* The 8-bit floats (OCP 8-bit FP and MX specifications; FNUZ: ONNX): a value over its exponent's
- * range by the bits behind the sign, NaN above it. */
+ * range by the bits after the sign, NaN above it. */
 static float read_byte(unsigned char byte, enum attn_dtype dtype)
 {
     const unsigned magnitude = byte & 0x7FU;

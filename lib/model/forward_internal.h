@@ -1,6 +1,7 @@
 /*
- * forward_internal.h - what a forward pass works on: a model, the attention of its layers, edits and a
- * trace, and the buffers. For the files of this layer. A session owns one, and counts what was fed.
+ * forward_internal.h - what a forward pass works on: a model, the attention of its layers, edits
+ * and a trace, and the buffers. For the files of this layer. A session owns one, and counts what
+ * was fed.
  *
  * A pass runs in feeds: rows go through the layers (decoder.h). They are positions of one sequence,
  * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
@@ -86,7 +87,7 @@ struct attn_forward {
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
-    struct attn_dims dims; /* n_position: the most at any time; n_source: most rows of a source */
+    struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
     const volatile sig_atomic_t *cancel; /* NULL: never */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */
     int n_worker;
@@ -111,8 +112,8 @@ struct attn_forward {
     struct attn_feed_part *parts; /* [n_sequence]: of the feed */
     struct attn_random *dropouts; /* [n_sequence], where there is dropout: their streams, on the way
                                      through the layers of a feed */
-    size_t n_sequence;            /* most sequences of a feed */
-    size_t n_feed_row;            /* most rows of a feed */
+    size_t n_sequence;            /* at most, of a feed */
+    size_t n_feed_row;            /* likewise */
     float *source;                /* [dims.n_source, d_source] */
     float *resid;                 /* [n_feed_row, D] */
     float *normed;                /* [n_feed_row, D] */
@@ -120,7 +121,7 @@ struct attn_forward {
     float *mlp;           /* [n_feed_row, F], where q, k, v and z were */
     float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
     float *out;           /* [n_feed_row, D or d_out]: attn_out, later mlp_out */
-    uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
+    uint16_t *rounded;    /* [rows, inputs of the widest map] for products in bfloat16 */
     float *vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row
                              of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
@@ -204,7 +205,7 @@ void attn_forward_report_non_finite(struct attn_forward *f);
 /* Looks at X [n], and reports it. */
 void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n);
 
-/* --- how far, and in which memory (forward_plan.c) --------------------------------------------- */
+/* --- how far, and in which memory (forward_plan.c) -------------------------------------------- */
 
 /* The last tensor that F's trace and logits depend on. */
 struct attn_step_place attn_plan_end(const struct attn_forward *f);

@@ -25,16 +25,17 @@
  * X(ID, name of the table, what has to be given). What there is one of is a table of one row; units
  * are in the columns.
  *
- * config: n_ctx is missing where nothing limits it. attention: a row per layer, kind, is_cross, mask,
- * is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type, rope_theta,
- * rope_factor, d_rotary. differences: from GPT-2, in words: part, difference. parameters: the elements
- * of each part, total. tensors: name, dtype, shape, file, offset, bytes. tokenizer: kind (word, char,
- * bpe), n_vocab. special: id and token of each special token. files: name, bytes; those of weights
- * come last. run: n_token, n_source, n_pair. multiply_adds: of each part, total. memory: bytes of each
- * part. outputs: a row per site, n_layer, shape in one layer (missing where layers differ), bytes of
- * all layers. kinds: exact attention, then others that the model can have, of a width of
- * sqrt(n_token), rounded up: kind, n_pair, multiply_adds, share of those of exact attention.
- * non_finite: a row per tensor that holds such values, name, n_nan, n_infinite, n_value, first.
+ * config: n_ctx is missing where nothing limits it. attention: a row per layer, kind, is_cross,
+ * mask, is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type,
+ * rope_theta, rope_factor, d_rotary. differences: from GPT-2, in words: part, difference.
+ * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.
+ * tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each special token. files:
+ * name, bytes; those of weights come last. run: n_token, n_source, n_pair. multiply_adds: of each
+ * part, total. memory: bytes of each part. outputs: a row per site, n_layer, shape in one layer
+ * (missing where layers differ), bytes of all layers. kinds: exact attention, then others that the
+ * model can have, of a width of sqrt(n_token), rounded up: kind, n_pair, multiply_adds, share of
+ * those of exact attention. non_finite: a row per tensor that holds such values, name, n_nan,
+ * n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \

@@ -51,7 +51,7 @@ static enum attn_status refuse(const char *text, struct attn_error *err)
     return ATTN_INVALID;
 }
 
-/* Reads the numbers behind the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
+/* Reads the numbers after the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
  * which has it or none, ":MEAN:STD" of normal. */
 static bool read_numbers(const char *text, size_t size, struct attn_draw *draw)
 {

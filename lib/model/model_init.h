@@ -70,7 +70,8 @@ struct attn_draw {
     uint64_t seed;
 };
 
-/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID says what is expected. */
+/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID says what is
+ * expected. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
 const char *attn_draw_group_name(enum attn_draw_group group);

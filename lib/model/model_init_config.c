@@ -1,6 +1,6 @@
 /*
- * model_init_config.c - makes the config.json. Values are kept as the JSON they will be; those of a file are
- * copied as they are written there.
+ * model_init_config.c - makes the config.json. Values are kept as the JSON they will be; those of a
+ * file are copied as they are written there.
  */
 #include "model/model_init_internal.h"
 

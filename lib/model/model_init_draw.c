@@ -19,9 +19,9 @@
 static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
 
 enum {
-    PIECE = 1 << 16,        /* numbers of a table that are drawn at a time; a multiple of 16 */
-    MOST_DROPPED = 1 << 28, /* numbers that are drawn and not kept: some seconds */
-    MOST_PERMUTED = 1 << 24 /* the whole numbers that float32 has without gaps */
+    PIECE = 1 << 16,       /* numbers of a table that are drawn at a time; a multiple of 16 */
+    MAX_DROPPED = 1 << 28, /* numbers that are drawn and not kept: some seconds */
+    MAX_PERMUTED = 1 << 24 /* the whole numbers that float32 has without gaps */
 };
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
@@ -186,11 +186,11 @@ static enum attn_status draw_permutation(struct drawer *drawer, float *data, siz
 {
     size_t *order;
 
-    if (n > MOST_PERMUTED)
+    if (n > MAX_PERMUTED)
         return attn_error_set(err, ATTN_INVALID,
                               "randperm draws %zu numbers, expected at most %d, which float32 "
                               "tells apart",
-                              n, MOST_PERMUTED);
+                              n, MAX_PERMUTED);
     order = attn_alloc_uninitialized(n, sizeof *order, err);
     if (!order)
         return ATTN_NO_MEMORY;
@@ -378,15 +378,15 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
 static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
 {
     const size_t n = drawer->n_embedding_row, n_kept = drawer->config->n_vocab;
-    const size_t most = n_kept + MOST_DROPPED / drawer->config->d_model;
+    const size_t largest = n_kept + MAX_DROPPED / drawer->config->d_model;
 
-    if (n >= n_kept && n <= most)
+    if (n >= n_kept && n <= largest)
         return ATTN_OK;
-    if (n > most)
+    if (n > largest)
         return attn_error_set(err, ATTN_INVALID,
                               "embedding rows to draw are %zu, expected at most %zu, of which %zu "
                               "are kept",
-                              n, most, n_kept);
+                              n, largest, n_kept);
     return attn_error_set(
         err, ATTN_INVALID,
         "embedding rows to draw are %zu, expected %zu or more, one for each token", n, n_kept);

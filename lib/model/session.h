@@ -10,8 +10,8 @@
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
  * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds,
- * on the sequences beside them, on threads, instruction sets, or on what is watched. In bfloat16
- * they do depend on the processor, and so on the options gemm and isa.
+ * on the sequences that are fed with them, on threads, instruction sets, or on what is watched. In
+ * bfloat16 they do depend on the processor, and so on the options gemm and isa.
  */
 #ifndef ATTN_MODEL_SESSION_H
 #define ATTN_MODEL_SESSION_H
@@ -35,9 +35,10 @@ enum attn_cache {
 };
 
 struct attn_session_options {
-    size_t size;     /* of this struct */
-    size_t n_max;    /* most positions at any time, 1 .. n_ctx; of several sequences: no limit */
-    size_t n_source; /* most rows of a source, up to the config's; 0: none will be set */
+    size_t size;  /* of this struct */
+    size_t n_max; /* largest number of positions, 1 .. n_ctx; of several sequences: no limit */
+    size_t
+        n_source; /* largest number of rows of a source, up to the config's; 0: none will be set */
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     bool reads_once;                /* there will be one feed: mapped weights are read from their
@@ -55,8 +56,8 @@ struct attn_session_options {
     enum attn_isa isa;           /* the best that may be used; likewise */
     const char *embeddings_name; /* borrowed; the files of embeddings and source, which messages */
     const char *source_name;     /* name when numbers are not finite or too large; or NULL */
-    size_t n_sequence; /* most at once (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
-    size_t n_feed;     /* most positions of one feed: memory of rows on their way; 0: n_max */
+    size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
+    size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
@@ -74,9 +75,9 @@ ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowe
 
 /*
  * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Learned positions
- * of a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID once something was fed (reset first), for
- * more rows than options.n_source, for rows that are not finite, and for a model without such
- * layers.
+ * of a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID
+ * once something was fed (reset first), for more rows than options.n_source, for rows that are not
+ * finite, and for a model without such layers.
  */
 ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
                                                   size_t n, struct attn_error *err);
@@ -84,14 +85,14 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 /*
  * Appends N tokens (N >= 1) and runs the model over them. ATTN_INVALID for an id outside
  * 0..n_vocab-1 or too many positions: nothing has changed then. ATTN_FORMAT when a weight turns out
- * not to be finite, or a value that is computed from them (a trace is told of finite ones only);
+ * not to be finite, or a value that is computed from them (a trace gets finite ones only);
  * ATTN_CANCELED; or what the trace returned: the session must be reset then.
  */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
 /* The same from embeddings x [n, d_model] instead of tokens; learned positions are still added.
- * ATTN_INVALID also for rows that are not finite, and in place of ATTN_FORMAT when the weights are
+ * ATTN_INVALID also for rows that are not finite, and instead of ATTN_FORMAT when the weights are
  * finite and options.embeddings_name or options.source_name can be named. */
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);

@@ -23,7 +23,7 @@ struct attn_session {
 };
 
 /* Whether layers with ATTENTION [n_layer], of a model of DIMS, can be edited so. Matrices that are
- * made beside z cannot: nothing would come of it. */
+ * made apart from z cannot: nothing would come of it. */
 enum attn_status attn_session_check_edits(const struct attn_attention *attention,
                                           const struct attn_dims *dims,
                                           const struct attn_edit *edits, size_t n_edit,
@@ -69,7 +69,8 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 /* Shows the trace nothing any more: what is fed from now on only asks what would follow. */
 void attn_session_end_trace(struct attn_session *session);
 
-/* Rows (of one layer and head) that edits have changed so far; those that nothing needs count too. */
+/* Rows (of one layer and head) that edits have changed so far; those that nothing needs count
+ * too. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */

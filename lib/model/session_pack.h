@@ -12,7 +12,7 @@
  *
  * Rows of the sequences lie one below the other in products, norms and activations. Positions, keys
  * and values, attention, edits and events are those of each sequence. Every row is its own chain of
- * sums, so that its bits do not depend on the rows beside it.
+ * sums, so that its bits do not depend on the other rows.
  */
 #ifndef ATTN_MODEL_SESSION_PACK_H
 #define ATTN_MODEL_SESSION_PACK_H
@@ -23,7 +23,7 @@
 struct attn_session_sequence {
     const int32_t *ids;            /* [n] */
     size_t n;                      /* 1 .. n_ctx */
-    const struct attn_edit *edits; /* [n_edit] in place of the session's; NULL: these */
+    const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
 };
 

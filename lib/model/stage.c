@@ -38,9 +38,9 @@ static size_t row_extent(const struct attn_matrix *w, size_t n_col)
     const size_t rows = w->n_row * w->row_stride * element_size(w);
     const size_t n_group = n_col / w->group, size = attn_matrix_extent(w, n_col);
     const size_t groups = n_group > 1 ? n_group * w->group_stride * element_size(w) : 0;
-    const size_t most = rows > groups ? rows : groups;
+    const size_t larger = rows > groups ? rows : groups;
 
-    return size > most ? size : most;
+    return size > larger ? size : larger;
 }
 
 static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_matrix *w)

@@ -133,37 +133,29 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 
 /* --- work on rows ----------------------------------------------------------------------------- */
 
-/* Rows [n_row, n_col] shared over the pool in pieces of ROWS_PER_TASK. */
+/* What is done to rows x, y [n_row, n_col]. */
+enum row_operation {
+    NORMALIZE_ROWS, /* y = normalize(x), by the norm that was read */
+    GATE_ROWS,      /* y = act(y) * x */
+    ACTIVATE_ROWS,  /* y = act(y) */
+    ADD_ROWS,       /* y = y + x */
+    TURN_ROWS       /* the heads of y are normalized and turned by their positions */
+};
+
+/* Rows shared over the pool in pieces of ROWS_PER_TASK. */
 struct row_work {
     const struct attn_forward *f;
+    enum row_operation operation;
     const float *x;
     float *y;
     size_t n_row, n_col;
+
+    /* Of queries and keys that are turned: all heads of a site, side by side, and the angles of
+     * their positions. */
+    struct attn_site_part part;
+    enum attn_site site;
+    const struct attn_rotary *rotary;
 };
-
-static void share_rows(struct attn_forward *f, attn_task_fn task, struct row_work *work,
-                       size_t n_row)
-{
-    work->n_row = n_row;
-    attn_pool_run(f->feed.pool, (n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, work);
-}
-
-static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, float *y,
-                     size_t n_col)
-{
-    struct row_work work = {.f = f, .x = x, .y = y, .n_col = n_col};
-
-    share_rows(f, task, &work, f->feed.n_left);
-}
-
-/* Rows of one task: the first and their number. */
-static size_t task_rows(const struct row_work *work, size_t task, size_t *first)
-{
-    const size_t rest = work->n_row - task * ROWS_PER_TASK;
-
-    *first = task * ROWS_PER_TASK;
-    return rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
-}
 
 /* Reads a norm's weight, and its bias if there is one, into f->vectors. */
 static void read_norm(struct attn_forward *f, const struct attn_norm_weights *weights)
@@ -190,62 +182,13 @@ static void normalize(const struct attn_forward *f, const float *x, size_t n, fl
         kernels->rms_norm(x, w, n, eps, y);
 }
 
-static void normalize_rows(void *context, size_t task, int worker)
-{
-    const struct row_work *work = context;
-    const size_t d = work->n_col;
-    size_t first, n = task_rows(work, task, &first);
-
-    (void)worker;
-    for (size_t i = first; i < first + n; i++)
-        normalize(work->f, work->x + i * d, d, work->y + i * d);
-}
-
-static void gate_rows(void *context, size_t task, int worker)
-{
-    const struct row_work *work = context;
-    size_t first, n = task_rows(work, task, &first), at = first * work->n_col;
-
-    (void)worker;
-    work->f->engine.kernels->gate(work->f->activation, work->y + at, work->x + at, n * work->n_col);
-}
-
-static void activate_rows(void *context, size_t task, int worker)
-{
-    const struct row_work *work = context;
-    size_t first, n = task_rows(work, task, &first);
-
-    (void)worker;
-    work->f->engine.kernels->activate(work->f->activation, work->y + first * work->n_col,
-                                      n * work->n_col);
-}
-
-static void add_rows(void *context, size_t task, int worker)
-{
-    const struct row_work *work = context;
-    size_t first, n = task_rows(work, task, &first), at = first * work->n_col;
-
-    (void)worker;
-    work->f->engine.kernels->add(work->y + at, work->x + at, n * work->n_col, work->y + at);
-}
-
-/* --- queries and keys ------------------------------------------------------------------------- */
-
-/* The rows of all heads of a site, side by side, and the angles of their positions. */
-struct turn_work {
-    struct row_work rows;
-    struct attn_site_part part;
-    enum attn_site site;
-    const struct attn_rotary *rotary;
-};
-
 /* One position: its heads are normalized, all at once or each, and turned. */
-static void turn_row(const struct turn_work *work, size_t row)
+static void turn_row(const struct row_work *work, size_t row)
 {
-    const struct attn_forward *f = work->rows.f;
+    const struct attn_forward *f = work->f;
     const enum attn_qk_norm norm = f->model->config.qk_norm;
     const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
-    float *x = work->rows.y + row * work->rows.n_col;
+    float *x = work->y + row * work->n_col;
     size_t angle = row * n_pair; /* of the row of the feed that has the position */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
@@ -254,7 +197,7 @@ static void turn_row(const struct turn_work *work, size_t row)
         angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
     }
     if (norm == ATTN_QK_NORM_ALL_HEADS)
-        normalize(f, x, work->rows.n_col, x);
+        normalize(f, x, work->n_col, x);
     for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
         if (!attn_forward_needs_head(f, work->site, head))
             continue;
@@ -265,20 +208,58 @@ static void turn_row(const struct turn_work *work, size_t row)
     }
 }
 
-static void turn_rows(void *context, size_t task, int worker)
+static void run_row_task(void *context, size_t task, int worker)
 {
-    const struct turn_work *work = context;
-    size_t first, n = task_rows(&work->rows, task, &first);
+    const struct row_work *work = context;
+    const struct attn_forward *f = work->f;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t first = task * ROWS_PER_TASK, rest = work->n_row - first, d = work->n_col;
+    const size_t n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
+    float *y = work->y + first * d;
 
     (void)worker;
-    for (size_t row = first; row < first + n; row++)
-        turn_row(work, row);
+    switch (work->operation) {
+    case NORMALIZE_ROWS:
+        for (size_t i = 0; i < n; i++)
+            normalize(f, work->x + (first + i) * d, d, y + i * d);
+        break;
+    case GATE_ROWS:
+        kernels->gate(f->activation, y, work->x + first * d, n * d);
+        break;
+    case ACTIVATE_ROWS:
+        kernels->activate(f->activation, y, n * d);
+        break;
+    case ADD_ROWS:
+        kernels->add(y, work->x + first * d, n * d, y);
+        break;
+    case TURN_ROWS:
+        for (size_t i = 0; i < n; i++)
+            turn_row(work, first + i);
+        break;
+    }
+}
+
+static void share_rows(struct attn_forward *f, struct row_work *work)
+{
+    attn_pool_run(f->feed.pool, (work->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task,
+                  work);
+}
+
+/* The rows of the feed that are left. */
+static void run_rows(struct attn_forward *f, enum row_operation operation, const float *x, float *y,
+                     size_t n_col)
+{
+    struct row_work work = {
+        .f = f, .operation = operation, .x = x, .y = y, .n_row = f->feed.n_left, .n_col = n_col};
+
+    share_rows(f, &work);
 }
 
 void attn_rotary_step(struct attn_forward *f, enum attn_site site,
                       const struct attn_norm_weights *weights, float *x)
 {
-    struct turn_work work = {.site = site, .part = attn_forward_part(f, site)};
+    struct row_work work = {
+        .f = f, .operation = TURN_ROWS, .y = x, .part = attn_forward_part(f, site), .site = site};
 
     if (f->model->config.positions != ATTN_POSITIONS_ROTARY)
         return;
@@ -287,12 +268,12 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
         return;
     if (weights->w.data)
         read_norm(f, weights);
-    work.rows = (struct row_work){.f = f, .y = x, .n_col = work.part.n_head * work.part.width};
+    work.n_row = attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left;
+    work.n_col = work.part.n_head * work.part.width;
     work.rotary = f->rotaries; /* the table of the current layer */
     while (!attn_rope_is_same(work.rotary->rope, &f->model->config.rope[f->feed.layer]))
         work.rotary++;
-    share_rows(f, turn_rows, &work.rows,
-               attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left);
+    share_rows(f, &work);
     attn_visit(f, site, x);
 }
 
@@ -306,9 +287,9 @@ static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b
            a->row1 == b->row1;
 }
 
-/* Rows that edits of the current layer, or of what follows it, name among the positions of PART that
- * are dropped: they are counted as changed, though nothing computes them, so that the count does
- * not depend on what is wanted. */
+/* Rows that edits of the current layer, or of what follows it, name among the positions of PART
+ * that are dropped: they are counted as changed, though nothing computes them, so that the count
+ * does not depend on what is wanted. */
 static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part)
 {
     const size_t n_row = part->n_dropped;
@@ -390,7 +371,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
         return;
     }
     read_norm(f, weights);
-    run_rows(f, normalize_rows, x, y, d);
+    run_rows(f, NORMALIZE_ROWS, x, y, d);
 }
 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
@@ -406,7 +387,7 @@ void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
     if (attn_forward_is_over(f))
         return;
     read_norm(f, weights);
-    run_rows(f, normalize_rows, x, x, f->model->config.d_model);
+    run_rows(f, NORMALIZE_ROWS, x, x, f->model->config.d_model);
     attn_visit(f, site, x);
 }
 
@@ -415,7 +396,7 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    run_rows(f, gate_rows, y, x, f->model->config.d_mlp);
+    run_rows(f, GATE_ROWS, y, x, f->model->config.d_mlp);
     attn_visit(f, site, x);
 }
 
@@ -432,7 +413,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    run_rows(f, activate_rows, x, x, f->model->config.d_mlp);
+    run_rows(f, ACTIVATE_ROWS, x, x, f->model->config.d_mlp);
     attn_visit(f, site, x);
 }
 
@@ -453,7 +434,7 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x)
 
     attn_step_finish(f);
     if (!is_added && !attn_forward_is_over(f))
-        run_rows(f, add_rows, x, sum, f->model->config.d_model);
+        run_rows(f, ADD_ROWS, x, sum, f->model->config.d_model);
 }
 
 void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x)
@@ -467,7 +448,7 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
         return;
     if (!is_added) {
         if (has_residual)
-            run_rows(f, add_rows, x, resid, d);
+            run_rows(f, ADD_ROWS, x, resid, d);
         else
             memcpy(resid, x, f->feed.n_left * d * sizeof(float));
         attn_forward_check_finite(f, resid, f->feed.n_left * d);

@@ -1,7 +1,7 @@
 /*
- * step_attention.c - attention as one of the equations of a block, and the KV cache. attention/heads.h
- * computes the heads; it calls back to find out which heads and rows are needed, and to give watched
- * matrices to the trace.
+ * step_attention.c - attention as one of the equations of a block, and the KV cache.
+ * attention/heads.h computes the heads; it calls back to find out which heads and rows are needed,
+ * and to give watched matrices to the trace.
  */
 #include "model/step_internal.h"
 

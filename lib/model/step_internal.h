@@ -1,5 +1,6 @@
 /*
- * step_internal.h - the equations of a forward pass, a function each, over the rows of the current feed.
+ * step_internal.h - the equations of a forward pass, a function each, over the rows of the current
+ * feed.
  *
  * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
  * wait until another equation needs a result. So maps of the same rows run side by side, and a map
@@ -54,9 +55,9 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
 /*
  * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
  * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or what the
- * layer's kind of attention has instead, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for
- * the heads that are needed. k and v of a source are appended once. Cosine similarity normalizes q and
- * k where they are.
+ * layer's kind of attention has instead, from all rows there: q [n_row, H, E], z [n_row, H, Ev],
+ * for the heads that are needed. k and v of a source are appended once. Cosine similarity
+ * normalizes q and k where they are.
  */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 

@@ -27,13 +27,6 @@ struct binder {
     const char *prefix; /* "" or the family's */
 };
 
-/* A bias is an [out] vector that belongs to a map. */
-static bool is_bias_part(enum attn_weight_part part)
-{
-    return part == ATTN_PART_QKV_BIAS || part == ATTN_PART_OUT_BIAS || part == ATTN_PART_MLP_BIAS ||
-           part == ATTN_PART_MLP_GATE_BIAS || part == ATTN_PART_OUTPUT_BIAS;
-}
-
 /* The family of a model that was opened. */
 static const struct attn_family *family_of(const char *model_type)
 {
@@ -377,10 +370,14 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 {
     const enum need need = find_need(rule->part, binder->config);
     struct attn_safetensors_entry entry;
+    const enum attn_weight_part part = rule->part;
+    const bool is_bias = part == ATTN_PART_QKV_BIAS || part == ATTN_PART_OUT_BIAS ||
+                         part == ATTN_PART_MLP_BIAS || part == ATTN_PART_MLP_GATE_BIAS ||
+                         part == ATTN_PART_OUTPUT_BIAS;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED && !is_bias_part(rule->part))
+    if (need == NOT_NEEDED && !is_bias) /* a bias that nothing wants is refused */
         return ATTN_OK;
     is_found = find_tensor(binder, rule, layer, name, &entry);
     if (need == NOT_NEEDED && is_found)
@@ -389,7 +386,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
             name, attn_quote_string(attn_safetensors_path(binder->st, entry.shard)).text);
     if (need == NOT_NEEDED)
         return ATTN_OK;
-    if (!is_found && rule->part == ATTN_PART_EMBEDDING)
+    if (!is_found && part == ATTN_PART_EMBEDDING)
         is_found = find_tied_output(binder, &entry);
     if (!is_found && need == USED_IF_FOUND)
         return ATTN_OK;
@@ -397,11 +394,11 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
                               attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
     ATTN_TRY(check_tensor(binder, rule, layer, &entry, err));
-    if (rule->part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
+    if (part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
-    if (rule->part == ATTN_PART_MLP_BIAS_FOUND)
+    if (part == ATTN_PART_MLP_BIAS_FOUND)
         binder->config->has_mlp_bias = true;
-    if (rule->part == ATTN_PART_OUTPUT_BIAS_FOUND)
+    if (part == ATTN_PART_OUTPUT_BIAS_FOUND)
         binder->config->has_output_bias = true;
     store(binder, rule, layer, &entry.tensor);
     return ATTN_OK;
@@ -580,7 +577,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     plan_packed(weights, config, compute);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     plan_packed(weights, config, compute);
-    /* The largest one first: while it is packed, its pages are in memory, too, but little else is. */
+    /* The largest one first: while it is packed, its pages are in memory, too, but little else
+     * is. */
     pack_linears(&weights->unembed, 1, st, pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, pool);

@@ -102,7 +102,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
                                    const struct attn_safetensors *st, struct attn_error *err);
 
 /* Makes a packed copy of every matrix for products in COMPUTE, on POOL, and gives the pages of ST
- * behind them back. */
+ * that hold them back. */
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
                                    const struct attn_safetensors *st, enum attn_compute compute,
                                    struct attn_pool *pool, struct attn_error *err);

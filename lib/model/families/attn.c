@@ -3,8 +3,8 @@
  * tensors have TransformerLens's names.
  *
  * A key that is not known is refused, since a typing error would otherwise silently run another
- * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]; D is
- * d_out there, when the model is attention alone.
+ * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]; D
+ * is d_out there, when the model is attention alone.
  */
 #include "base/escape.h"
 #include "base/status_internal.h"

@@ -1,20 +1,20 @@
 /*
  * gpt2.c - GPT-2 and GPT-Neo as Hugging Face writes them (configuration_gpt2.py, modeling_gpt2.py;
- * configuration_gpt_neo.py, modeling_gpt_neo.py). GPT-Neo has GPT-2's block, and in every second layer
- * a window.
+ * configuration_gpt_neo.py, modeling_gpt_neo.py). GPT-Neo has GPT-2's block, and in every second
+ * layer a window.
  *
  * Traps of GPT-2's config, with its defaults and aliases: n_inner null means 4 * n_embd; old files
  * have n_ctx instead of n_positions; an lm_head.weight in the file wins over tie_word_embeddings;
  * reorder_and_upcast_attn changes nothing in float32.
  *
- * Traps of GPT-2's names: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v side
- * by side, heads contiguous inside each; lm_head is an nn.Linear, stored [out, in], and usually
- * absent because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in front of
- * everything but lm_head; attn.bias is a mask, not a bias.
+ * Traps of GPT-2's names: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v
+ * side by side, heads contiguous inside each; lm_head is an nn.Linear, stored [out, in], and
+ * usually absent because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in
+ * front of everything but lm_head; attn.bias is a mask, not a bias.
  *
  * Traps of GPT-Neo: scores are q.k as they are, not divided by sqrt(E); linear maps are nn.Linear,
- * [out, in]; q, k and v have no bias. The types of the layers stand in `attention_types`, [[["global",
- * "local"], 12]]: each list of names so many times. Old files have the expanded list,
+ * [out, in]; q, k and v have no bias. The types of the layers stand in `attention_types`,
+ * [[["global", "local"], 12]]: each list of names so many times. Old files have the expanded list,
  * `attention_layers`, too.
  */
 #include "base/escape.h"

@@ -1,13 +1,14 @@
 /*
  * llama.c - Llama as Hugging Face writes it (configuration_llama.py, modeling_llama.py), the many
- * models that were trained after it (SmolLM, TinyLlama), and the families that descend from it: each
- * is a row that says what its config is when a key is absent, and which keys and tensors it has.
+ * models that were trained after it (SmolLM, TinyLlama), and the families that descend from it:
+ * each is a row that says what its config is when a key is absent, and which keys and tensors it
+ * has.
  *
  *     mid  = pre + o(attention(rms(pre)))
  *     post = mid + down(act(gate(n)) * up(n)),  n = rms(mid)
  *
- * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is as
- * everywhere: row h*E + e.
+ * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
+ * as everywhere: row h*E + e.
  */
 #include "model/family.h"
 #include "model/weights.h"
@@ -155,8 +156,8 @@ static const struct attn_weight_rule phi_rules[] = {
     .has_out_proj = true, .has_residual = true, .has_gated_mlp = true, .act_fn = "silu",           \
     .output = ATTN_OUTPUT_OWN
 
-/* Traps: head_dim may be given, and H*E need not be D then; attention_bias is that of q, k, v and o,
- * mlp_bias of all three maps. */
+/* Traps: head_dim may be given, and H*E need not be D then; attention_bias is that of q, k, v and
+ * o, mlp_bias of all three maps. */
 const struct attn_family attn_family_llama = {
     NAMES("llama", "LlamaFor", llama_rules),
     .form = {KEYS, .has_attention_bias_key = true, .has_mlp_bias_key = true, .is_divided = true,
@@ -172,8 +173,8 @@ const struct attn_family attn_family_mistral = {
                           .n_layer = 32, .n_head = 32, .n_kv_head = 8, .n_ctx = 131072,
                           .norm_eps = 1e-6F}}};
 
-/* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps: an
- * absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
+/* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps:
+ * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
  * sliding_window, and use_sliding_window false, so there is none. */
 const struct attn_family attn_family_qwen2 = {
     NAMES("qwen2", "Qwen2For", llama_rules),
@@ -188,8 +189,8 @@ const struct attn_family attn_family_qwen2 = {
  *
  *     q = rms(x W_q) over the E components of a head, with the weights q_norm [E] of all heads
  *
- * Traps: an absent head_dim is 128, an absent num_key_value_heads 32, whatever the other sizes are; a
- * sliding_window counts only with use_sliding_window.
+ * Traps: an absent head_dim is 128, an absent num_key_value_heads 32, whatever the other sizes are;
+ * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
     NAMES("qwen3", "Qwen3For", qwen3_rules),
@@ -200,8 +201,8 @@ const struct attn_family attn_family_qwen3 = {
                           .n_kv_head = 32, .d_head = 128, .n_ctx = 32768, .norm_eps = 1e-6F}}};
 
 /*
- * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after what they were before (post-norm),
- * and over all heads of q and k at once:
+ * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after what they were before
+ * (post-norm), and over all heads of q and k at once:
  *
  *     q    = rms(pre W_q) over H*E components, k = rms(pre W_k) over G*E; then they are turned
  *     mid  = pre + rms(o(attention(pre)))
@@ -246,9 +247,9 @@ const struct attn_family attn_family_gemma2 = {
                           .n_ctx = 8192, .norm_eps = 1e-6F}}};
 
 /*
- * Gemma 3 of 270M and 1B, which have no images (configuration_gemma3.py, modeling_gemma3.py): Gemma 2's
- * block without a cap of the scores, and before they are turned, q and k of each head are normalized
- * by themselves, times 1 + w.
+ * Gemma 3 of 270M and 1B, which have no images (configuration_gemma3.py, modeling_gemma3.py): Gemma
+ * 2's block without a cap of the scores, and before they are turned, q and k of each head are
+ * normalized by themselves, times 1 + w.
  *
  * Every sixth layer looks at all keys; its positions turn with another theta than those of layers
  * with a window. Traps: attn_logit_softcapping is written and not used; scaling of the positions is
