@@ -15,7 +15,7 @@ size_t attn_blockwise_scratch(const struct attn_head_shape *shape)
 }
 
 /* What attn_blockwise_run derives from a tile. */
-struct work {
+struct blockwise_work {
     const struct attn_gemm_engine *engine;
     const struct attn_head_shape *shape;
     const struct attn_tile *tile;
@@ -37,7 +37,7 @@ static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t 
 }
 
 /* x = q k^T for N_PANEL panels of keys from FIRST on */
-static void compute_scores(const struct work *work, size_t first, size_t n_panel)
+static void compute_scores(const struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const size_t d_head = work->shape->d_head;
     const struct attn_gemm_shape shape = {.m = ATTN_PANEL,
@@ -55,7 +55,7 @@ static void compute_scores(const struct work *work, size_t first, size_t n_panel
 }
 
 /* product = x v for N_PANEL panels of keys from FIRST on */
-static void compute_product(const struct work *work, size_t first, size_t n_panel)
+static void compute_product(const struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_panels panels = attn_panels_split(work->shape->d_value);
     struct attn_gemm_shape shape = {.n = work->tile->n_row,
@@ -78,7 +78,7 @@ static void compute_product(const struct work *work, size_t first, size_t n_pane
 }
 
 /* Turns the block's scores into weights, and shrinks what rows have summed so far to match them. */
-static void compute_weights(struct work *work, size_t first, size_t n_panel)
+static void compute_weights(struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_kernels *kernels = work->engine->kernels;
     const float cap = attn_tile_score_cap(work->tile);
@@ -100,7 +100,7 @@ static void compute_weights(struct work *work, size_t first, size_t n_panel)
 }
 
 /* Rows for which the block holds nothing are left as they are. */
-static void run_block(struct work *work, size_t first)
+static void run_block(struct blockwise_work *work, size_t first)
 {
     const struct attn_tile *tile = work->tile;
     const size_t n_key = n_visible_in_block(tile, tile->n_row - 1, first);
@@ -123,14 +123,14 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
 {
     const struct attn_head_shape *shape = tile->feed->shape;
     const size_t ld_value = attn_kv_ld_value(shape);
-    struct work work = {.engine = engine,
-                        .shape = shape,
-                        .tile = tile,
-                        .x = scratch,
-                        .product = scratch + (size_t)ATTN_QUERY_TILE * LD_SCORES,
-                        .sum = scratch + ATTN_QUERY_TILE * (LD_SCORES + ld_value),
-                        .ld_value = ld_value,
-                        .scale = attn_tile_scale(tile)};
+    struct blockwise_work work = {.engine = engine,
+                                  .shape = shape,
+                                  .tile = tile,
+                                  .x = scratch,
+                                  .product = scratch + (size_t)ATTN_QUERY_TILE * LD_SCORES,
+                                  .sum = scratch + ATTN_QUERY_TILE * (LD_SCORES + ld_value),
+                                  .ld_value = ld_value,
+                                  .scale = attn_tile_scale(tile)};
 
     assert(tile->n_row >= 1 && tile->n_row <= ATTN_QUERY_TILE);
     memset(work.sum, 0, tile->n_row * ld_value * sizeof *work.sum);

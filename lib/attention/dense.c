@@ -99,7 +99,7 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
 }
 
 /* What attn_dense_run derives from a tile. */
-struct work {
+struct dense_work {
     const struct attn_dense *dense;
     const struct attn_tile *tile;
     const struct attn_head_shape *shape;
@@ -127,7 +127,7 @@ static bool is_whole(const struct attn_tile *tile)
 }
 
 /* Panels from the first to the last key that a row of the tile needs: at least one. */
-static void choose_panels(struct work *work)
+static void choose_panels(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     size_t first = tile->n_key, last = 0;
@@ -152,7 +152,7 @@ static void choose_panels(struct work *work)
 }
 
 /* Sets the computed cells of row I that do not count. */
-static void fill_masked(struct work *work, size_t i, float value)
+static void fill_masked(struct dense_work *work, size_t i, float value)
 {
     const struct attn_tile_cells *cells = &work->cells;
     float *row = work->x + i * work->ld;
@@ -167,7 +167,7 @@ static void fill_masked(struct work *work, size_t i, float value)
 
 /* Copies what watchers see of a row: all cells, with FILL in those that were not computed, or the
  * listed ones. */
-static void store_row(const struct work *work, enum attn_site site, size_t i, float fill)
+static void store_row(const struct dense_work *work, enum attn_site site, size_t i, float fill)
 {
     const struct attn_tile *tile = work->tile;
     const float *x = work->x + i * work->ld;
@@ -192,7 +192,7 @@ static void store_row(const struct work *work, enum attn_site site, size_t i, fl
 
 /* Applies the edits of SITE to the tile, then keeps its rows for the trace, where that watches
  * them. */
-static void visit(struct work *work, enum attn_site site, float fill)
+static void visit(struct dense_work *work, enum attn_site site, float fill)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.site = site,
@@ -210,7 +210,7 @@ static void visit(struct work *work, enum attn_site site, float fill)
         store_row(work, site, i, fill);
 }
 
-static void round_queries(const struct work *work)
+static void round_queries(const struct dense_work *work)
 {
     const struct attn_head_shape *shape = work->shape;
     const size_t depth = attn_kv_depth(shape);
@@ -222,7 +222,7 @@ static void round_queries(const struct work *work)
     }
 }
 
-static void multiply_keys(const struct work *work)
+static void multiply_keys(const struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const bool is_bf16 = work->dense->is_bf16;
@@ -239,7 +239,7 @@ static void multiply_keys(const struct work *work)
 }
 
 /* qk[t,s] = q[t,:] . k[s,:] */
-static void compute_products(struct work *work)
+static void compute_products(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
 
@@ -255,7 +255,7 @@ static void compute_products(struct work *work)
 
 /* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
  * done: where nobody sees the scores and there is no cap, the softmax scales. */
-static bool compute_scores(struct work *work)
+static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
@@ -280,7 +280,7 @@ static bool compute_scores(struct work *work)
 
 /* The second and third way of masking: weights become 0 after the softmax, and are divided by what
  * is left. */
-static void mask_weights(struct work *work, size_t i)
+static void mask_weights(struct dense_work *work, size_t i)
 {
     float *row = work->x + i * work->ld;
     const size_t n = work->tile->n_key;
@@ -294,7 +294,7 @@ static void mask_weights(struct work *work, size_t i)
         row[j] = sum > 0 ? row[j] / sum : row[j];
 }
 
-static void compute_pattern(struct work *work, bool is_scored)
+static void compute_pattern(struct dense_work *work, bool is_scored)
 {
     const struct attn_tile *tile = work->tile;
     const enum attn_site site = attn_attention_pattern_site(tile->feed->attention);
@@ -325,7 +325,7 @@ static void compute_pattern(struct work *work, bool is_scored)
         fill_masked(work, i, 0);
 }
 
-static void compute_z(struct work *work, float *sums)
+static void compute_z(struct dense_work *work, float *sums)
 {
     static const float zeros[ATTN_PANEL];
     const struct attn_tile *tile = work->tile;
@@ -357,13 +357,13 @@ static void compute_z(struct work *work, float *sums)
 
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch)
 {
-    struct work work = {.dense = dense,
-                        .tile = tile,
-                        .shape = tile->feed->shape,
-                        .scale = attn_tile_scale(tile),
-                        .x = scratch,
-                        .ld = ld_scores(tile->feed->shape),
-                        .which = tile->n_row != ATTN_QUERY_TILE};
+    struct dense_work work = {.dense = dense,
+                              .tile = tile,
+                              .shape = tile->feed->shape,
+                              .scale = attn_tile_scale(tile),
+                              .x = scratch,
+                              .ld = ld_scores(tile->feed->shape),
+                              .which = tile->n_row != ATTN_QUERY_TILE};
     float *sums = scratch + ATTN_QUERY_TILE * work.ld;
     float *queries = sums + ATTN_QUERY_TILE * attn_kv_ld_value(work.shape);
     void *list = queries + rounded_queries(work.shape);

@@ -42,7 +42,7 @@ void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine 
 }
 
 /* What one row works in. */
-struct row {
+struct gather_row {
     float *x;      /* [n_max]: scores, then weights, of the gathered keys */
     float *keys;   /* [64, d_head], on their way into a panel */
     float *panel;  /* [d_head, 64] */
@@ -52,9 +52,9 @@ struct row {
     void *list;    /* [ATTN_QUERY_TILE, n_max] of int32_t */
 };
 
-static struct row lay_out(const struct attn_head_shape *shape, size_t n_max, float *scratch)
+static struct gather_row lay_out(const struct attn_head_shape *shape, size_t n_max, float *scratch)
 {
-    struct row row = {.x = scratch};
+    struct gather_row row = {.x = scratch};
 
     row.keys = row.x + round_up(n_max);
     row.panel = row.keys + ATTN_PANEL * shape->d_head;
@@ -75,12 +75,12 @@ size_t attn_gather_scratch(const struct attn_head_shape *shape,
 }
 
 /* One row on its way. */
-struct work {
+struct gather_work {
     const struct attn_gather *gather;
     const struct attn_tile *tile;
     const struct attn_head_shape *shape;
     float scale; /* attn_tile_scale */
-    struct row row;
+    struct gather_row row;
     const int32_t *keys; /* [n] */
     size_t n;
     size_t i; /* row of the tile */
@@ -88,7 +88,7 @@ struct work {
 };
 
 /* x[j] = q . k[keys[j]] */
-static void compute_products(struct work *work)
+static void compute_products(struct gather_work *work)
 {
     const struct attn_gather *gather = work->gather;
     const struct attn_tile *tile = work->tile;
@@ -109,7 +109,7 @@ static void compute_products(struct work *work)
 }
 
 /* Edits speak of keys: the row is spread out, edited and gathered again. */
-static void edit(struct work *work, enum attn_site site, float masked)
+static void edit(struct gather_work *work, enum attn_site site, float masked)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.site = site,
@@ -132,7 +132,7 @@ static void edit(struct work *work, enum attn_site site, float masked)
         work->row.x[j] = work->row.wide[work->keys[j]];
 }
 
-static void visit(struct work *work, enum attn_site site, float masked)
+static void visit(struct gather_work *work, enum attn_site site, float masked)
 {
     float *watched = attn_tile_watched(work->tile, site);
 
@@ -142,7 +142,7 @@ static void visit(struct work *work, enum attn_site site, float masked)
 }
 
 /* z = sum of x[j] * v[keys[j]], over whole blocks of 64: after the last key both are 0. */
-static void compute_z(struct work *work)
+static void compute_z(struct gather_work *work)
 {
     const struct attn_gather *gather = work->gather;
     const struct attn_panels *panels = &gather->value_panels;
@@ -165,7 +165,7 @@ static void compute_z(struct work *work)
         z[j] = n > 0 ? work->row.z[j] + 0.0F : 0;
 }
 
-static void run_row(struct work *work)
+static void run_row(struct gather_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_kernels *kernels = work->gather->kernels;
@@ -197,7 +197,7 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
     /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
     const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
     struct attn_tile_cells cells;
-    struct work work = {
+    struct gather_work work = {
         .gather = gather,
         .tile = tile,
         .shape = tile->feed->shape,

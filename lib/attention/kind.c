@@ -57,13 +57,13 @@ static enum attn_status report_unknown(const char *text, struct attn_error *err)
 }
 
 /* A kind's text on its way through the parameters. */
-struct reading {
+struct kind_reading {
     const char *text;  /* all of it, for messages */
     const char *field; /* what is left: a field after each ':'; NULL at the end */
     struct attn_attention result;
 };
 
-static enum attn_status report_number(const struct reading *reading,
+static enum attn_status report_number(const struct kind_reading *reading,
                                       const struct attn_kind_param *param, size_t size,
                                       struct attn_error *err)
 {
@@ -73,8 +73,8 @@ static enum attn_status report_number(const struct reading *reading,
 }
 
 /* Takes the first field for PARAM if it is one: words that it is not are left for the next. */
-static enum attn_status read_param(struct reading *reading, const struct attn_kind_param *param,
-                                   struct attn_error *err)
+static enum attn_status read_param(struct kind_reading *reading,
+                                   const struct attn_kind_param *param, struct attn_error *err)
 {
     const char *field = reading->field;
     const size_t size = strcspn(field, ":");
@@ -111,7 +111,7 @@ static enum attn_status read_param(struct reading *reading, const struct attn_ki
     return ATTN_OK;
 }
 
-static enum attn_status read_params(struct reading *reading, struct attn_error *err)
+static enum attn_status read_params(struct kind_reading *reading, struct attn_error *err)
 {
     static const size_t sizes[] = {
         [ATTN_PARAM_COUNT] = sizeof(size_t),
@@ -142,7 +142,7 @@ static enum attn_status read_params(struct reading *reading, struct attn_error *
 enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
                                       struct attn_error *err)
 {
-    struct reading reading = {.text = text};
+    struct kind_reading reading = {.text = text};
     size_t size;
     int kind = 0;
 

@@ -129,17 +129,17 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
 }
 
 /* Rows of logits of one sequence. */
-struct span {
+struct logit_span {
     size_t sequence, position, n;
 };
 
 /* Those of the N rows from ROW on, counted over all that was fed, that belong to the sequence of
  * the first. */
-static struct span find_span(const struct attn_forward *f, size_t row, size_t n)
+static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row);
     const struct attn_feed_part *part = &f->parts[sequence];
-    struct span span = {sequence, row, n};
+    struct logit_span span = {sequence, row, n};
 
     if (!f->feed.is_pack) /* ROW may have been fed before */
         return span;
@@ -150,16 +150,16 @@ static struct span find_span(const struct attn_forward *f, size_t row, size_t n)
 }
 
 /* The same of rows that are counted over those that are left. */
-static struct span find_span_left(const struct attn_forward *f, size_t row, size_t n)
+static struct logit_span find_span_left(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_left(f, row);
     const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
     const size_t at = row - left.first, rest = left.n_row - at;
 
-    return (struct span){sequence, left.row0 + at, n < rest ? n : rest};
+    return (struct logit_span){sequence, left.row0 + at, n < rest ? n : rest};
 }
 
-static void edit_span(struct attn_forward *f, const struct span *span, float *logits)
+static void edit_span(struct attn_forward *f, const struct logit_span *span, float *logits)
 {
     const size_t n_vocab = f->dims.n_vocab;
     const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
@@ -177,7 +177,7 @@ static void edit_span(struct attn_forward *f, const struct span *span, float *lo
 void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
 {
     for (size_t row = 0; row < n_row && f->feed.has_edits;) {
-        const struct span span = find_span(f, first + row, n_row - row);
+        const struct logit_span span = find_span(f, first + row, n_row - row);
 
         edit_span(f, &span, logits + row * f->dims.n_vocab);
         row += span.n;
@@ -190,7 +190,7 @@ static void emit_rows(struct attn_forward *f, size_t first, size_t n_row)
     const size_t n_vocab = f->dims.n_vocab;
 
     for (size_t row = 0; row < n_row;) {
-        const struct span span = find_span_left(f, first + row, n_row - row);
+        const struct logit_span span = find_span_left(f, first + row, n_row - row);
         const struct attn_trace_event event = {.sequence = span.sequence,
                                                .site = ATTN_SITE_LOGITS,
                                                .layer = ATTN_NO_LAYER,

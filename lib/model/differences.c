@@ -17,14 +17,14 @@
 enum { WORDS_SIZE = 256, MAX_GROUP = 4 };
 
 /* The table that is being filled, and the first failure. */
-struct list {
+struct difference_list {
     const struct attn_config *config;
     struct attn_table *table;
     enum attn_status status;
     struct attn_error *err;
 };
 
-static void append(struct list *list, const char *part, const char *words, size_t size)
+static void append(struct difference_list *list, const char *part, const char *words, size_t size)
 {
     const struct attn_cell row[] = {attn_cell_text(part, strlen(part)),
                                     attn_cell_text(words, size)};
@@ -33,7 +33,8 @@ static void append(struct list *list, const char *part, const char *words, size_
         list->status = attn_table_append(list->table, row, 2, list->err);
 }
 
-static ATTN_PRINTF(3, 4) void say(struct list *list, const char *part, const char *format, ...)
+static ATTN_PRINTF(3, 4) void say(struct difference_list *list, const char *part,
+                                  const char *format, ...)
 {
     char words[WORDS_SIZE];
     va_list args;
@@ -72,7 +73,7 @@ static size_t write_layers(const struct attn_config *config, describe_fn describ
 }
 
 /* The row of the layers that are described by WORDS. */
-static void say_of_some(struct list *list, const char *part, describe_fn describe,
+static void say_of_some(struct difference_list *list, const char *part, describe_fn describe,
                         const char *words)
 {
     struct attn_buffer layers = {0}, text = {0};
@@ -92,7 +93,7 @@ static void say_of_some(struct list *list, const char *part, describe_fn describ
 }
 
 /* A row for all layers that have the same words. */
-static void say_of_layers(struct list *list, const char *part, describe_fn describe)
+static void say_of_layers(struct difference_list *list, const char *part, describe_fn describe)
 {
     char groups[MAX_GROUP][WORDS_SIZE], words[WORDS_SIZE];
     size_t n = 0;
@@ -188,7 +189,7 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
 
 /* --- What all layers share -------------------------------------------------------------------- */
 
-static void say_norms(struct list *list)
+static void say_norms(struct difference_list *list)
 {
     static const char *const kinds[] = {
         [ATTN_NORM_NONE] = "none",
@@ -212,7 +213,7 @@ static void say_norms(struct list *list)
         say(list, "norms", "none at the end");
 }
 
-static void say_heads(struct list *list)
+static void say_heads(struct difference_list *list)
 {
     static const char *const norms[] = {[ATTN_QK_NORM_NONE] = "",
                                         [ATTN_QK_NORM_PER_HEAD] = "normalized, each head by itself",
@@ -233,7 +234,7 @@ static void say_heads(struct list *list)
 }
 
 /* Which maps of a block have a bias, when not all that it has. */
-static void say_biases(struct list *list)
+static void say_biases(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
     const struct {
@@ -260,7 +261,7 @@ static void say_biases(struct list *list)
         say(list, "biases", "of %s and %s alone", with[0], with[1]);
 }
 
-static void say_block(struct list *list)
+static void say_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
 
@@ -278,7 +279,7 @@ static void say_block(struct list *list)
         say(list, "block", "attention and MLP read the same input, side by side");
 }
 
-static void say_output(struct list *list)
+static void say_output(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
 
@@ -296,7 +297,7 @@ static void say_output(struct list *list)
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err)
 {
-    struct list list = {.config = config, .table = table, .err = err};
+    struct difference_list list = {.config = config, .table = table, .err = err};
 
     if (config->embed_scale > 0)
         say(&list, "embedding", "rows times %.6g", config->embed_scale);

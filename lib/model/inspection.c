@@ -27,13 +27,13 @@
 enum { MAX_FIELDS = 40 };
 
 /* A row that is being made, with its columns. */
-struct record {
+struct table_record {
     struct attn_column columns[MAX_FIELDS];
     struct attn_cell cells[MAX_FIELDS];
     size_t n;
 };
 
-static void add(struct record *record, const char *name, enum attn_value_type type,
+static void add(struct table_record *record, const char *name, enum attn_value_type type,
                 const char *unit, struct attn_cell cell)
 {
     record->columns[record->n] = (struct attn_column){.name = name, .type = type, .unit = unit};
@@ -50,23 +50,23 @@ static struct attn_cell word_cell(const char *word)
     return word ? attn_cell_text(word, strlen(word)) : attn_cell_missing();
 }
 
-static void add_count(struct record *record, const char *name, const char *unit, uint64_t n)
+static void add_count(struct table_record *record, const char *name, const char *unit, uint64_t n)
 {
     add(record, name, ATTN_VALUE_INTEGER, unit, count_cell(n));
 }
 
-static void add_flag(struct record *record, const char *name, bool is_set)
+static void add_flag(struct table_record *record, const char *name, bool is_set)
 {
     add(record, name, ATTN_VALUE_BOOLEAN, NULL, attn_cell_boolean(is_set));
 }
 
-static void add_word(struct record *record, const char *name, const char *word)
+static void add_word(struct table_record *record, const char *name, const char *word)
 {
     add(record, name, ATTN_VALUE_TEXT, NULL, word_cell(word));
 }
 
 /* A number that is 0 where there is none. */
-static void add_factor(struct record *record, const char *name, double factor)
+static void add_factor(struct table_record *record, const char *name, double factor)
 {
     const struct attn_column column = {
         .name = name, .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE};
@@ -86,7 +86,7 @@ static enum attn_status make(const char *name, const struct attn_column *columns
     return ATTN_OK;
 }
 
-static enum attn_status make_record(const char *name, const struct record *record,
+static enum attn_status make_record(const char *name, const struct table_record *record,
                                     struct attn_table **table, struct attn_error *err)
 {
     return make(name, record->columns, record->n, record->cells, table, err);
@@ -105,7 +105,7 @@ struct amounts {
 static enum attn_status make_amounts(const struct amounts *amounts, struct attn_table **table,
                                      struct attn_error *err)
 {
-    struct record record = {.n = 0};
+    struct table_record record = {.n = 0};
     uint64_t total = 0;
 
     for (const struct amount *part = amounts->parts; part->name; part++) {
@@ -127,7 +127,7 @@ static bool attends_to_source(const struct attn_config *config)
     return false;
 }
 
-static void add_sizes(struct record *record, const struct attn_config *config)
+static void add_sizes(struct table_record *record, const struct attn_config *config)
 {
     add_count(record, "n_layer", NULL, config->n_layer);
     add_count(record, "n_head", NULL, config->n_head);
@@ -165,7 +165,7 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     static const char *const outputs[] = {
         [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
     const struct attn_config *config = attn_model_config(inspection->model);
-    struct record record = {.n = 0};
+    struct table_record record = {.n = 0};
 
     add_word(&record, "model_type", config->model_type);
     add_sizes(&record, config);
@@ -277,7 +277,7 @@ static enum attn_status find_parameters(const struct attn_inspection *inspection
 static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
-    struct record record = {.n = 0};
+    struct table_record record = {.n = 0};
 
     add_word(&record, "kind", attn_settings_type(attn_tokenizer_kind(inspection->tokenizer)));
     add_count(&record, "n_vocab", NULL, attn_tokenizer_n_vocab(inspection->tokenizer));

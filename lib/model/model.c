@@ -16,19 +16,19 @@
 #include <string.h>
 
 /* The files of a config on their way. */
-struct reading {
+struct config_reading {
     struct attn_file file;  /* owns */
     struct attn_json *json; /* owns */
 };
 
 static enum attn_status parse_part(const struct attn_source *source, const char *name,
-                                   struct reading *reading, struct attn_error *err)
+                                   struct config_reading *reading, struct attn_error *err)
 {
     ATTN_TRY(attn_file_read_part(source, name, &reading->file, err));
     return attn_family_parse_config(&reading->file, &reading->json, err);
 }
 
-static void release(struct reading *reading)
+static void release(struct config_reading *reading)
 {
     attn_json_free(reading->json);
     attn_file_close(&reading->file);
@@ -37,7 +37,7 @@ static void release(struct reading *reading)
 static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err)
 {
-    struct reading reading = {.json = NULL};
+    struct config_reading reading = {.json = NULL};
     const bool is_absent = !attn_source_has_part(source, "config.json");
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
@@ -60,7 +60,7 @@ static enum attn_status read_generation_config(const struct attn_source *source,
                                                struct attn_model *model, struct attn_error *err)
 {
     static const char name[] = "generation_config.json";
-    struct reading reading = {.json = NULL};
+    struct config_reading reading = {.json = NULL};
     enum attn_status status;
 
     if (!attn_source_has_part(source, name))

@@ -233,7 +233,7 @@ void attn_init_free(struct attn_init *init)
 enum { VOCABULARY, WEIGHTS, CONFIG, N_FILE };
 
 /* A file on its way. */
-struct file {
+struct init_file {
     char *path;             /* owns */
     struct attn_sink *sink; /* owns; NULL: there is no such file */
     bool is_in_place;
@@ -297,7 +297,7 @@ static enum attn_status write_weights(struct attn_sink *sink,
 
 /* Writes file number I into a temporary file beside its place. */
 static enum attn_status write_file(const struct attn_init *init, const char *directory, int i,
-                                   struct file *file, struct attn_error *err)
+                                   struct init_file *file, struct attn_error *err)
 {
     static const char *const names[N_FILE] = {"vocab.json", "model.safetensors", "config.json"};
     const struct attn_buffer *text = i == CONFIG ? &init->config : &init->vocabulary;
@@ -321,7 +321,8 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
 
 /* Writes and commits FILES, which belong to the caller also after a failure. */
 static enum attn_status write_files(const struct attn_init *init, const char *directory,
-                                    bool is_new, struct file files[N_FILE], struct attn_error *err)
+                                    bool is_new, struct init_file files[N_FILE],
+                                    struct attn_error *err)
 {
     for (int i = 0; i < N_FILE; i++)
         ATTN_TRY(write_file(init, directory, i, &files[i], err));
@@ -336,7 +337,7 @@ static enum attn_status write_files(const struct attn_init *init, const char *di
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
                                  struct attn_error *err)
 {
-    struct file files[N_FILE] = {{NULL, NULL, false}};
+    struct init_file files[N_FILE] = {{NULL, NULL, false}};
     bool is_new = false;
     enum attn_status status;
 

@@ -17,17 +17,18 @@
 
 #include <string.h>
 
-struct member {
+struct config_member {
     struct attn_buffer key, value; /* value: JSON */
 };
 
 /* The members in the order in which they came first. */
-struct members {
-    struct member *items; /* owns; [n] */
+struct config_members {
+    struct config_member *items; /* owns; [n] */
     size_t n, capacity;
 };
 
-static struct member *find(const struct members *members, const char *key, size_t size)
+static struct config_member *find(const struct config_members *members, const char *key,
+                                  size_t size)
 {
     for (size_t i = 0; i < members->n; i++)
         if (members->items[i].key.size == size &&
@@ -37,10 +38,10 @@ static struct member *find(const struct members *members, const char *key, size_
 }
 
 /* Replaces the value of KEY, or adds a member. */
-static enum attn_status set(struct members *members, const char *key, size_t key_size,
+static enum attn_status set(struct config_members *members, const char *key, size_t key_size,
                             const char *value, size_t value_size, struct attn_error *err)
 {
-    struct member *member = find(members, key, key_size);
+    struct config_member *member = find(members, key, key_size);
 
     if (!member) {
         void *items = members->items;
@@ -50,7 +51,7 @@ static enum attn_status set(struct members *members, const char *key, size_t key
         members->items = items;
         ATTN_TRY(status);
         member = &members->items[members->n++];
-        *member = (struct member){0};
+        *member = (struct config_member){0};
         attn_buffer_append(&member->key, key, key_size);
     }
     attn_buffer_reset(&member->value);
@@ -61,7 +62,7 @@ static enum attn_status set(struct members *members, const char *key, size_t key
 }
 
 /* Sets KEY to the JSON in VALUE. */
-static enum attn_status set_buffer(struct members *members, const char *key, size_t key_size,
+static enum attn_status set_buffer(struct config_members *members, const char *key, size_t key_size,
                                    const struct attn_buffer *value, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(value, err));
@@ -71,7 +72,7 @@ static enum attn_status set_buffer(struct members *members, const char *key, siz
 /* --- a file ----------------------------------------------------------------------------------- */
 
 /* Sets one member of FILE, whose key READER has just given as TOKEN. */
-static enum attn_status copy_member(struct members *members, const struct attn_file *file,
+static enum attn_status copy_member(struct config_members *members, const struct attn_file *file,
                                     struct attn_json_reader *reader,
                                     const struct attn_json_token *token, struct attn_error *err)
 {
@@ -96,7 +97,7 @@ struct copied {
     struct attn_json *json;
 };
 
-static enum attn_status copy_members(struct members *members, const char *path,
+static enum attn_status copy_members(struct config_members *members, const char *path,
                                      struct copied *copied, struct attn_error *err)
 {
     const struct attn_override chosen = {"config.json", path};
@@ -118,7 +119,8 @@ static enum attn_status copy_members(struct members *members, const char *path,
     }
 }
 
-static enum attn_status copy_file(struct members *members, const char *path, struct attn_error *err)
+static enum attn_status copy_file(struct config_members *members, const char *path,
+                                  struct attn_error *err)
 {
     struct copied copied = {.json = NULL};
     const enum attn_status status = copy_members(members, path, &copied, err);
@@ -153,7 +155,7 @@ static void append_list(struct attn_buffer *out, const char *value)
     attn_buffer_append_char(out, ']');
 }
 
-static enum attn_status apply_setting(struct members *members, const char *setting,
+static enum attn_status apply_setting(struct config_members *members, const char *setting,
                                       struct attn_error *err)
 {
     struct attn_buffer json = {0};
@@ -185,9 +187,9 @@ static enum attn_status apply_setting(struct members *members, const char *setti
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
 /* The key of the vocabulary's size in the family that MEMBERS are a config of. */
-static const char *find_vocabulary_key(const struct members *members)
+static const char *find_vocabulary_key(const struct config_members *members)
 {
-    const struct member *type = find(members, "model_type", strlen("model_type"));
+    const struct config_member *type = find(members, "model_type", strlen("model_type"));
     const char *value = type ? type->value.data : "";
     const size_t size = type ? type->value.size : 0;
 
@@ -201,8 +203,8 @@ static const char *find_vocabulary_key(const struct members *members)
     return "n_vocab";
 }
 
-static enum attn_status add_vocabulary(struct members *members, const struct attn_word_list *words,
-                                       struct attn_error *err)
+static enum attn_status add_vocabulary(struct config_members *members,
+                                       const struct attn_word_list *words, struct attn_error *err)
 {
     const char *key = find_vocabulary_key(members);
     struct attn_buffer text = {0};
@@ -223,7 +225,7 @@ static enum attn_status add_vocabulary(struct members *members, const struct att
     return status;
 }
 
-static enum attn_status write_members(struct members *members,
+static enum attn_status write_members(struct config_members *members,
                                       const struct attn_init_options *options,
                                       struct attn_buffer *out, struct attn_error *err)
 {
@@ -250,7 +252,7 @@ enum attn_status attn_init_config_write(struct attn_buffer *out,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    struct members members = {0};
+    struct config_members members = {0};
     const enum attn_status status = write_members(&members, options, out, err);
 
     for (size_t i = 0; i < members.n; i++) {

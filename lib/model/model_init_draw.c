@@ -35,7 +35,7 @@ struct drawer {
 };
 
 /* A matrix, or one head's part of it, and its bias. */
-struct map {
+struct drawn_map {
     float *data;
     float *bias; /* [n_block * width] or NULL */
     size_t n_block, in, width;
@@ -137,12 +137,12 @@ void attn_made_weights_release(struct attn_made_weights *weights)
 
 /* --- one matrix ------------------------------------------------------------------------------- */
 
-static struct map map_of(const struct attn_made_weight *weight, float *bias)
+static struct drawn_map map_of(const struct attn_made_weight *weight, float *bias)
 {
     const struct attn_weight_rule *rule = weight->spec.rule;
     const size_t *shape = weight->spec.shape;
     const size_t last = shape[weight->spec.rank - 1];
-    struct map map = {.data = weight->data, .bias = bias, .n_block = 1};
+    struct drawn_map map = {.data = weight->data, .bias = bias, .n_block = 1};
 
     map.is_out_in = rule->kind == ATTN_WEIGHT_OUT_IN || rule->kind == ATTN_WEIGHT_QKV_HEADS;
     if (rule->kind == ATTN_WEIGHT_HEADS) {
@@ -160,7 +160,7 @@ static struct map map_of(const struct attn_made_weight *weight, float *bias)
 }
 
 /* Draws [out, in], then the bias, and puts the weights where they belong. */
-static enum attn_status draw_linear(struct drawer *drawer, const struct map *map,
+static enum attn_status draw_linear(struct drawer *drawer, const struct drawn_map *map,
                                     struct attn_error *err)
 {
     const size_t in = map->in, width = map->width, out = map->n_block * width;
@@ -220,7 +220,7 @@ static enum attn_status draw_block(struct drawer *drawer, const struct attn_draw
 }
 
 static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *draw,
-                                 const struct map *map, struct attn_error *err)
+                                 const struct drawn_map *map, struct attn_error *err)
 {
     const size_t n = map->in * map->width;
 
@@ -276,7 +276,7 @@ static float *bias_of(const struct attn_made_weights *weights, size_t i)
 static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw *draw,
                                    size_t first, struct attn_error *err)
 {
-    struct map maps[3];
+    struct drawn_map maps[3];
     size_t n = 0;
 
     for (size_t i = first; n < 3; i++)
@@ -284,7 +284,7 @@ static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw
             maps[n++] = map_of(&drawer->weights->items[i], bias_of(drawer->weights, i));
     for (size_t head = 0; head < drawer->config->n_head; head++)
         for (size_t i = 0; i < 3; i++) {
-            struct map part = maps[i];
+            struct drawn_map part = maps[i];
 
             if (head >= part.n_block)
                 continue; /* key and value heads may be fewer */
@@ -312,7 +312,7 @@ static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw
         if (group == ATTN_DRAW_EMBED) {
             ATTN_TRY(draw_embedding(drawer, draw, weight, err));
         } else if (!is_by_head) {
-            const struct map map = map_of(weight, bias_of(drawer->weights, i));
+            const struct drawn_map map = map_of(weight, bias_of(drawer->weights, i));
 
             ATTN_TRY(draw_map(drawer, draw, &map, err));
         } else if (weight->spec.rule->offset == offsetof(struct attn_block_weights, q.weight)) {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One sequence of the feed in the current layer. */
-struct step {
+struct attention_step {
     struct attn_forward *f;
     size_t sequence; /* its number */
     const struct attn_feed_part *part;
@@ -24,34 +24,34 @@ struct step {
 
 static bool needs_head(const void *context, int head)
 {
-    const struct step *step = context;
+    const struct attention_step *step = context;
 
     return attn_forward_needs_head(step->f, ATTN_SITE_Z, head);
 }
 
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
-    const struct step *step = context;
+    const struct attention_step *step = context;
 
     return attn_forward_needs_rows(step->f, step->part, row0, n_row);
 }
 
 static bool is_stopped(void *context)
 {
-    const struct step *step = context;
+    const struct attention_step *step = context;
 
     return attn_forward_is_stopped(step->f);
 }
 
 static void emit(void *context, const struct attn_trace_event *event)
 {
-    const struct step *step = context;
+    const struct attention_step *step = context;
 
     attn_visit_emit(step->f, event);
 }
 
 /* The heads of STEP, without dropout, q and z. */
-static struct attn_heads heads_of(struct step *step)
+static struct attn_heads heads_of(struct attention_step *step)
 {
     struct attn_forward *f = step->f;
     const struct attn_feed_part *part = step->part;
@@ -92,7 +92,7 @@ static struct attn_heads heads_of(struct step *step)
 
 /* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
 struct appending {
-    const struct step *step;
+    const struct attention_step *step;
     float *k;                 /* rows.k */
     struct attn_kv_rows rows; /* of head 0 */
 };
@@ -118,7 +118,7 @@ static void append_head(void *context, size_t g, int worker)
 }
 
 /* K and V are those of the whole feed. */
-static void append_rows(const struct step *step, float *k, const float *v)
+static void append_rows(const struct attention_step *step, float *k, const float *v)
 {
     const struct attn_forward *f = step->f;
     const struct attn_site_rows rows = attn_forward_rows(f, ATTN_SITE_K, step->sequence);
@@ -154,7 +154,7 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
 /* --- attention -------------------------------------------------------------------------------- */
 
 /* Which weights of the layer stay; draws them when they were not given. */
-static struct attn_dropout find_dropout(const struct step *step)
+static struct attn_dropout find_dropout(const struct attention_step *step)
 {
     struct attn_forward *f = step->f;
     const struct attn_attention *attention = &step->attention;
@@ -172,7 +172,7 @@ static struct attn_dropout find_dropout(const struct step *step)
     };
 }
 
-static void attend(struct step *step, float *q)
+static void attend(struct attention_step *step, float *q)
 {
     struct attn_forward *f = step->f;
     const size_t n_row = attn_feed_part_left(step->part).n_row;
@@ -191,13 +191,13 @@ static void attend(struct step *step, float *q)
 }
 
 /* What the feed has of SEQUENCE. A whole sequence of a pack has the stride of its own length. */
-static struct step step_of(struct attn_forward *f, size_t sequence)
+static struct attention_step step_of(struct attn_forward *f, size_t sequence)
 {
     const int layer = f->feed.layer;
-    struct step step = {.f = f,
-                        .sequence = sequence,
-                        .part = &f->parts[sequence],
-                        .attention = f->attention[layer]};
+    struct attention_step step = {.f = f,
+                                  .sequence = sequence,
+                                  .part = &f->parts[sequence],
+                                  .attention = f->attention[layer]};
 
     if (f->feed.is_pack && f->has_own_stride[layer]) {
         step.attention.stride = 0;
@@ -210,7 +210,7 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
 {
     attn_step_finish(f);
     for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
-        struct step step = step_of(f, i);
+        struct attention_step step = step_of(f, i);
         float *part_q = q + step.part->left * f->shape.ldq;
 
         step.heads = heads_of(&step);

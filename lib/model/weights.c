@@ -65,53 +65,41 @@ static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, con
                  size - before - 1, pattern + before + 1);
 }
 
+/* The size that LETTER stands for in a shape of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
-    switch (letter) {
-    case 'V':
-        return config->n_vocab;
-    case 'D':
-        return config->d_model;
-    case 'O':
-        return config->d_out;
-    case 'P':
-        return config->n_ctx;
-    case 'H':
-        return config->n_head;
-    case 'G':
-        return config->n_kv_head;
-    case 'E':
-        return config->d_head;
-    case 'U':
-        return config->d_value;
-    case 'F':
-        return config->d_mlp;
-    case 'Q':
-        return config->n_head * config->d_head;
-    case 'K':
-        return config->n_kv_head * config->d_head;
-    case 'W':
-        return config->n_kv_head * config->d_value;
-    case 'Z':
-        return config->n_head * config->d_value;
-    case 'N':
-        return config->n_source;
-    case 'X':
-        return config->d_source;
-    case 'S':
-        return config->is_cross[layer] ? config->d_source : config->d_model;
-    default:
-        return config->n_head * config->d_head +
-               config->n_kv_head * (config->d_head + config->d_value);
-    }
+    const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
+    const size_t d_v = config->n_kv_head * config->d_value;
+    const struct {
+        char letter;
+        size_t n;
+    } sizes[] = {
+        {'V', config->n_vocab},
+        {'D', config->d_model},
+        {'O', config->d_out},
+        {'P', config->n_ctx},
+        {'H', config->n_head},
+        {'G', config->n_kv_head},
+        {'E', config->d_head},
+        {'U', config->d_value},
+        {'F', config->d_mlp},
+        {'Q', d_q},
+        {'K', d_k},
+        {'W', d_v},
+        {'Z', config->n_head * config->d_value},
+        {'N', config->n_source},
+        {'X', config->d_source},
+        {'S', config->is_cross[layer] ? config->d_source : config->d_model},
+        {'A', d_q + d_k + d_v},
+    };
+    size_t i = 0;
+
+    while (i + 1 < sizeof sizes / sizeof *sizes && sizes[i].letter != letter)
+        i++;
+    return sizes[i].n;
 }
 
-enum need { NEEDED, USED_IF_FOUND, NOT_NEEDED };
-
-static enum need need_if(bool is_needed)
-{
-    return is_needed ? NEEDED : NOT_NEEDED;
-}
+enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND };
 
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
 {
@@ -119,55 +107,36 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST;
     const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
+    const bool has_output = config->output != ATTN_OUTPUT_NONE;
+    const bool is_needed[] = {
+        [ATTN_PART_EMBEDDING] = true,
+        [ATTN_PART_POSITIONS] = config->positions == ATTN_POSITIONS_LEARNED,
+        [ATTN_PART_SOURCE_POSITIONS] = config->source_positions == ATTN_POSITIONS_LEARNED,
+        [ATTN_PART_NORM] = is_pre,
+        [ATTN_PART_POST_NORM] = is_post,
+        [ATTN_PART_PROJECTIONS] = config->has_projections,
+        [ATTN_PART_QKV_BIAS] = config->has_qkv_bias,
+        [ATTN_PART_QK_NORM] = config->qk_norm != ATTN_QK_NORM_NONE,
+        [ATTN_PART_OUT_PROJ] = config->has_out_proj,
+        [ATTN_PART_OUT_BIAS] = config->has_out_bias,
+        [ATTN_PART_MLP_NORM] = is_pre && has_mlp && !config->has_single_norm,
+        [ATTN_PART_MLP_POST_NORM] = is_post && has_mlp,
+        [ATTN_PART_MLP] = has_mlp,
+        [ATTN_PART_MLP_GATE] = has_mlp && config->has_gated_mlp,
+        [ATTN_PART_MLP_BIAS] = has_mlp && config->has_mlp_bias,
+        [ATTN_PART_MLP_GATE_BIAS] = has_mlp && config->has_gated_mlp && config->has_mlp_bias,
+        [ATTN_PART_FINAL_NORM] = config->has_final_norm,
+        [ATTN_PART_OUTPUT] = has_own,
+        [ATTN_PART_OUTPUT_FOUND] = has_own,
+        [ATTN_PART_OUTPUT_BIAS] = has_output && config->has_output_bias,
+        [ATTN_PART_IGNORED] = false,
+    };
 
-    switch (part) {
-    case ATTN_PART_EMBEDDING:
+    if (is_needed[part])
         return NEEDED;
-    case ATTN_PART_POSITIONS:
-        return need_if(config->positions == ATTN_POSITIONS_LEARNED);
-    case ATTN_PART_SOURCE_POSITIONS:
-        return need_if(config->source_positions == ATTN_POSITIONS_LEARNED);
-    case ATTN_PART_NORM:
-        return need_if(is_pre);
-    case ATTN_PART_POST_NORM:
-        return need_if(is_post);
-    case ATTN_PART_PROJECTIONS:
-        return need_if(config->has_projections);
-    case ATTN_PART_QKV_BIAS:
-        return need_if(config->has_qkv_bias);
-    case ATTN_PART_QK_NORM:
-        return need_if(config->qk_norm != ATTN_QK_NORM_NONE);
-    case ATTN_PART_OUT_PROJ:
-        return need_if(config->has_out_proj);
-    case ATTN_PART_OUT_BIAS:
-        return need_if(config->has_out_bias);
-    case ATTN_PART_MLP_NORM:
-        return need_if(is_pre && has_mlp && !config->has_single_norm);
-    case ATTN_PART_MLP_POST_NORM:
-        return need_if(is_post && has_mlp);
-    case ATTN_PART_MLP:
-        return need_if(has_mlp);
-    case ATTN_PART_MLP_GATE:
-        return need_if(has_mlp && config->has_gated_mlp);
-    case ATTN_PART_MLP_BIAS:
-        return need_if(has_mlp && config->has_mlp_bias);
-    case ATTN_PART_MLP_GATE_BIAS:
-        return need_if(has_mlp && config->has_gated_mlp && config->has_mlp_bias);
-    case ATTN_PART_MLP_BIAS_FOUND:
-        return has_mlp ? USED_IF_FOUND : NOT_NEEDED;
-    case ATTN_PART_FINAL_NORM:
-        return need_if(config->has_final_norm);
-    case ATTN_PART_OUTPUT:
-        return need_if(has_own);
-    case ATTN_PART_OUTPUT_FOUND:
-        return has_own ? NEEDED : USED_IF_FOUND;
-    case ATTN_PART_OUTPUT_BIAS:
-        return need_if(config->output != ATTN_OUTPUT_NONE && config->has_output_bias);
-    case ATTN_PART_OUTPUT_BIAS_FOUND:
-        return has_own ? USED_IF_FOUND : NOT_NEEDED;
-    case ATTN_PART_IGNORED:
-        return NOT_NEEDED;
-    }
+    if ((part == ATTN_PART_MLP_BIAS_FOUND && has_mlp) || part == ATTN_PART_OUTPUT_FOUND ||
+        (part == ATTN_PART_OUTPUT_BIAS_FOUND && has_own))
+        return USED_IF_FOUND;
     return NOT_NEEDED;
 }
 

@@ -162,13 +162,14 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
 
 /* --- The heads of a layer --- */
 
-struct pass {
+struct linear_pass {
     const struct attn_heads *heads;
     struct attn_linear_attention linear;
 };
 
 /* Takes keys up to LAST-1 into the state. */
-static void take_keys(const struct pass *pass, struct attn_kv *kv, size_t last, float *scratch)
+static void take_keys(const struct linear_pass *pass, struct attn_kv *kv, size_t last,
+                      float *scratch)
 {
     const struct attn_head_shape *shape = pass->heads->feed.shape;
     const size_t ld = attn_kv_ld_value(shape), first = kv->n_summed;
@@ -188,7 +189,7 @@ static void take_keys(const struct pass *pass, struct attn_kv *kv, size_t last, 
 }
 
 /* Row I of the feed, for the heads that share a key/value head. */
-static void run_row(const struct pass *pass, size_t g, size_t i, float *scratch)
+static void run_row(const struct linear_pass *pass, size_t g, size_t i, float *scratch)
 {
     const struct attn_heads *heads = pass->heads;
     const size_t group = heads->n_head / heads->n_kv_head;
@@ -208,7 +209,7 @@ static void run_row(const struct pass *pass, size_t g, size_t i, float *scratch)
 
 static void run_kv_head(void *context, size_t g, int worker)
 {
-    const struct pass *pass = context;
+    const struct linear_pass *pass = context;
     const struct attn_heads *heads = pass->heads;
     const bool is_causal = heads->feed.attention->mask == ATTN_MASK_CAUSAL;
     float *scratch = heads->memory->scratch[worker];
@@ -226,7 +227,7 @@ static void run_kv_head(void *context, size_t g, int worker)
 /* phi(k) of all keys in panels, for the matrix. */
 static void map_keys(void *context, size_t g, int worker)
 {
-    const struct pass *pass = context;
+    const struct linear_pass *pass = context;
     const struct attn_heads *heads = pass->heads;
     const struct attn_head_shape *shape = heads->feed.shape;
     const size_t d = shape->d_head;
@@ -244,7 +245,8 @@ static void map_keys(void *context, size_t g, int worker)
 
 void attn_linear_attention_run_heads(const struct attn_heads *heads)
 {
-    struct pass pass = {heads, attn_linear_attention_make(heads->feed.attention, heads->feed.shape,
+    struct linear_pass pass = {heads,
+                               attn_linear_attention_make(heads->feed.attention, heads->feed.shape,
                                                           heads->engines->gemm->kernels)};
 
     attn_pool_run(heads->pool, heads->n_kv_head, run_kv_head, &pass);

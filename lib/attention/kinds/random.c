@@ -91,22 +91,23 @@ static uint32_t place_of(const struct shuffle *shuffle, uint32_t number)
 }
 
 /* What is drawn from: the visible keys without the query itself, if that is one of them. */
-struct draw {
+struct key_draw {
     bool has_self;
     size_t n_other, n_drawn;
 };
 
-static struct draw plan_draw(const struct attn_attention *attention, const struct attn_key_row *row)
+static struct key_draw plan_draw(const struct attn_attention *attention,
+                                 const struct attn_key_row *row)
 {
     const bool has_self = row->position < row->n_key;
     const size_t n_other = row->n_key - has_self, wanted = attention->count - has_self;
 
-    return (struct draw){has_self, n_other, wanted < n_other ? wanted : n_other};
+    return (struct key_draw){has_self, n_other, wanted < n_other ? wanted : n_other};
 }
 
 static bool keeps(const struct attn_attention *attention, const struct attn_key_row *row, size_t j)
 {
-    const struct draw draw = plan_draw(attention, row);
+    const struct key_draw draw = plan_draw(attention, row);
     struct shuffle shuffle;
 
     if (j == row->position || draw.n_drawn == draw.n_other)
@@ -151,7 +152,7 @@ static void sort_by_map(int32_t *keys, size_t n, size_t n_number)
 static size_t list(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys)
 {
-    const struct draw draw = plan_draw(attention, row);
+    const struct key_draw draw = plan_draw(attention, row);
     size_t at = draw.n_drawn;
 
     if (draw.n_drawn == draw.n_other)
@@ -175,7 +176,7 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
 
 static size_t count(const struct attn_attention *attention, const struct attn_key_row *row)
 {
-    const struct draw draw = plan_draw(attention, row);
+    const struct key_draw draw = plan_draw(attention, row);
 
     return draw.n_drawn + draw.has_self;
 }

@@ -154,7 +154,7 @@ static const struct attn_config_names neo_names = {
 };
 
 /* The types that a list has named so far. */
-struct types {
+struct layer_types {
     const struct attn_json *json;
     const char *key;
     struct attn_attention *attention; /* [n_layer] */
@@ -164,7 +164,7 @@ struct types {
     bool has_differed;
 };
 
-static enum attn_status refuse_types(const struct types *types, const char *expected,
+static enum attn_status refuse_types(const struct layer_types *types, const char *expected,
                                      struct attn_error *err)
 {
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' does not hold %s", types->key,
@@ -172,7 +172,7 @@ static enum attn_status refuse_types(const struct types *types, const char *expe
 }
 
 /* The next layer has the type that NODE names. */
-static enum attn_status add_type(struct types *types, const struct attn_node *node,
+static enum attn_status add_type(struct layer_types *types, const struct attn_node *node,
                                  struct attn_error *err)
 {
     const char *name = attn_node_string(node);
@@ -192,7 +192,7 @@ static enum attn_status add_type(struct types *types, const struct attn_node *no
     return ATTN_OK;
 }
 
-static enum attn_status add_list(struct types *types, const struct attn_node *list,
+static enum attn_status add_list(struct layer_types *types, const struct attn_node *list,
                                  struct attn_error *err)
 {
     if (!attn_node_is_array(list))
@@ -203,7 +203,7 @@ static enum attn_status add_list(struct types *types, const struct attn_node *li
 }
 
 /* ITEM is [[name, ...], times]. */
-static enum attn_status add_item(struct types *types, const struct attn_node *item,
+static enum attn_status add_item(struct layer_types *types, const struct attn_node *item,
                                  struct attn_error *err)
 {
     const struct attn_node *list = attn_node_is_array(item) ? attn_node_first(item) : NULL;
@@ -218,7 +218,7 @@ static enum attn_status add_item(struct types *types, const struct attn_node *it
     return ATTN_OK;
 }
 
-static enum attn_status check_count(const struct types *types, struct attn_error *err)
+static enum attn_status check_count(const struct layer_types *types, struct attn_error *err)
 {
     if (types->n == types->n_layer)
         return ATTN_OK;
@@ -229,7 +229,7 @@ static enum attn_status check_count(const struct types *types, struct attn_error
 }
 
 /* Without a list, layers are global and local in turn; there are 24 then. */
-static void add_default_types(struct types *types)
+static void add_default_types(struct layer_types *types)
 {
     for (; types->n < 24 && types->n < types->n_layer; types->n++)
         if (types->n % 2 == 1) {
@@ -239,14 +239,14 @@ static void add_default_types(struct types *types)
 }
 
 /* The member KEY of the config; NULL where it is null, too. */
-static const struct attn_node *find_given(const struct types *types, const char *key)
+static const struct attn_node *find_given(const struct layer_types *types, const char *key)
 {
     const struct attn_node *node = attn_node_find(attn_json_root(types->json), key);
 
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-static enum attn_status read_types(struct types *types, struct attn_error *err)
+static enum attn_status read_types(struct layer_types *types, struct attn_error *err)
 {
     const struct attn_node *list = find_given(types, "attention_types");
     const struct attn_node *expanded = find_given(types, "attention_layers");
@@ -277,7 +277,7 @@ static enum attn_status read_neo(const struct attn_json *json, const struct attn
                                  struct attn_config *config, struct attn_config_layers *layers,
                                  struct attn_error *err)
 {
-    struct types types = {.json = json, .window = 256};
+    struct layer_types types = {.json = json, .window = 256};
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "window_size", 1, ATTN_MAX_CTX,
