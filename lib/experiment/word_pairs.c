@@ -4,9 +4,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/position.h"
-#include "text/word.h"
 #include "text/words.h"
-#include "trace/row.h"
+#include "trace/trace.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@
 #define ATTN_MODEL_FORWARD_INTERNAL_H
 
 #include "attention/heads.h"
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/rotary.h"
 #include "model/stage.h"
 #include "trace/edit.h"

@@ -6,7 +6,6 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/options.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "model/family.h"

@@ -19,8 +19,6 @@
 #define ATTN_MODEL_MODEL_INIT_H
 
 #include "base/status.h"
-#include "model/draw.h"
-#include "text/word_list.h"
 #include "text/words.h"
 
 #include <stdbool.h>

@@ -5,7 +5,6 @@
 
 #include "base/buffer.h"
 #include "formats/safetensors.h"
-#include "formats/safetensors_writer.h"
 #include "model/config.h"
 #include "model/model_init.h"
 #include "model/weights.h"

@@ -3,9 +3,7 @@
 #ifndef ATTN_MODEL_SESSION_INTERNAL_H
 #define ATTN_MODEL_SESSION_INTERNAL_H
 
-#include "base/arena.h"
 #include "base/memory.h"
-#include "model/forward.h"
 #include "model/forward_internal.h"
 #include "model/session.h"
 #include "model/session_pack.h"
