@@ -11,9 +11,9 @@
  *     attn_json_end(&json);
  *     attn_json_end(&json);                  // {"rows": [\n    3]}
  *
- * Values of an array and members of an object are separated by ", ", or by "," and a line that is
- * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the buffer.
- * The caller may hand the buffer to a sink and empty it between any two calls.
+ * Values of an array and members of an object are separated by `comma`, or by "," and a line that is
+ * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the
+ * buffer. The caller may hand the buffer to a sink and empty it between any two calls.
  */
 #ifndef ATTN_ENCODE_JSON_WRITER_H
 #define ATTN_ENCODE_JSON_WRITER_H
@@ -28,6 +28,7 @@ enum { ATTN_JSON_WRITER_DEPTH = 16 };
 /* Initialize with = {.out = BUFFER}. */
 struct attn_json_writer {
     struct attn_buffer *out;           /* borrowed */
+    const char *comma, *colon;         /* NULL: ", " and ": "; may change between any two calls */
     int indent;                        /* blanks at the begin of a line, for each that is open */
     int depth;                         /* objects and arrays that are open */
     char kind[ATTN_JSON_WRITER_DEPTH]; /* of each, '{' or '[' */
