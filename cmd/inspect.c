@@ -218,19 +218,6 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
     return code == EXIT_DONE ? find_cost(args, inspection) : code;
 }
 
-static int print_all(const struct inspect_args *args, const struct inspection *inspection,
-                     struct attn_sink *out)
-{
-    int code;
-    if (args->has_json)
-        code = inspection_print_json(inspection, out);
-    else if (args->has_check)
-        code = inspection_print_check(inspection, out);
-    else
-        code = inspection_print_text(inspection, out);
-    return code;
-}
-
 static int inspect(struct inspect_args *args, struct inspection *inspection, struct attn_sink *out)
 {
     int code = check_arguments(args);
@@ -245,7 +232,12 @@ static int inspect(struct inspect_args *args, struct inspection *inspection, str
         return code;
     interrupt_watch_weights(inspection->weights);
     code = inspection_find(inspection, args->has_check);
-    return code == EXIT_DONE ? print_all(args, inspection, out) : code;
+    if (code != EXIT_DONE)
+        return code;
+    return args->has_check && !args->has_json
+               ? inspection_print_check(inspection, out)
+               : inspection_print(inspection, args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT,
+                                  out);
 }
 
 static int inspect_main(int argc, char **argv)

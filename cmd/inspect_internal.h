@@ -1,4 +1,4 @@
-/* inspect_internal.h - what inspect looks at, and the tables that are printed as text or JSON. */
+/* inspect_internal.h - what inspect looks at, and the tables that are shown as text or JSON. */
 #ifndef CMD_INSPECT_INTERNAL_H
 #define CMD_INSPECT_INTERNAL_H
 
@@ -25,16 +25,15 @@ struct inspection {
 /* Fills in the tables; reads the weights when IS_CHECKED. Reports and returns an exit code. */
 int inspection_find(struct inspection *inspection, bool is_checked);
 
-uint64_t inspection_n_byte(const struct inspection *inspection); /* of all files */
-
 /* Tensors that hold values that are not finite; 0 when they were not checked. */
 size_t inspection_n_bad(const struct inspection *inspection);
 
-void inspection_release(struct inspection *inspection);
-
-/* inspect_text.c, inspect_json.c: each prints what was found and returns an exit code. */
-int inspection_print_text(const struct inspection *inspection, struct attn_sink *out);
+/* Shows all that was found in FORM, or only what was CHECKED, as text. Reports and returns an exit
+ * code. */
+int inspection_print(const struct inspection *inspection, enum attn_document_form form,
+                     struct attn_sink *out);
 int inspection_print_check(const struct inspection *inspection, struct attn_sink *out);
-int inspection_print_json(const struct inspection *inspection, struct attn_sink *out);
+
+void inspection_release(struct inspection *inspection);
 
 #endif

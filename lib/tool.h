@@ -47,6 +47,7 @@
 #include "run/host_internal.h"
 #include "run/record_json.h"
 #include "run/run_internal.h"
+#include "tables/document.h"
 #include "tables/table_writer_internal.h"
 #include "text/token_table.h"
 #include "text/tokenizer_open.h"

@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static size_t next_character(const char *text, size_t size, size_t *width)
@@ -66,12 +68,28 @@ void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
         columns[column].is_left = true;
 }
 
+void attn_text_table_sign(struct attn_text_table *table, size_t column)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns)
+        columns[column].is_sign = true;
+}
+
 void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width)
 {
     struct attn_text_column *columns = columns_of(table);
 
     if (columns && columns[column].width < width)
         columns[column].width = width;
+}
+
+void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t width)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns)
+        columns[column].limit = width;
 }
 
 void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
@@ -94,15 +112,31 @@ void attn_text_table_string(struct attn_text_table *table, const char *text)
     attn_text_table_cell(table, text, strlen(text));
 }
 
+void attn_text_table_format(struct attn_text_table *table, const char *format, ...)
+{
+    char text[ATTN_TEXT_CELL_SIZE];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    attn_text_table_cell(table, text,
+                         size < 0                         ? 0
+                         : (size_t)size < sizeof text - 1 ? (size_t)size
+                                                          : sizeof text - 1);
+}
+
 void attn_text_table_number(struct attn_text_table *table, size_t number)
 {
-    size_t begin = table->text.size;
-    struct attn_text_cell cell = {.paint = ATTN_PAINT_NONE};
+    attn_text_table_format(table, "%zu", number);
+}
 
-    attn_buffer_append_format(&table->text, "%zu", number);
-    cell.end = table->text.size;
-    cell.width = cell.end - begin;
-    attn_buffer_append(&table->cells, &cell, sizeof cell);
+void attn_text_table_end_row(struct attn_text_table *table)
+{
+    while (!table->cells.has_failed &&
+           table->cells.size / sizeof(struct attn_text_cell) % table->n_column != 0)
+        attn_text_table_cell(table, "", 0);
 }
 
 static void append_blanks(struct attn_buffer *line, size_t n)
@@ -111,21 +145,29 @@ static void append_blanks(struct attn_buffer *line, size_t n)
         attn_buffer_append_char(line, ' ');
 }
 
+/* Blanks before COLUMN: two, or one on either side of a sign. */
+static size_t gap_before(const struct attn_text_table *table, const struct attn_text_column *column,
+                         size_t c)
+{
+    if (c == 0)
+        return table->indent;
+    return column->is_sign || column[-1].is_sign ? 1 : 2;
+}
+
 /* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
 static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
                        size_t begin)
 {
     const struct attn_text_column *columns = columns_of(table);
-    size_t used; /* up to the last byte that is no padding */
+    size_t used = 0; /* up to the last byte that is no padding */
 
     attn_buffer_reset(&table->line);
-    used = 0;
     for (size_t c = 0; c < table->n_column; c++) {
         size_t size = cells[c].end - begin;
-        size_t padding = columns[c].width - cells[c].width;
+        size_t padding = columns[c].width > cells[c].width ? columns[c].width - cells[c].width : 0;
         bool is_left = columns[c].is_left;
 
-        append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
+        append_blanks(&table->line, gap_before(table, &columns[c], c) + (is_left ? 0 : padding));
         attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
                           size);
         if (size > 0)
@@ -143,25 +185,23 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
 {
     struct attn_text_column *columns = columns_of(table);
     const struct attn_text_cell *cells;
-    enum attn_status status = attn_buffer_check(&table->text, err);
     size_t n, begin = 0;
 
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&table->cells, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&table->columns, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_buffer_check(&table->text, err));
+    ATTN_TRY(attn_buffer_check(&table->cells, err));
+    ATTN_TRY(attn_buffer_check(&table->columns, err));
     cells = (const void *)table->cells.data; /* likewise */
     n = table->cells.size / sizeof *cells;
-    for (size_t i = 0; i < n; i++)
-        if (cells[i].width > columns[i % table->n_column].width)
-            columns[i % table->n_column].width = cells[i].width;
+    for (size_t i = 0; i < n; i++) {
+        struct attn_text_column *column = &columns[i % table->n_column];
+
+        if (cells[i].width > column->width &&
+            (column->limit == 0 || cells[i].width <= column->limit))
+            column->width = cells[i].width;
+    }
     for (size_t i = 0; i < n; i += table->n_column) {
         append_row(table, &cells[i], begin);
-        status = attn_buffer_check(&table->line, err);
-        if (status != ATTN_OK)
-            return status;
+        ATTN_TRY(attn_buffer_check(&table->line, err));
         attn_sink_write(sink, table->line.data, table->line.size);
         begin = cells[i + table->n_column - 1].end;
     }

@@ -17,9 +17,13 @@
 
 #include <stdbool.h>
 
+enum { ATTN_TEXT_CELL_SIZE = 128 };
+
 struct attn_text_column {
     size_t width; /* of its widest cell */
+    size_t limit; /* wider cells do not widen it; 0: all do */
     bool is_left; /* its cells are flush left */
+    bool is_sign; /* one blank on either side instead of two */
 };
 
 struct attn_text_cell {
@@ -35,6 +39,7 @@ struct attn_text_table {
     struct attn_buffer cells;   /* struct attn_text_cell, row by row */
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
+    size_t indent;               /* blanks before the first column */
     enum attn_color_depth depth; /* of what is painted; none at first */
 };
 
@@ -42,8 +47,12 @@ struct attn_text_table {
 void attn_text_table_begin(struct attn_text_table *table, size_t n_column);
 void attn_text_table_flush_left(struct attn_text_table *table, size_t column);
 
-/* Makes COLUMN at least WIDTH wide. */
+/* COLUMN holds signs between numbers, "+" or "=". */
+void attn_text_table_sign(struct attn_text_table *table, size_t column);
+
+/* Makes COLUMN at least WIDTH wide; lets cells that are wider than WIDTH stick out of it. */
 void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width);
+void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t width);
 
 /* The next cell: SIZE bytes of UTF-8. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
@@ -51,6 +60,13 @@ void attn_text_table_painted(struct attn_text_table *table, struct attn_paint pa
                              const char *text, size_t size);
 void attn_text_table_string(struct attn_text_table *table, const char *text);
 void attn_text_table_number(struct attn_text_table *table, size_t number);
+
+/* The same of at most ATTN_TEXT_CELL_SIZE - 1 bytes. */
+void attn_text_table_format(struct attn_text_table *table, const char *format, ...)
+    ATTN_PRINTF(2, 3);
+
+/* Fills up the row that was begun with empty cells. */
+void attn_text_table_end_row(struct attn_text_table *table);
 
 /* Writes the rows; two blanks between columns, none at the ends of lines. */
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,

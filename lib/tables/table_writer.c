@@ -144,6 +144,32 @@ static void push_json(struct table_page *page, const struct attn_column *column,
     }
 }
 
+void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *column,
+                            const struct attn_cell *cell)
+{
+    struct table_page page = {.form = ATTN_TABLE_ALIGNED, .precision = -1, .text = *out};
+
+    append_plain(&page, column, cell);
+    *out = page.text;
+    attn_buffer_release(&page.escaped);
+}
+
+void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
+                           const struct attn_cell *cells, size_t n, int precision)
+{
+    struct attn_buffer *out = json->out;
+    struct table_page page = {.precision = precision, .text = *out, .json = *json};
+
+    page.json.out = &page.text;
+    for (size_t c = 0; c < n; c++) {
+        attn_json_key(&page.json, columns[c].name);
+        push_json(&page, &columns[c], &cells[c]);
+    }
+    *json = page.json;
+    json->out = out;
+    *out = page.text;
+}
+
 /* --- Rows ------------------------------------------------------------------------------------- */
 
 static void append_names(struct table_page *page)

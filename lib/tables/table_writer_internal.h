@@ -2,6 +2,8 @@
 #ifndef ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 #define ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 
+#include "base/buffer.h"
+#include "encode/json_writer.h"
 #include "tables/table_writer.h"
 
 /*
@@ -13,5 +15,13 @@
 enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
+
+/* Appends CELL of COLUMN to OUT as aligned text shows it: for values inside a sentence. */
+void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *column,
+                            const struct attn_cell *cell);
+
+/* CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
+void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
+                           const struct attn_cell *cells, size_t n, int precision);
 
 #endif
