@@ -40,6 +40,14 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width)
+{
+    const bool is_cut = attn_text_width(text, size) > width;
+
+    attn_buffer_append(out, text, is_cut ? attn_text_fit(text, size, width - 1) : size);
+    attn_buffer_append_string(out, is_cut ? "\xe2\x80\xa6" : ""); /* U+2026 */
+}
+
 /* The columns, which were appended whole to memory that is aligned for anything; NULL when memory
  * ran out. */
 static struct attn_text_column *columns_of(struct attn_text_table *table)

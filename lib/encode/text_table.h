@@ -80,4 +80,7 @@ size_t attn_text_width(const char *text, size_t size);
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
 
+/* Appends at most WIDTH columns of TEXT, an ellipsis included where it is longer. */
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width);
+
 #endif

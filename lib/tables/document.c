@@ -10,7 +10,6 @@
 #include "tables/table_writer_internal.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,17 +58,22 @@ static struct attn_buffer *words_of(struct attn_document *document)
     return block ? &block->words : &document->spare.text;
 }
 
-void attn_document_text(struct attn_document *document, const char *format, ...)
+void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
 {
     char text[1024];
-    va_list arguments;
-    int size;
+    const int size = vsnprintf(text, sizeof text, format, arguments);
 
-    va_start(arguments, format);
-    size = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     assert(size >= 0 && (size_t)size < sizeof text);
     attn_buffer_append(words_of(document), text, (size_t)size);
+}
+
+void attn_document_text(struct attn_document *document, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    attn_document_text_list(document, format, arguments);
+    va_end(arguments);
 }
 
 void attn_document_escaped(struct attn_document *document, const char *text, size_t size)

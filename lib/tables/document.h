@@ -20,6 +20,8 @@
 #include "base/table.h"
 #include "encode/text_table.h"
 
+#include <stdarg.h>
+
 enum attn_document_form { ATTN_FORM_TEXT, ATTN_FORM_JSON };
 
 /* How text shows a table. */
@@ -80,6 +82,7 @@ struct attn_document {
 /* Words of text: lines and parts of lines, text from outside (made printable), and a value as aligned
  * tables show it. */
 void attn_document_text(struct attn_document *document, const char *format, ...) ATTN_PRINTF(2, 3);
+void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments);
 void attn_document_escaped(struct attn_document *document, const char *text, size_t size);
 void attn_document_cell(struct attn_document *document, const struct attn_column *column,
                         struct attn_cell cell);

@@ -57,7 +57,7 @@ void attn_panel_table_release(struct attn_panel_table *t)
 static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
                        size_t position)
 {
-    size_t size, width;
+    size_t size;
     const char *text = attn_token_text(tokens, position, &size);
 
     t->label.size = 0; /* unlike a reset this keeps a failure, which the write finds */
@@ -65,15 +65,11 @@ static void make_label(struct attn_panel_table *t, const struct attn_token_texts
         text++;
     while (size > 0 && text[size - 1] == ' ')
         size--;
-    width = attn_text_width(text, size);
     if (size == 0) {
         text = attn_token_text(tokens, position, &size);
         attn_buffer_append_format(&t->label, "'%.*s'", (int)attn_text_fit(text, size, 8), text);
-    } else if (width > LABEL_WIDTH) {
-        attn_buffer_append(&t->label, text, attn_text_fit(text, size, LABEL_WIDTH - 1));
-        attn_buffer_append_string(&t->label, "\xe2\x80\xa6"); /* U+2026, an ellipsis */
     } else {
-        attn_buffer_append(&t->label, text, size);
+        attn_text_append_cut(&t->label, text, size, LABEL_WIDTH);
     }
 }
 
