@@ -40,6 +40,7 @@
 #include "model/model_init.h"
 #include "model/model_internal.h"
 #include "output/format_internal.h"
+#include "output/labels_json.h"
 #include "output/outputs_internal.h"
 #include "output/picture.h"
 #include "output/token_text.h"

@@ -188,32 +188,44 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
     attn_buffer_append_char(&table->line, '\n');
 }
 
-enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
-                                       struct attn_error *err)
+enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err)
 {
     struct attn_text_column *columns = columns_of(table);
-    const struct attn_text_cell *cells;
-    size_t n, begin = 0;
+    const struct attn_text_cell *cells = (const void *)table->cells.data; /* likewise */
 
     ATTN_TRY(attn_buffer_check(&table->text, err));
     ATTN_TRY(attn_buffer_check(&table->cells, err));
     ATTN_TRY(attn_buffer_check(&table->columns, err));
-    cells = (const void *)table->cells.data; /* likewise */
-    n = table->cells.size / sizeof *cells;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < table->cells.size / sizeof *cells; i++) {
         struct attn_text_column *column = &columns[i % table->n_column];
 
         if (cells[i].width > column->width &&
             (column->limit == 0 || cells[i].width <= column->limit))
             column->width = cells[i].width;
     }
-    for (size_t i = 0; i < n; i += table->n_column) {
+    return ATTN_OK;
+}
+
+enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
+                                       struct attn_error *err)
+{
+    const struct attn_text_cell *cells = (const void *)table->cells.data;
+    size_t begin = 0;
+
+    ATTN_TRY(attn_text_table_measure(table, err));
+    for (size_t i = 0; i < table->cells.size / sizeof *cells; i += table->n_column) {
         append_row(table, &cells[i], begin);
         ATTN_TRY(attn_buffer_check(&table->line, err));
         attn_sink_write(sink, table->line.data, table->line.size);
         begin = cells[i + table->n_column - 1].end;
     }
     return ATTN_OK;
+}
+
+void attn_text_table_clear(struct attn_text_table *table)
+{
+    table->text.size = 0; /* unlike a reset these keep a failure */
+    table->cells.size = 0;
 }
 
 void attn_text_table_release(struct attn_text_table *table)

@@ -224,8 +224,25 @@ static size_t find_column(const struct attn_table *table, const char *name)
     return c;
 }
 
-static void put_columns(struct attn_text_table *lines, const struct attn_table *table,
-                        const struct attn_document_view *view)
+static void put_row(struct attn_text_table *lines, const struct attn_table *table, size_t row,
+                    const struct attn_document_view *view)
+{
+    for (size_t i = 0; i < view->n_column; i++) {
+        const struct attn_document_column *shown = &view->columns[i];
+        const size_t c = find_column(table, shown->name);
+        const struct attn_cell cell = attn_table_cell(table, row, c);
+
+        if (cell.type == ATTN_VALUE_MISSING)
+            attn_text_table_string(lines, shown->missing ? shown->missing : "");
+        else
+            put_cell(lines, attn_table_column(table, c), &cell, shown->style);
+    }
+}
+
+/* All rows, of which there may be as many as a file has tensors: none is kept. */
+static enum attn_status write_columns(struct attn_text_table *lines, const struct attn_table *table,
+                                      const struct attn_document_view *view, struct attn_sink *sink,
+                                      struct attn_error *err)
 {
     attn_text_table_begin(lines, view->n_column);
     for (size_t i = 0; i < view->n_column; i++) {
@@ -235,33 +252,30 @@ static void put_columns(struct attn_text_table *lines, const struct attn_table *
 
         if (type == ATTN_VALUE_TEXT || type == ATTN_VALUE_LIST)
             attn_text_table_flush_left(lines, i);
-        attn_text_table_widen(lines, i, shown->width);
         attn_text_table_limit(lines, i, shown->limit);
-        if (view->has_headings)
-            attn_text_table_string(lines, shown->heading ? shown->heading : shown->name);
+        attn_text_table_widen(lines, i, shown->width);
+        if (view->has_headings) /* no narrower than its heading */
+            attn_text_table_widen(lines, i, strlen(shown->heading ? shown->heading : shown->name));
     }
-    for (size_t row = 0; row < attn_table_n_row(table); row++)
-        for (size_t i = 0; i < view->n_column; i++) {
-            const struct attn_document_column *shown = &view->columns[i];
-            const size_t c = find_column(table, shown->name);
-            const struct attn_cell cell = attn_table_cell(table, row, c);
-
-            if (cell.type == ATTN_VALUE_MISSING)
-                attn_text_table_string(lines, shown->missing ? shown->missing : "");
-            else
-                put_cell(lines, attn_table_column(table, c), &cell, shown->style);
-        }
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        put_row(lines, table, row, view);
+        ATTN_TRY(attn_text_table_measure(lines, err));
+        attn_text_table_clear(lines);
+    }
+    for (size_t i = 0; view->has_headings && i < view->n_column; i++)
+        attn_text_table_string(lines, view->columns[i].heading ? view->columns[i].heading
+                                                               : view->columns[i].name);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        put_row(lines, table, row, view);
+        ATTN_TRY(attn_text_table_write(lines, sink, err));
+        attn_text_table_clear(lines);
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status write_table(const struct attn_document_block *block, struct attn_sink *sink,
                                     struct attn_error *err)
 {
-    static void (*const puts[])(struct attn_text_table *, const struct attn_table *,
-                                const struct attn_document_view *) = {
-        [ATTN_TEXT_COLUMNS] = put_columns,
-        [ATTN_TEXT_SETTINGS] = put_settings,
-        [ATTN_TEXT_AMOUNTS] = put_amounts,
-    };
     struct attn_text_table lines = {.indent = 2};
     enum attn_status status;
 
@@ -269,8 +283,13 @@ static enum attn_status write_table(const struct attn_document_block *block, str
         return ATTN_OK;
     if (block->view.text == ATTN_TEXT_ALIGNED)
         return attn_table_write(block->table, ATTN_TABLE_ALIGNED, -1, sink, err);
-    puts[block->view.text](&lines, block->table, &block->view);
-    status = attn_text_table_write(&lines, sink, err);
+    if (block->view.text == ATTN_TEXT_COLUMNS) {
+        status = write_columns(&lines, block->table, &block->view, sink, err);
+    } else {
+        (block->view.text == ATTN_TEXT_SETTINGS ? put_settings : put_amounts)(&lines, block->table,
+                                                                              &block->view);
+        status = attn_text_table_write(&lines, sink, err);
+    }
     attn_text_table_release(&lines);
     return status;
 }
@@ -295,7 +314,8 @@ static enum attn_status write_text(struct attn_document *document, struct attn_s
 
 /* A document of JSON in the making. */
 struct json_form {
-    struct attn_buffer text;
+    struct attn_sink *sink;
+    struct attn_buffer text;      /* handed to the sink row by row */
     struct attn_json_writer json; /* of that */
     int margin;                   /* of the line that was begun last */
 };
@@ -334,6 +354,8 @@ static void push_rows(struct json_form *form, const struct attn_table *table, bo
         form->json.comma = NULL;
         push_members(form, table, row);
         attn_json_end(&form->json);
+        attn_sink_write(form->sink, form->text.data, form->text.size);
+        form->text.size = 0;
     }
     attn_json_end(&form->json);
 }
@@ -387,7 +409,7 @@ static void push_document(struct json_form *form, const struct attn_document *do
 static enum attn_status write_json(const struct attn_document *document, struct attn_sink *sink,
                                    struct attn_error *err)
 {
-    struct json_form form = {.json.indent = 2};
+    struct json_form form = {.sink = sink, .json.indent = 2};
     enum attn_status status;
 
     form.json.out = &form.text;
