@@ -331,10 +331,10 @@ struct comparison_json {
     struct attn_json_writer json; /* of that */
 };
 
-static void push_line(struct comparison_json *to, const char *name)
+static struct attn_json_writer *push_line(struct comparison_json *to, const char *name)
 {
     attn_json_line(&to->json);
-    attn_json_key(&to->json, name);
+    return attn_json_key(&to->json, name);
 }
 
 /* NAME: an object of CELLS, on a line of its own unless it comes first. */
@@ -389,26 +389,18 @@ static void push_labels(struct comparison_json *to)
     char name[ATTN_ATTENTION_TEXT_SIZE];
 
     attn_attention_text(comparison->attention, name);
-    push_line(to, "schema");
-    attn_json_integer(json, ATTN_JSON_SCHEMA);
-    push_line(to, "model");
-    attn_json_text(json, labels->model);
-    push_line(to, "options");
-    attn_json_begin(json, '{');
+    attn_json_integer(push_line(to, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(push_line(to, "model"), labels->model);
+    attn_json_begin(push_line(to, "options"), '{');
     for (size_t i = 0; i < labels->n_option; i++) {
-        attn_json_key(json, labels->options[i].name);
-        attn_json_text(json, labels->options[i].value);
+        attn_json_text(attn_json_key(json, labels->options[i].name), labels->options[i].value);
     }
     attn_json_end(json);
-    push_line(to, "tokens");
-    attn_json_append_tokens(attn_json_value(json), labels->tokens, labels->token_sizes,
-                            comparison->n);
-    push_line(to, "ids");
-    attn_json_append_ids(attn_json_value(json), labels, comparison->n);
-    push_line(to, "attention");
-    attn_json_text(json, name);
-    push_line(to, "recalled");
-    attn_json_integer(json, COMPARISON_N_RECALLED);
+    attn_json_append_tokens(attn_json_value(push_line(to, "tokens")), labels->tokens,
+                            labels->token_sizes, comparison->n);
+    attn_json_append_ids(attn_json_value(push_line(to, "ids")), labels, comparison->n);
+    attn_json_text(push_line(to, "attention"), name);
+    attn_json_integer(push_line(to, "recalled"), COMPARISON_N_RECALLED);
 }
 
 static void push_heads(struct comparison_json *to)
@@ -416,39 +408,33 @@ static void push_heads(struct comparison_json *to)
     const struct attn_comparison *found = to->comparison->found;
     const struct attn_labels *labels = to->comparison->labels;
 
-    push_line(to, "heads");
-    attn_json_begin(&to->json, '[');
+    attn_json_begin(push_line(to, "heads"), '[');
     for (size_t i = 0; i < found->n_head; i++) {
         const struct attn_compared_head *head = &found->heads[i];
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
         attn_json_line(&to->json);
         attn_json_begin(&to->json, '{');
-        attn_json_key(&to->json, labels->axes ? "batch" : "layer");
-        attn_json_integer(&to->json, place.first);
-        attn_json_key(&to->json, "head");
-        attn_json_integer(&to->json, place.head);
+        attn_json_integer(attn_json_key(&to->json, labels->axes ? "batch" : "layer"), place.first);
+        attn_json_integer(attn_json_key(&to->json, "head"), place.head);
         push_differences(to, &head->local, &head->propagated);
         attn_json_end(&to->json);
     }
     attn_json_end(&to->json);
-    push_line(to, "layers");
-    attn_json_begin(&to->json, '[');
+    attn_json_begin(push_line(to, "layers"), '[');
     for (size_t i = 0; i < found->n_layer; i++) {
         const struct attn_compared_layer *layer = &found->layers[i];
 
         attn_json_line(&to->json);
         attn_json_begin(&to->json, '{');
-        attn_json_key(&to->json, "layer");
-        attn_json_integer(&to->json, layer->layer);
+        attn_json_integer(attn_json_key(&to->json, "layer"), layer->layer);
         push_differences(to, &layer->local, &layer->propagated);
         push_cost(to, "exact", &layer->exact);
         push_cost(to, "chosen", &layer->chosen);
         attn_json_end(&to->json);
     }
     attn_json_end(&to->json);
-    push_line(to, "all");
-    attn_json_begin(&to->json, '{');
+    attn_json_begin(push_line(to, "all"), '{');
     push_differences(to, &found->local, &found->propagated);
     attn_json_end(&to->json);
 }

@@ -56,13 +56,14 @@ void attn_json_end(struct attn_json_writer *json)
     attn_buffer_append_char(json->out, json->kind[json->depth] == '{' ? '}' : ']');
 }
 
-void attn_json_key(struct attn_json_writer *json, const char *name)
+struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name)
 {
     assert(json->depth > 0 && json->kind[json->depth - 1] == '{' && !json->has_key);
     separate(json);
     attn_json_append_string(json->out, name, strlen(name));
     attn_buffer_append_string(json->out, json->colon ? json->colon : ": ");
     json->has_key = true;
+    return json;
 }
 
 void attn_json_line(struct attn_json_writer *json)

@@ -41,8 +41,9 @@ struct attn_json_writer {
 void attn_json_begin(struct attn_json_writer *json, char kind);
 void attn_json_end(struct attn_json_writer *json);
 
-/* In an object, before each value. NAME is terminated. */
-void attn_json_key(struct attn_json_writer *json, const char *name);
+/* In an object, before each value. NAME is terminated. Returns JSON:
+ * attn_json_size(attn_json_key(&json, "rows"), n). */
+struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name);
 
 /* What comes next, a value, a member or the end, begins a line. */
 void attn_json_line(struct attn_json_writer *json);
