@@ -317,13 +317,6 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     return ATTN_INVALID;
 }
 
-static enum attn_status finish_csv(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* every file was committed with its last row */
-}
-
 static void release_csv(struct attn_writer *writer)
 {
     struct csv_writer *w = (struct csv_writer *)writer;
@@ -341,7 +334,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct csv_writer),
     .open = open_csv,
     .event = event_csv,
-    .finish = finish_csv,
     .release = release_csv,
 };
 

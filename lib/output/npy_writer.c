@@ -110,13 +110,6 @@ static enum attn_status event_npy(struct attn_writer *writer, const struct attn_
     return status == ATTN_OK && place->is_last ? close_file(w, array, err) : status;
 }
 
-static enum attn_status finish_npy(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* every file was committed with its last row */
-}
-
 static void release_npy(struct attn_writer *writer)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
@@ -131,7 +124,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct npy_writer),
     .open = open_npy,
     .event = event_npy,
-    .finish = finish_npy,
     .release = release_npy,
 };
 

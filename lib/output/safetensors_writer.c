@@ -149,13 +149,6 @@ static enum attn_status event_safetensors(struct attn_writer *writer,
     return status;
 }
 
-static enum attn_status finish_safetensors(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* the last row was the end of the file */
-}
-
 static void release_safetensors(struct attn_writer *writer)
 {
     struct safetensors_writer *w = (struct safetensors_writer *)writer;
@@ -168,7 +161,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct safetensors_writer),
     .open = open_safetensors,
     .event = event_safetensors,
-    .finish = finish_safetensors,
     .release = release_safetensors,
 };
 

@@ -221,13 +221,6 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
     return attn_writer_write_rows(writer, event, place, append_row, writer->sink, err);
 }
 
-static enum attn_status finish_tidy(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK;
-}
-
 static void release_tidy(struct attn_writer *writer)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
@@ -243,7 +236,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct tidy_writer),
     .open = open_tidy,
     .event = event_tidy,
-    .finish = finish_tidy,
     .release = release_tidy,
 };
 
