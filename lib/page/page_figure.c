@@ -3,7 +3,7 @@
 
 #include "base/sink_internal.h"
 #include "base/version.h"
-#include "figures/figure_svg.h"
+#include "figures/figure_internal.h"
 
 #include <string.h>
 
