@@ -23,7 +23,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
-#include "figures/figure_svg.h"
+#include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "encode/color_scale_internal.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
-#include "output/matrix_name.h"
 #include "output/picture_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"

@@ -13,7 +13,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "output/matrix_name.h"
+#include "output/writer.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
  * anything was left out the last line says so.
  */
-#include "output/matrix_name.h"
+#include "output/writer.h"
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"
