@@ -81,6 +81,19 @@ struct attn_heatmap_colors {
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_writer *writer,
                                                const struct attn_level_matrix *matrix);
 
+/* A number on the colour of VALUE. */
+struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
+                                     enum attn_color_depth depth);
+
+/* Writes a line with each tick of the scale on its colour, and the words of the scale; where each row
+ * has colours of its own, the words alone. */
+enum attn_status attn_heatmap_ticks(struct attn_color_line *line,
+                                    const struct attn_heatmap_colors *colors,
+                                    struct attn_sink *sink, struct attn_error *err);
+
+/* Columns of the terminal: those of PICTURE, or 80; 24 at least. */
+size_t attn_heatmap_width(const struct attn_picture_options *picture);
+
 /* Appends the character that stands for column COLUMN of rows ROW and ROW + 1, where K x K cells are
  * pooled to one. */
 void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
