@@ -203,6 +203,11 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
+# It runs the example that needs no library.
+$(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
+$(BUILD)/lib/examples/one_layer: %: %.o | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ -lm -o $@
+
 $(BROWSER_TEST): $(BROWSER_OBJECTS) $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
@@ -237,6 +242,9 @@ run: deps-build ## build, then show the attention of one sentence
 	@$(MAKE) $(BUILD)/attn-cli
 	@echo
 	$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
+	@printf '%s\n' '' 'To call it as attn-cli, put it on the PATH of this shell, or install it into ~/.local/bin:' \
+	    '  export PATH="$(CURDIR)/$(BUILD):$$PATH"' '  make install PREFIX="$$HOME/.local"' \
+	    'attn-cli -h then lists the commands; cmd/README.md is the manual.'
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests

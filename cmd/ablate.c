@@ -29,22 +29,22 @@ static const struct option ablate_rows[] = {
      .heading = "Ablation",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct ablate_args, parts),
-     .help =
-         "what is switched off at a time: a head (default), a layer's attention, its MLP, both, "
-         "or a neuron of the MLP of layer L"},
+     .help = "what each row switches off: one head (default), the attention of a layer, its MLP, "
+             "both, or one neuron of the MLP of layer L"},
     {.name = "with",
      .argument = "zero|mean|uniform|resample:SEED",
      .heading = "Ablation",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct ablate_args, with),
-     .help = "what stands in its place: zeros (default), its mean over the positions of the text "
-             "or of all of --reference, or its rows in one text of --reference; uniform: a head "
-             "looks at every key alike that it sees"},
+     .help = "what replaces the output of that part: zeros (default), its mean over the positions "
+             "of the text or of all texts of --reference, or its rows in one text of --reference; "
+             "uniform: the head gives every key that it sees the same weight"},
     {.name = "cumulative",
      .heading = "Ablation",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct ablate_args, is_cumulative),
-     .help = "parts go one after another, the one whose own effect is least first"},
+     .help = "switch off one more part in each row, in the order of their own effects, the "
+             "smallest first"},
 };
 
 static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
@@ -67,16 +67,18 @@ static int ablate_main(int argc, char **argv);
 
 const struct command command_ablate = {
     .name = "ablate",
-    .summary = "does a part of the model matter",
+    .summary = "how the answer changes without a part of the model",
     .usage = "[OPTIONS] --target TEXT TEXT",
     .description =
-        "Switches one part of the model off after another, and prints how the answer\n"
-        "changes: the metric, its change, the divergence of the prediction, and whether\n"
-        "the most probable token is still the same. The first row is the whole model.\n\n"
-        "The numbers say what the rest of the model makes of the text without the part.\n"
-        "A small change does not say that the part does nothing: others may stand in.\n"
-        "A large one may be any damage: --control shows what random heads do. Over\n"
-        "--texts the numbers are means and standard deviations, same_first is a share.\n",
+        "Switches off one part of the model at a time, and prints how the answer changes:\n"
+        "the metric, its change, the divergence of the prediction, and whether the most\n"
+        "probable token is still the same. The first row is the whole model.\n"
+        "\n"
+        "The numbers say what the rest of the model makes of the text without the part. A\n"
+        "small change does not say that the part does nothing: other parts may do the\n"
+        "same. A large change may come from any damage: --control shows the effect of\n"
+        "random heads. Over --texts the numbers are means and standard deviations,\n"
+        "same_first is a share.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
@@ -145,7 +147,7 @@ static int read_how(const struct ablate_args *args, struct attn_ablate_args *how
     if (code == EXIT_DONE && args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
         code = report_problem(EXIT_USAGE, NULL,
-                              "--reference is for --with mean or --with resample:SEED");
+                              "--reference needs --with mean or --with resample:SEED");
     how->is_cumulative = args->is_cumulative;
     return code;
 }

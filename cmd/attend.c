@@ -42,8 +42,8 @@ static const struct option arrays_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct arrays_args, k),
-     .help = "the keys: any number of them, as wide as the queries; their heads may be fewer "
-             "than those of the queries, if they divide them"},
+     .help = "the keys: any number of them, of the queries' width. There may be fewer heads of "
+             "keys than of queries, if their number divides it"},
     {.name = "v",
      .argument = "FILE.npy",
      .heading = "Input",
@@ -55,21 +55,21 @@ static const struct option arrays_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct arrays_args, x),
-     .help = "one array for all three"},
+     .help = "one array for queries, keys and values"},
     {.name = "scores",
      .argument = "FILE.npy",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct arrays_args, scores),
-     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "
-             "without --v there is no z"},
+     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; without "
+             "--v there is no z"},
     {.name = "keep",
      .argument = "FILE.npy",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct arrays_args, keep),
-     .help = "which weights --dropout leaves, 1, and which it drops, 0, in place of its own "
-             "choice; axes as of the scores"},
+     .help = "which weights --dropout keeps (1) and which it drops (0), instead of a choice by "
+             "--seed; an array with the axes of the scores"},
 };
 
 static const struct option_group arrays_options = OPTION_GROUP(arrays_rows);
@@ -86,7 +86,7 @@ static const struct option selection_rows[] = {
      .heading = "Selection",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct selection_args, queries),
-     .help = "queries whose rows to keep"},
+     .help = "queries to keep"},
     {.name = "sites",
      .argument = "LIST",
      .heading = "Selection",
@@ -105,8 +105,8 @@ static const struct option measures_rows[] = {
      .heading = "Measures",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct attend_args, measures),
-     .help = "in place of tensors a table of the heads: entropy,max or all, as `attn-cli heads` "
-             "measures them; also in a file by --csv, --json, --jsonl"},
+     .help = "instead of tensors, print a table of measures of each head, those of `attn-cli "
+             "heads`: entropy,max or all; --csv, --json and --jsonl write it"},
 };
 
 static const struct option_group measures_options = OPTION_GROUP(measures_rows);
@@ -130,14 +130,15 @@ static int attend_main(int argc, char **argv);
 
 const struct command command_attend = {
     .name = "attend",
-    .summary = "attention on arrays (.npy) instead of text",
+    .summary = "attention of arrays (.npy), without a model",
     .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
     .description =
         "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
-        "weights and the context vectors, as text or in the files that are asked for.\n"
-        "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n\n"
+        "weights and the context vectors, as text or in the files that options name. The\n"
+        "output has the axes of the input: pattern [H, T, S], z [H, T, Ev].\n"
+        "\n"
         "A weight says how much of a row of v goes into z. It does not say how much of z\n"
-        "comes from there: that depends on how long the row is, too.\n",
+        "comes from there: that depends on the length of the row, too.\n",
     .examples =
         "  attn-cli run --sites q,k,v --layers 0 --npy life \"Life is short, eat dessert\"\n"
         "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"
@@ -156,11 +157,12 @@ static int check_arrays(const struct arrays_args *args)
     if (!args->x && !args->scores && !args->q && !args->k && !args->v)
         return report_problem(EXIT_USAGE, example, "no arrays given");
     if (args->x && (args->q || args->k || args->v || args->scores))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--x stands for --q, --k and --v and goes with none of them, nor "
-                              "with --scores");
+        return report_problem(
+            EXIT_USAGE, NULL,
+            "--x stands for --q, --k and --v: it does not go together with them or with --scores");
     if (args->scores && (args->q || args->k))
-        return report_problem(EXIT_USAGE, NULL, "--scores takes the place of --q and --k");
+        return report_problem(EXIT_USAGE, NULL,
+                              "--scores replaces --q and --k: they do not go together");
     if (!args->x && !args->scores && (!args->q || !args->k || !args->v))
         return report_problem(EXIT_USAGE, example, "--%s is missing",
                               !args->q   ? "q"
@@ -179,13 +181,16 @@ static int check_use(const struct attend_args *args)
                                                     : NULL;
     if (args->arrays.scores && unused)
         return report_problem(EXIT_USAGE, NULL,
-                              "--%s says how scores are made, which --scores gives", unused);
+                              "--%s changes how scores are computed, and --scores gives them",
+                              unused);
     if (args->arrays.keep && attention->dropout < 0)
-        return report_problem(EXIT_USAGE, "with --dropout 0 those that stay are not divided by 1-P",
-                              "--keep says which weights --dropout leaves, which is not given");
+        return report_problem(EXIT_USAGE,
+                              "with --dropout 0 the weights that stay are not divided by 1-P",
+                              "--keep needs --dropout, whose choice it replaces");
     if (args->arrays.keep && attention->seed >= 0)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--keep says which weights stay, so --seed has nothing to choose");
+        return report_problem(
+            EXIT_USAGE, NULL,
+            "--keep and --seed do not go together: each chooses the weights that stay");
     return EXIT_DONE;
 }
 

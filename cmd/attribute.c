@@ -25,8 +25,8 @@ static const struct option attribute_rows[] = {
      .heading = "Attribution",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct attribute_args, by),
-     .help = "a row a part (default); or each head split by the key that it read from, the rows "
-             "with the largest magnitudes"},
+     .help = "part (default): one row per part of the model. token: one row per head and key that "
+             "it read from, only those of the largest magnitudes"},
     {.name = "limit",
      .argument = "N",
      .heading = "Attribution",
@@ -34,7 +34,7 @@ static const struct option attribute_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct attribute_args, n_most),
-     .help = "so many rows of --by token; default 20"},
+     .help = "number of rows of --by token; default: 20"},
 };
 
 static const struct option_group attribute_options = OPTION_GROUP(attribute_rows);
@@ -54,17 +54,19 @@ static int attribute_main(int argc, char **argv);
 
 const struct command command_attribute = {
     .name = "attribute",
-    .summary = "which part of the model writes a logit",
+    .summary = "how much each part of the model adds to a logit",
     .usage = "[OPTIONS] --target TEXT TEXT",
     .description =
-        "Splits the logit of --target (minus that of --foil) after TEXT into what\n"
-        "embedding, positions, each head, biases and MLPs write of it, with the scale of\n"
-        "the final norm frozen. The row `sum` adds them up, `model` is what the model\n"
-        "says.\n\n"
-        "The numbers say who writes the answer into the stream directly. They do not say\n"
-        "who found it: a head that only tells later heads where to look has a small\n"
-        "share here. `attn-cli ablate` measures that. Over --texts they\n"
-        "are means and standard deviations.\n",
+        "Splits the logit of --target (minus that of --foil) after TEXT into what the\n"
+        "embedding, the positions, each head, the biases and each MLP add to it. The\n"
+        "final norm divides by a number that depends on all parts: this number is kept as\n"
+        "it is in the run, so that the parts add up. The row `sum` is their sum, the row\n"
+        "`model` the logit that the model computes.\n"
+        "\n"
+        "The numbers say which parts write the answer into the residual stream directly.\n"
+        "They do not say which part found it: a head that only shows later heads where to\n"
+        "look has a small share here. `attn-cli ablate` measures that. Over --texts the\n"
+        "numbers are means and standard deviations.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n",
@@ -92,9 +94,7 @@ static int attribute(const struct attribute_args *args, struct question *questio
                                                   .values = "logit"};
     int code = EXIT_DONE;
     if (args->n_most > 0 && !how.by_token)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--limit is the number of rows of --by token, "
-                              "which is not given");
+        code = report_problem(EXIT_USAGE, NULL, "--limit needs --by token");
     if (code == EXIT_DONE)
         code = question_begin(question, &args->texts, &how.texts, &how.n_text);
     if (code == EXIT_DONE &&

@@ -55,32 +55,31 @@ static const struct option input_rows[] = {
      .heading = "Input",
      .kind = OPTION_LIST,
      .offset = offsetof(struct batch_args, inputs),
-     .help = "a file with a record a line; - or nothing is standard input"},
+     .help = "a file with one record per line; - or nothing is standard input"},
     {.name = "lines",
      .heading = "Input",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct batch_args, is_lines),
-     .help =
-         "each line is a text, without a final \\r; else it is an object of JSON with `text` or "
-         "`ids`"},
+     .help = "each line is a text, without a final \\r; otherwise it is a JSON object with `text` "
+             "or `ids`"},
     {.name = "text-key",
      .argument = "NAME",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_args, text_key),
-     .help = "the key of the text, default text"},
+     .help = "key of a record's text; default: text"},
     {.name = "id-key",
      .argument = "NAME",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_args, id_key),
-     .help = "the key of the id, default id; a record without one has its number, from 0"},
+     .help = "key of a record's id; default: id. A record without one gets its number, from 0"},
     {.name = "shard",
      .argument = "I/N",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_args, shard),
-     .help = "only part I of N, 0 <= I < N, of a file; names of outputs say which: "
+     .help = "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
              "results-00003-of-00008.jsonl"},
     {.name = "limit",
      .argument = "N",
@@ -89,7 +88,7 @@ static const struct option input_rows[] = {
      .min = 1,
      .max = INT64_MAX,
      .offset = offsetof(struct batch_args, n_most),
-     .help = "only the first N records"},
+     .help = "take only the first N records"},
     {.name = "max-line",
      .argument = "BYTES",
      .heading = "Input",
@@ -97,7 +96,8 @@ static const struct option input_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct batch_args, max_line),
-     .help = "a longer line, however long, is a record that failed, default 16777216"},
+     .help = "longest line in bytes; the record of a longer one fails, however long it is; "
+             "default: 16777216"},
     {.name = "max-tokens",
      .argument = "N",
      .heading = "Input",
@@ -105,15 +105,16 @@ static const struct option input_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct batch_args, n_max_token),
-     .help = "a longer text is a record that failed; default: what the model takes"},
+     .help =
+         "longest text in tokens; the record of a longer one fails; default: what the model takes"},
     {.name = "max-errors",
      .argument = "N",
      .heading = "Input",
      .kind = OPTION_NUMBER,
      .max = INT64_MAX,
      .offset = offsetof(struct batch_args, n_most_failed),
-     .help = "up to N records may fail, and one more ends the run; default: all may, and the exit "
-             "code is 6"},
+     .help = "number of records that may fail; one more ends the run. Default: any number, and the "
+             "exit code is 6"},
 };
 
 static const struct option_group input_options = OPTION_GROUP(input_rows);
@@ -123,8 +124,8 @@ static const struct option resume_rows[] = {
      .heading = "Restarts",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct batch_args, is_resumed),
-     .help = "go on where a run of the same command ended early; with nothing to go on with, "
-             "begin; with all done, only look whether input and outputs are still the same"},
+     .help = "continue a run of the same command that ended early. If there is none, begin; if all "
+             "is done, only check that input and outputs are still the same"},
     {.name = "sync",
      .heading = "Restarts",
      .kind = OPTION_FLAG,
@@ -139,7 +140,8 @@ static const struct option resume_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct batch_args, progress),
-     .help = "say every so often how far it is, in a line of its own; a terminal shows it anyway"},
+     .help = "print lines of progress on standard error; a terminal shows progress without this "
+             "option"},
 };
 
 static const struct option_group resume_options = OPTION_GROUP(resume_rows);
@@ -164,19 +166,21 @@ static int batch_main(int argc, char **argv);
 
 const struct command command_batch = {
     .name = "batch",
-    .summary = "many texts, one process",
+    .summary = "many texts in one process",
     .usage = "[OPTIONS] [INPUT]",
     .description =
-        "Reads a record a line from INPUT and writes a line of JSON for each, in the same\n"
-        "order: its tokens and what `attn-cli heads` measures of every head. A record is\n"
-        "an object of JSON with `text` or `ids`, and with --lines a text. Line i of the\n"
-        "output is about line i of the input: one that cannot be computed has an `error`.\n"
-        "At the end the exit code is 6 when there were such lines.\n\n"
-        "-o FILE grows as FILE.part and gets its name when it is whole, beside it\n"
-        "FILE.run.json, which says how it was made. A run that ended early goes on with\n"
-        "--resume. Results do not depend on threads, shards or restarts.\n\n"
-        "Measures say where heads look in each text. They do not say what heads take\n"
-        "from there, nor whether that matters; 'attn-cli help measures' explains them.\n",
+        "Reads records from INPUT, one per line, and writes a line of JSON for each, in\n"
+        "the same order: its tokens, and what `attn-cli heads` measures of every head. A\n"
+        "record is a JSON object with `text` or `ids`; with --lines it is a text. Line i\n"
+        "of the output belongs to line i of the input. A record that cannot be computed\n"
+        "gives a line with an `error`, and then the exit code is 6.\n"
+        "\n"
+        "-o FILE grows as FILE.part and gets its name when it is whole; FILE.run.json\n"
+        "beside it says how it was made. --resume continues a run that ended early.\n"
+        "Results do not depend on threads, shards or restarts.\n"
+        "\n"
+        "Measures say where heads look in each text. They do not say what heads take from\n"
+        "there, nor whether that matters; 'attn-cli help measures' explains them.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli batch -m gpt2 prompts.jsonl | jq .measures.entropy[5][1]\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"
@@ -238,11 +242,11 @@ static int check(const struct batch_args *args)
         return report_problem(EXIT_USAGE, "`cat FILE... | attn-cli batch` reads them all",
                               "'%s' is a second input, expected one", args->inputs.items[1]);
     if (args->is_lines && (args->text_key || args->id_key))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--text-key and --id-key are of JSON, and --lines takes texts");
+        return report_problem(
+            EXIT_USAGE, NULL,
+            "--text-key and --id-key need records in JSON, and --lines reads texts");
     if (args->is_resumed && is_standard(args->output.lines))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--resume goes on with a file, and -o FILE is not given");
+        return report_problem(EXIT_USAGE, NULL, "--resume needs -o FILE, the file to continue");
     return attention_check(&args->attention);
 }
 
@@ -438,6 +442,10 @@ static int open_outputs(struct batch *batch, const struct model_source *source)
     code = check_outputs(batch);
     if (code != EXIT_DONE && is_empty(batch->outputs.records))
         remove_parts(batch);
+    if (code == EXIT_DONE && args->is_resumed && !batch->outputs.name)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--resume goes on with a file, and '%s' is a pipe or a device",
+                              attn_quote_string(args->output.lines).text);
     if (code != EXIT_DONE || !batch->outputs.name)
         return code;
     if (asprintf(&batch->journal_path, "%s.journal", batch->outputs.name) < 0 ||
@@ -624,7 +632,7 @@ static int end_early(struct batch *batch, const struct attn_error *err)
     if (!work->has_checkpoint)
         remove_parts(batch);
     else if (!batch->args->running.is_quiet)
-        note("--resume goes on at record %s", attn_quantity_count(work->done.n_record, count));
+        note("--resume continues at record %s", attn_quantity_count(work->done.n_record, count));
     return code;
 }
 

@@ -16,45 +16,42 @@ static const struct option rows[] = {
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_output_args, lines),
-     .help = "where the lines of JSON go, a line a record; default: -, standard output"},
+     .help = "the file for the lines of JSON, one per record; default: -, standard output"},
     {.name = "fields",
      .argument = "LIST",
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_output_args, fields),
      .help =
-         "what such a line holds beside id and n_token: ids, tokens, offsets, measures, "
-         "surprisal, predictions, tensors; default: ids,measures, and predictions with --top or "
-         "--next"},
+         "what each line holds besides id and n_token: ids, tokens, offsets, measures, surprisal, "
+         "predictions, tensors; default: ids,measures, and predictions with --top or --next"},
     {.name = "measures",
      .argument = "LIST",
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_output_args, measures),
-     .help = "which measures of a head, as `attn-cli heads` shows them; default: what it shows, "
-             "all but punctuation"},
+     .help = "measures of each head, by their names in `attn-cli heads`; default: all but "
+             "punctuation and n_punctuation"},
     {.name = "csv",
      .argument = "FILE",
      .heading = "Output",
      .kind = OPTION_NAMED,
      .offset = offsetof(struct batch_output_args, others),
-     .help = "beside it a CSV of the measures: a line a head of a record"},
+     .help = "also write the measures as CSV, one line per record and head"},
     {.name = "npy",
      .argument = "DIR",
      .heading = "Output",
      .kind = OPTION_NAMED,
      .offset = offsetof(struct batch_output_args, others),
-     .help =
-         "a folder of arrays for numpy.load, with a row a record: n_token.npy, a file a measure "
-         "[N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
+     .help = "also write arrays for numpy.load into DIR, with one row per record: n_token.npy, one "
+             "file per measure [N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
     {.name = "edges",
      .argument = "FILE",
      .heading = "Output",
      .kind = OPTION_NAMED,
      .offset = offsetof(struct batch_output_args, others),
-     .help =
-         "a CSV of the keys that each query looks at most, a line each; for longer texts, whose "
-         "matrices are too large to keep"},
+     .help = "also write as CSV the keys that each query looks at most, one line per key; for long "
+             "texts, whose matrices are too large to keep"},
     {.name = "edges-per-query",
      .argument = "K",
      .heading = "Output",
@@ -62,14 +59,14 @@ static const struct option rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct batch_output_args, n_edge),
-     .help = "so many keys of each query in --edges, the largest first; default: 3"},
+     .help = "number of keys per query in --edges, the largest weights first; default: 3"},
     {.name = "npz",
      .argument = "FILE",
      .heading = "Output",
      .kind = OPTION_NAMED,
      .offset = offsetof(struct batch_output_args, others),
-     .help = "one archive of the tensors of all records for numpy.load: members "
-             "000000007/blocks.0.attn.hook_pattern and so on, of the tensors of --sites"},
+     .help = "also write the tensors of --sites of all records into one archive for numpy.load, "
+             "with members such as 000000007/blocks.0.attn.hook_pattern"},
     {.name = "precision",
      .argument = "N",
      .heading = "Output",
@@ -120,13 +117,11 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
                               has_output(args, "npy");
     if (args->measures && !has_measures)
         return report_problem(EXIT_USAGE, "add measures to --fields, or write --csv or --npy",
-                              "--measures is given, and no output has measures");
+                              "--measures needs an output that has measures");
     if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && !has_predictions)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--fields has predictions, which --top or --next ask for");
+        return report_problem(EXIT_USAGE, NULL, "predictions in --fields need --top or --next");
     if (args->n_edge > 0 && !has_output(args, "edges"))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--edges-per-query says how many --edges writes, which is not given");
+        return report_problem(EXIT_USAGE, NULL, "--edges-per-query needs --edges");
     many->n_edge = !has_output(args, "edges") ? 0 : args->n_edge > 0 ? (size_t)args->n_edge : 3;
     many->measures = has_measures ? measures : 0;
     many->has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
@@ -140,7 +135,7 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
 static bool is_stream(const char *path)
 {
     struct stat info;
-    return strncmp(path, "/dev/", 5) == 0 ||
+    return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 

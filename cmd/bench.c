@@ -52,8 +52,8 @@ static const struct option measuring_rows[] = {
      .heading = "Measuring",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct bench_args, parts),
-     .help = "what to measure, default all: limit, product, pack, softmax, attention, prefill, "
-             "decode, batch, load, write; separated by commas"},
+     .help = "what to measure, separated by commas: limit, product, pack, softmax, attention, "
+             "prefill, decode, batch, load, write; default: all"},
     {.name = "seconds",
      .argument = "S",
      .heading = "Measuring",
@@ -83,18 +83,18 @@ static int bench_main(int argc, char **argv);
 
 const struct command command_bench = {
     .name = "bench",
-    .summary = "speed of the parts and the whole on this machine",
+    .summary = "how fast a model and its parts run on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "Runs the parts of a model and the whole, and shows the median time of each and\n"
-        "its share of what this machine can do at most: the multiply-adds that the same\n"
-        "threads do on registers, or the bytes that they read from memory, whichever\n"
-        "the part needs longer for. Both are measured again beside every round, so that\n"
-        "shares can be compared where times cannot. The table says which processor it is\n"
-        "from, and what the limits were. Files are written into the current folder and\n"
-        "removed.\n\n"
+        "Runs the parts of a model and the whole model. Prints the median time of each,\n"
+        "and its share of what this machine can do at most: the multiply-adds that the\n"
+        "same threads do on registers, or the bytes that they read from memory, whichever\n"
+        "limits the part. Both limits are measured again in every round, so that shares\n"
+        "can be compared even where times cannot. The table names the processor and the\n"
+        "limits. Files are written into the current folder and removed.\n"
+        "\n"
         "Times are those of this machine as it is now. They do not say how fast another\n"
-        "one is.\n",
+        "machine is.\n",
     .examples = "  attn-cli bench -m fable\n"
                 "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
@@ -120,7 +120,7 @@ static int open_model(struct bench *bench)
     for (size_t layer = 0; layer < attn_model_config(bench->model)->n_layer; layer++)
         if (attn_model_config(bench->model)->is_cross[layer])
             return report_problem(EXIT_USAGE, NULL,
-                                  "'%s' attends to a second sequence: bench has none",
+                                  "'%s' attends to a second sequence, and bench has none",
                                   attn_model_name(bench->model));
     return EXIT_DONE;
 }

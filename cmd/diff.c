@@ -28,32 +28,32 @@ static const struct option diff_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, a_ids),
-     .help = "token ids in place of the first text: 5,17,3"},
+     .help = "token ids instead of the first text: 5,17,3"},
     {.name = "b-ids",
      .argument = "LIST",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, b_ids),
-     .help = "token ids in place of the second text"},
+     .help = "token ids instead of the second text"},
     {.name = "with",
      .argument = "MODEL",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, with),
-     .help =
-         "compare one text under the model and under MODEL, which has as many layers and heads"},
+     .help = "compare one text under --model and under MODEL, which must have as many layers and "
+             "heads"},
     {.name = "with-attention",
      .argument = "KIND",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, with_attention),
-     .help = "compare one text under the attention and under KIND, as of --attention"},
+     .help = "compare one text under --attention and under KIND, which is written in the same way"},
     {.name = "tolerance",
      .argument = "X",
      .heading = "Input",
      .kind = OPTION_REAL,
      .offset = offsetof(struct diff_args, tolerance),
-     .help = "of two dumps the largest difference that is none, default 1e-4"},
+     .help = "largest difference of two dumps that counts as none; default: 1e-4"},
 };
 
 static const struct option_group diff_options = OPTION_GROUP(diff_rows);
@@ -74,12 +74,16 @@ const struct command command_diff = {
     .description =
         "Compares where the heads look in two texts, or in one text under two models or\n"
         "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
-        "rows of each head. Rows before the first token that differs cannot differ in a\n"
-        "causal model: they are compared bit for bit, and that is said. Texts of two\n"
-        "lengths are compared in their common beginning and end.\n\n"
-        "Two arguments that end in .npz are dumps: ours, or by numpy.savez from Hugging\n"
-        "Face or TransformerLens. They are compared array by array; exit 7 when one\n"
-        "differs by more than --tolerance. This is how a port is verified.\n\n"
+        "rows of each head. In a causal model, rows before the first token that differs\n"
+        "must be the same: they are compared bit for bit, and a note says how many they\n"
+        "are. Of texts of different lengths the common beginning and the common end are\n"
+        "compared.\n"
+        "\n"
+        "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"
+        "from Hugging Face or TransformerLens. They are compared array by array, and the\n"
+        "exit code is 7 when one differs by more than --tolerance: so a port can be\n"
+        "verified.\n"
+        "\n"
         "The numbers say that a head looks elsewhere. They do not say that its output\n"
         "differs, nor that the prediction does: see `attn-cli patch`.\n",
     .examples = "  " EXAMPLE "\n"
@@ -176,11 +180,10 @@ static int change_attention(const struct diff_args *args, struct other *other)
 static void note_sum(const struct attn_diff_sum *sum)
 {
     if (sum->n_same > 0)
-        note("the first %zu row%s of each head %s the same to the bit: no token before differs",
+        note("the first %zu row%s of each head %s the same to the bit: their tokens are the same",
              sum->n_same, sum->n_same == 1 ? "" : "s", sum->n_same == 1 ? "is" : "are");
     if (sum->is_aligned)
-        note("the texts have not as many tokens: %zu row%s of their common beginning and end %s "
-             "compared",
+        note("the texts differ in length: %zu row%s of their common beginning and end %s compared",
              sum->n_row, sum->n_row == 1 ? "" : "s", sum->n_row == 1 ? "is" : "are");
 }
 
@@ -234,9 +237,9 @@ static int diff_archives(const struct diff_args *args, struct question *question
     struct attn_error err = {0};
     int code = tables_check(&args->question.tables);
     if (code == EXIT_DONE && tables_have_pictures(&args->question.tables))
-        code = report_problem(EXIT_USAGE, "--csv and --json write it",
-                              "pictures draw tables of layers and heads, which that of two dumps "
-                              "is not");
+        code = report_problem(
+            EXIT_USAGE, "--csv and --json write it",
+            "a comparison of two dumps cannot be drawn: a picture needs layers and heads");
     if (code == EXIT_DONE &&
         attn_diff_archives(paths[0], paths[1], tolerance, &table, &sum, &err) != ATTN_OK)
         code = report_error(&err);
@@ -246,7 +249,8 @@ static int diff_archives(const struct diff_args *args, struct question *question
     if (code != EXIT_DONE)
         return code;
     if (sum.n_alone > 0 && !args->question.running.is_quiet)
-        note("%zu array%s in one file alone", sum.n_alone, sum.n_alone == 1 ? " is" : "s are");
+        note("%zu array%s in only one of the files", sum.n_alone,
+             sum.n_alone == 1 ? " is" : "s are");
     attn_sink_flush(question->out); /* the table goes first, and stays when the check fails */
     if (sum.n_outside > 0)
         return report_problem(EXIT_CHECK, NULL, "%zu of %zu arrays differ by more than %g",
@@ -261,7 +265,7 @@ static int diff(const struct diff_args *args, struct question *question, struct 
         return diff_archives(args, question);
     if (n_archive == 1)
         return report_problem(EXIT_USAGE, NULL,
-                              "one argument ends in .npz and is a dump, the other is none: "
+                              "one argument ends in .npz and is a dump, the other does not: "
                               "expected two texts or two dumps");
     int code = check(args);
     question->grid =

@@ -38,14 +38,15 @@ static const struct option generate_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct generate_args, n_most),
-     .help = "tokens to make, default 20; a token that ends a text (eos_token_id of "
-             "generation_config.json, else config.json) ends it earlier"},
+     .help = "number of tokens to make; default: 20. A token that ends a text (eos_token_id of "
+             "generation_config.json, else config.json) stops earlier"},
     {.name = "temperature",
      .argument = "T",
      .heading = "Generation",
      .kind = OPTION_REAL,
      .offset = offsetof(struct generate_args, temperature),
-     .help = "draw the tokens, with logits divided by T; default 0, the most probable token"},
+     .help = "draw tokens at random, with logits divided by T; default: 0, always the most "
+             "probable token"},
     {.name = "top-k",
      .argument = "K",
      .heading = "Generation",
@@ -65,20 +66,20 @@ static const struct option generate_rows[] = {
      .heading = "Generation",
      .kind = OPTION_REAL,
      .offset = offsetof(struct generate_args, min_p),
-     .help = "draw from tokens with at least P times the probability of the first"},
+     .help = "draw from the tokens with at least P times the probability of the most probable one"},
     {.name = "seed",
      .argument = "S",
      .heading = "Generation",
      .kind = OPTION_NUMBER,
      .max = UINT32_MAX,
      .offset = offsetof(struct generate_args, seed),
-     .help = "of the draws, default 0: a seed gives the same tokens on every machine"},
+     .help = "seed of the draws; default: 0. The same seed gives the same tokens on every machine"},
     {.name = "stop",
      .argument = "TEXT",
      .heading = "Generation",
      .kind = OPTION_LIST,
      .offset = offsetof(struct generate_args, stops),
-     .help = "end before TEXT; may be given several times"},
+     .help = "stop before TEXT; may be given several times"},
 };
 
 static const struct option_group generate_options = OPTION_GROUP(generate_rows);
@@ -110,12 +111,13 @@ const struct command command_generate = {
     .summary = "what comes next, and what it looked at",
     .usage = "[OPTIONS] TEXT",
     .description =
-        "Goes on with TEXT and prints what comes next, token by token as they are made:\n"
-        "the most probable token each time, or with --temperature a drawn one. Without a\n"
-        "vocabulary it prints ids. --json FILE gives ids, tokens and log-probabilities.\n"
-        "The other outputs are those of `run`, of prompt and answer as one text.\n\n"
-        "What comes out is what the model finds probable. It does not say that it is so,\n"
-        "and a matrix of the answer says where a token looked, not why it was chosen.\n",
+        "Continues TEXT and prints each token as it is made: the most probable one, or\n"
+        "with --temperature one drawn at random. Without a vocabulary it prints ids.\n"
+        "--json FILE gives ids, tokens and log-probabilities. The other outputs are those\n"
+        "of `run`, for prompt and answer as one text.\n"
+        "\n"
+        "The answer is what the model finds probable. It does not say what is true, and a\n"
+        "matrix of the answer says where a token looked, not why it was chosen.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"

@@ -27,8 +27,8 @@ static const struct option heads_rows[] = {
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, probe),
-     .help = "in place of a text LEN random tokens, repeated: those that find what followed the "
-             "first time are induction heads; default min(50, half the context):2:0"},
+     .help = "instead of a text, take LEN random tokens, repeated: the heads that find what "
+             "followed the first time are induction heads; default: min(50, half the context):2:0"},
     {.name = "runs",
      .argument = "N",
      .heading = "Heads",
@@ -36,58 +36,58 @@ static const struct option heads_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct heads_args, n_run),
-     .help = "N probes of neighbouring seeds: mean and standard deviation"},
+     .help = "make N probes with consecutive seeds, and print means and standard deviations"},
     {.name = "measures",
      .argument = "LIST",
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, measures),
-     .help = "these columns, as in entropy,punctuation, or all; default: all but punctuation and "
-             "n_punctuation"},
+     .help = "print these measures, as in entropy,punctuation, or all; default: all but "
+             "punctuation and n_punctuation"},
     {.name = "pattern",
      .argument = "FILE.npy",
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, pattern),
-     .help = "score against an array [T, T] of your own: mul, the weight on it, and abs, how equal "
-             "they are"},
+     .help = "compare patterns with an array P [T, T] of your own: mul, the share of the weight "
+             "that lies on P, and abs, 1 minus the mean difference of a row from P"},
     {.name = "from",
      .argument = "POS",
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, from),
-     .help = "with --to: how much the rows of these positions, numbers or words, look at those"},
+     .help =
+         "with --to: how much these queries look at those keys; positions or words of the text"},
     {.name = "to",
      .argument = "POS",
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, to),
-     .help =
-         "the columns that --from looks at; in layers that look at a source those of the source"},
+     .help = "the keys that --from looks at; in cross-attention layers those of the source"},
     {.name = "effect",
      .heading = "Heads",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct heads_args, has_effect),
-     .help = "beside it how the answer changes without the head, as `ablate` measures it"},
+     .help = "add a column: how the answer changes without the head, as `ablate` measures it"},
     {.name = "similarity",
      .heading = "Heads",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct heads_args, is_similarity),
-     .help = "in place of measures pairs of heads, most alike first: js, the Jensen-Shannon "
-             "divergence of their rows, mean over the rows. Heads that look alike need not read or "
-             "write alike: js does not say so"},
+     .help = "instead of measures, print pairs of heads, the most alike first, with js: the "
+             "Jensen-Shannon divergence of their rows, mean over the rows. A small js does not say "
+             "that the heads read and write the same things"},
     {.name = "threshold",
      .argument = "X",
      .heading = "Heads",
      .kind = OPTION_REAL,
      .offset = offsetof(struct heads_args, threshold),
-     .help = "the score above which a head has a type, default 0.5"},
+     .help = "the score above which a head has a type; default: 0.5"},
     {.name = "sort",
      .argument = "COLUMN",
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, sort),
-     .help = "the largest of this column first; of effect the largest of either sign"},
+     .help = "sort by this column, the largest first; effect by its magnitude"},
     {.name = "limit",
      .argument = "N",
      .heading = "Heads",
@@ -95,7 +95,7 @@ static const struct option heads_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct heads_args, n_most),
-     .help = "so many rows; default all"},
+     .help = "print only the first N rows; default: all"},
 };
 
 static const struct option_group heads_options = OPTION_GROUP(heads_rows);
@@ -116,18 +116,20 @@ static int heads_main(int argc, char **argv);
 
 const struct command command_heads = {
     .name = "heads",
-    .summary = "what kind of head is it",
+    .summary = "where each head looks, and what type of head it is",
     .usage = "[OPTIONS] TEXT",
     .description =
-        "Measures where every head looks over TEXT: how widely (entropy, max), how far\n"
-        "(distance), at itself, at the token before, at the first, at earlier places of\n"
-        "the same token (duplicate), at what followed them (induction), elsewhere (far).\n"
-        "A head whose largest such score is above 0.5 has that type. n_duplicate and\n"
-        "n_induction are the rows that the scores are made of. --measures punctuation\n"
-        "shows how much a head looks at commas, full stops and the like.\n\n"
+        "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
+        "(distance), at the token itself, at the token before, at the first token, at\n"
+        "earlier places of the same token (duplicate), at what followed them (induction),\n"
+        "elsewhere (far). A head whose largest such score is above 0.5 has that type.\n"
+        "n_duplicate and n_induction are the numbers of rows in these two scores.\n"
+        "--measures punctuation shows how much a head looks at commas, full stops and the\n"
+        "like.\n"
+        "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
-        "'attn-cli help measures' says it of each.\n",
+        "'attn-cli help measures' explains each of them.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
@@ -191,19 +193,15 @@ static int check(const struct heads_args *args, struct attn_survey_args *how)
         code = read_measures(args->measures, how);
     if (code == EXIT_DONE &&
         how->has_probe + !!args->texts.path + prompt_has_text(&args->question.prompt) > 1)
-        code =
-            report_problem(EXIT_USAGE, NULL,
-                           "--probe and --texts stand in place of a text: one of them is enough");
+        code = report_problem(EXIT_USAGE, NULL,
+                              "expected one of a text, --texts and --probe, got more");
     if (code == EXIT_DONE && (!how->has_probe || args->texts.is_lines))
         code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--runs is the number of probes, and --probe is "
-                              "not given");
+        code = report_problem(EXIT_USAGE, NULL, "--runs needs --probe");
     if (code == EXIT_DONE && asks_for_answer(&args->answer) && !args->has_effect)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "an answer is asked for by --effect, which is not "
-                              "given");
+        code =
+            report_problem(EXIT_USAGE, NULL, "--target, --foil, --at and --metric need --effect");
     return code;
 }
 
@@ -220,10 +218,10 @@ static int check_similarity(const struct heads_args *args)
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
-    return name ? report_problem(EXIT_USAGE, NULL,
-                                 "--similarity compares the heads over one text, which --%s does "
-                                 "not go with",
-                                 name)
+    return name ? report_problem(
+                      EXIT_USAGE, NULL,
+                      "--similarity and --%s do not go together: it compares the heads of one text",
+                      name)
                 : EXIT_DONE;
 }
 

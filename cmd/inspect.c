@@ -53,7 +53,7 @@ static const struct option inspect_rows[] = {
      .min = 1,
      .max = MAX_LENGTH,
      .offset = offsetof(struct inspect_args, source_length),
-     .help = "let its source have S rows, for models with cross-attention; default: T"},
+     .help = "rows of the source, for models with cross-attention; default: T"},
     {.name = "json",
      .heading = "Output",
      .kind = OPTION_FLAG,
@@ -63,8 +63,8 @@ static const struct option inspect_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct inspect_args, has_check),
-     .help = "read every weight and report the tensors that hold NaN or infinity (exit code 7), in "
-             "place of the other text"},
+     .help =
+         "only read every weight and report the tensors that hold NaN or infinity (exit code 7)"},
     {.name = "quiet",
      .letter = 'q',
      .heading = "Other",
@@ -91,11 +91,12 @@ const struct command command_inspect = {
     .usage = "[OPTIONS] [PATH]",
     .description =
         "Shows the config, parameters, tensors, tokenizer and files of a model, and what\n"
-        "a run of it would cost: multiply-adds, memory, and the size of every tensor\n"
-        "that can be written. PATH is a model directory, the name of a shipped model, or\n"
-        "one .safetensors file, of which only the container is looked at.\n\n"
-        "Multiply-adds are counted. They do not say how long a run takes:\n"
-        "`attn-cli bench` measures that.\n",
+        "a run of it would cost: multiply-adds, memory, and the size of every tensor that\n"
+        "can be written. PATH is a model directory, the name of a model, or one\n"
+        ".safetensors file, whose tensors are listed.\n"
+        "\n"
+        "Multiply-adds are counted. They do not say how long a run takes: `attn-cli\n"
+        "bench` measures that.\n",
     .examples = "  attn-cli inspect fable\n"
                 "  attn-cli inspect fable --length 64\n"
                 "  attn-cli inspect --check fable\n"

@@ -23,7 +23,7 @@ static const struct option lens_rows[] = {
      .heading = "Lens",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct lens_args, queries),
-     .help = "positions to read at, numbers or words of the text; default -1, the last"},
+     .help = "positions to read at, numbers or words of the text; default: -1, the last"},
     {.name = "top",
      .argument = "K",
      .heading = "Lens",
@@ -31,20 +31,20 @@ static const struct option lens_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct lens_args, top),
-     .help = "the K most probable tokens of each reading; default 3"},
+     .help = "print the K most probable tokens of each reading; default: 3"},
     {.name = "sites",
      .argument = "LIST",
      .heading = "Lens",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct lens_args, sites),
-     .help =
-         "read these too: resid_mid, resid_post; default resid_pre of each layer and resid_post "
-         "of the last"},
+     .help = "read these sites too: resid_mid, resid_post; default: resid_pre of each layer and "
+             "resid_post of the last"},
     {.name = "heads-out",
      .heading = "Lens",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct lens_args, reads_heads),
-     .help = "read what each head adds to the stream, alone: the K largest and K smallest logits"},
+     .help = "read what each head by itself adds to the residual stream: the K largest and K "
+             "smallest logits"},
 };
 
 static const struct option_group lens_options = OPTION_GROUP(lens_rows);
@@ -64,14 +64,16 @@ const struct command command_lens = {
     .name = "lens",
     .summary = "what each layer already knows of the next token",
     .usage = "[OPTIONS] TEXT",
-    .description = "Reads the residual stream of each layer with the model's own final norm and\n"
-                   "output matrix (the logit lens), and prints the most probable tokens, or with\n"
-                   "--target the rank of one. The last row is the model's own prediction.\n"
-                   "Over --texts the numbers are means and standard deviations, by layer: of the\n"
-                   "target, or of the probabilities of the K places, whichever tokens they are.\n\n"
-                   "The numbers say where in the depth of the model an answer can be read off the\n"
-                   "stream. They do not say that an early layer lacks what it knows in another\n"
-                   "form: the final norm was trained for the last layer alone.\n",
+    .description =
+        "Reads the residual stream of each layer with the model's own final norm and\n"
+        "output matrix (the logit lens), and prints the most probable tokens, or with\n"
+        "--target the rank of one. The last row is the model's own prediction. Over\n"
+        "--texts the numbers are means and standard deviations by layer: of the target,\n"
+        "or of the K largest probabilities, whichever tokens have them.\n"
+        "\n"
+        "The numbers say from which layer on an answer can be read off the residual\n"
+        "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
+        "in another form, as the final norm was trained for the last layer alone.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli lens -m fable --target ' are' --csv - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"

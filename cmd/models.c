@@ -17,8 +17,8 @@ static const struct option format_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct models_args, has_json),
-     .help = "print one JSON document, also with each model's directory and the whole message of "
-             "what cannot be read"},
+     .help = "print one JSON document, which also has the directory of each model, and the whole "
+             "message for one that cannot be read"},
     {.name = "csv",
      .heading = "Output",
      .kind = OPTION_FLAG,
@@ -34,14 +34,15 @@ static int models_main(int argc, char **argv);
 
 const struct command command_models = {
     .name = "models",
-    .summary = "the models that are here, by the names that -m takes",
+    .summary = "the models that -m finds by name, and what they are",
     .usage = "[OPTIONS]",
     .description =
         "Lists the models that -m finds by name: those built into the program, those\n"
         "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, and those in the\n"
-        "Hugging Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub). Each has\n"
-        "its family and its number of parameters, or why it cannot be run. Only configs\n"
-        "and the headers of weight files are read.\n",
+        "Hugging Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub). Prints the\n"
+        "family and the number of parameters of each, and what it is if it comes with the\n"
+        "program, or why it cannot be run. Only configs and the headers of weight files\n"
+        "are read.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
     .parts = parts,
@@ -49,8 +50,9 @@ const struct command command_models = {
     .main = models_main,
 };
 
-/* Its columns for reading; JSON and CSV have two more, directory and message. */
-enum { NAME, ORIGIN, FAMILY, PARAMETERS, PROBLEM, N_COLUMN };
+/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run. JSON and CSV
+ * have all columns of the table. */
+enum { NAME, ORIGIN, FAMILY, PARAMETERS, ABOUT, N_COLUMN, PROBLEM = N_COLUMN };
 
 /* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */
 static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
@@ -74,7 +76,9 @@ static int print_text_table(const struct attn_table *table, struct attn_sink *ou
     }
     for (size_t row = 0; row < attn_table_n_row(table); row++)
         for (size_t column = 0; column < N_COLUMN; column++) {
-            const struct attn_cell cell = attn_table_cell(table, row, column);
+            struct attn_cell cell = attn_table_cell(table, row, column);
+            if (column == ABOUT && cell.type == ATTN_VALUE_MISSING)
+                cell = attn_table_cell(table, row, PROBLEM);
             add_cell(&text, &cell);
         }
     enum attn_status status = attn_text_table_write(&text, out, &err);

@@ -32,25 +32,25 @@ static const struct option patch_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, clean),
-     .help = "the text whose answer is to be restored"},
+     .help = "the text whose answer is restored"},
     {.name = "corrupted",
      .argument = "TEXT",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, corrupted),
-     .help = "the same with a difference, of as many tokens"},
+     .help = "the same text with a difference; it must have as many tokens"},
     {.name = "clean-ids",
      .argument = "LIST",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, clean_ids),
-     .help = "token ids in place of --clean: 5,17,3"},
+     .help = "token ids instead of --clean: 5,17,3"},
     {.name = "corrupted-ids",
      .argument = "LIST",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, corrupted_ids),
-     .help = "token ids in place of --corrupted"},
+     .help = "token ids instead of --corrupted"},
 };
 
 static const struct option_group patch_options = OPTION_GROUP(patch_rows);
@@ -61,20 +61,21 @@ static const struct option piece_rows[] = {
      .heading = "Patching",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, site),
-     .help = "what is taken from the other run: resid_pre (default), resid_mid, resid_post, "
+     .help = "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
              "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"},
     {.name = "queries",
      .argument = "SPEC",
      .heading = "Patching",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct patch_args, queries),
-     .help = "of a head only these positions, numbers or words of the clean text"},
+     .help = "copy only these positions of a head, numbers or words of the clean text"},
     {.name = "direction",
      .argument = "restore|noise",
      .heading = "Patching",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct patch_args, direction),
-     .help = "patch the corrupted run from the clean one (default), or the other way round"},
+     .help = "restore (default): copy from the clean run into the corrupted one; noise: the other "
+             "way round"},
 };
 
 static const struct option_group piece_options = OPTION_GROUP(piece_rows);
@@ -96,16 +97,18 @@ static int patch_main(int argc, char **argv);
 
 const struct command command_patch = {
     .name = "patch",
-    .summary = "where the difference between two texts lives",
+    .summary = "which part of the model carries the difference of two texts",
     .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
     .description =
-        "Runs the corrupted text with one piece of the clean run in its place after\n"
-        "another, and prints how much of the answer that restores: effect 1 is all of\n"
-        "the difference, 0 nothing. The first rows are both whole runs.\n\n"
-        "The numbers say where in layers and positions, or in which heads, the\n"
-        "difference between these two texts lives. They do not say what else the answer\n"
-        "needs: what both texts share has no effect, and pieces that only work together\n"
-        "show nothing alone.\n",
+        "Runs the corrupted text again and again, each time with another piece copied\n"
+        "from the clean run, and prints how much of the clean answer that restores:\n"
+        "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
+        "without a copy.\n"
+        "\n"
+        "The numbers say which layers and positions, or which heads, carry the difference\n"
+        "between these two texts. They do not say what else the answer needs: what both\n"
+        "texts share has no effect, and pieces that only work together show nothing\n"
+        "alone.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
@@ -166,7 +169,7 @@ static int patch(const struct patch_args *args, struct question *question, int32
         code = question_write(question, table);
     }
     if (code == EXIT_DONE && !args->question.running.is_quiet)
-        note("the answer is %.6g of the clean text, %.6g of the corrupted one; the first piece "
+        note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
              sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
              args->site ? args->site : "resid_pre", sum.n_feed);

@@ -51,18 +51,18 @@ static int run_main(int argc, char **argv);
 
 const struct command command_run = {
     .name = "run",
-    .summary = "text in, attention out",
+    .summary = "the attention of a model on a text",
     .usage = "[OPTIONS] TEXT",
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
-        "its heads, as text on standard output. With the options of 'Output' they go into\n"
-        "files instead, several at once if you like; '-' as FILE is standard output. With\n"
-        "--top or --next the predictions take the place of the text, with --explain the\n"
-        "arithmetic of one row, with --compare a comparison with exact attention.\n"
-        "Nothing is computed that no wanted output depends on.\n\n"
+        "its heads, as text on standard output. The options of 'Output' write them into\n"
+        "files instead, one or several; '-' as FILE is standard output. --top and --next\n"
+        "print predictions instead, --explain the arithmetic of one row, --compare a\n"
+        "comparison with exact attention. Only what the output needs is computed.\n"
+        "\n"
         "A pattern says where a head looks. It does not say what the head takes from\n"
-        "there, nor whether that matters: `attn-cli ablate`, `patch` and `attribute` ask\n"
-        "that.\n",
+        "there, nor whether that matters: `attn-cli ablate`, `patch` and `attribute`\n"
+        "measure that.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"

@@ -21,8 +21,8 @@ static const struct option score_rows[] = {
      .heading = "Scores",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct score_args, merges_words),
-     .help = "a row a word: bits and nats of its tokens are added; a word begins with white space, "
-             "and what follows without a space belongs to it"},
+     .help = "print one row per word, with the sums of the bits and nats of its tokens; a word "
+             "begins with white space, and what follows without a space belongs to it"},
     {.name = "stride",
      .argument = "S",
      .heading = "Scores",

@@ -34,8 +34,8 @@ static const struct option input_rows[] = {
      .heading = "Input",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct tokenize_args, invalid),
-     .help = "what to do with bytes that are not UTF-8: an error (default), U+FFFD in their place, "
-             "or as they are (byte-level BPE only)"},
+     .help = "what to do with bytes that are not UTF-8: report an error (default), replace them by "
+             "U+FFFD, or take them as they are (byte-level BPE only)"},
     {.name = "decode",
      .argument = "IDS",
      .heading = "Input",
@@ -53,7 +53,7 @@ static const struct option format_rows[] = {
      .heading = "Output",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct tokenize_args, format),
-     .help = "a token a line (default); the ids on one line; or one JSON object"},
+     .help = "one token per line (default); all ids on one line; or one JSON object"},
 };
 
 static const struct option_group format_options = OPTION_GROUP(format_rows);
@@ -75,13 +75,15 @@ const struct command command_tokenize = {
     .summary = "text to token ids, and back",
     .usage = "[OPTIONS] TEXT",
     .description =
-        "Prints the tokens of TEXT, one a line: position, id, first byte, byte after the\n"
-        "last, and text, separated by tabs, and `added` for the tokens that the tokenizer\n"
-        "added by itself. In a token's text a backslash is doubled, newline and tab are\n"
-        "\\n and \\t, and bytes that cannot be shown are \\xNN.\n\n"
+        "Prints the tokens of TEXT, one per line: position, id, first byte, byte after\n"
+        "the last, and text, separated by tabs, and `added` for the tokens that the\n"
+        "tokenizer added by itself. In a token's text a backslash is doubled, newline and\n"
+        "tab are \\n"
+        " and \\t, and bytes that cannot be shown are \\xNN.\n"
+        "\n"
         "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
-        "next. With --window a line is the window's number, then `input` or `target` and\n"
-        "its text, or `predict`, the tokens so far and the next one.\n",
+        "next. With --window a line is the number of the window, then `input` or `target`\n"
+        "and its text, or `predict`, the tokens so far and the next one.\n",
     .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
                 "  attn-cli tokenize --decode \"804 1041 1446\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"

@@ -1,41 +1,89 @@
 #!/usr/bin/env bash
-# run.sh - runs the named parts of the tests (unit, cli, readme) and adds up what they counted.
+# run.sh - runs the named parts of the tests (unit, cli, readme ...) and adds up what they counted.
 #
-# Each part is a script run_PART.sh: it prints `FAILED LINE` for each test that failed, where LINE runs
-# just that test again, `skipped WHAT: WHY` for what cannot be tried here, and `PART: N passed, N failed`
-# as its last line. What was skipped and what failed is listed again at the end; the line over all
-# comes last. BUILD names the build folder; `make test` gives it.
+# What all parts have to do is one queue: programs, files of cases, parts of the torture. As many run
+# beside each other as there are cores, the longest first, so that no core is idle at the end. Each is
+# `run_PART.sh ITEM`, which prints `FAILED LINE` for each test that failed, where LINE runs just that
+# test again, `skipped WHAT: WHY` for what cannot be tried here, and `PART: N passed, N failed` as its
+# last line. What was skipped and what failed is listed again at the end; the line over all comes
+# last. BUILD names the build folder, where test_times keeps what each took; `make test` gives it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/support/part.sh
 
 # bash opens <(...) as a file of /dev/fd, which leads there.
 [ -d /dev/fd/ ] || { echo 'the tests need /proc, which is not mounted here' >&2 && exit 1; }
 
-passed=0 failed=0
-output=$(mktemp) failures=$(mktemp) skipped=$(mktemp)
-trap 'rm -f "$output" "$failures" "$skipped"' EXIT
+# What takes longest, before anything was measured here.
+longest='torture/system_calls torture/batch torture/memory torture/unwritten_memory install/all
+    unit/test_model_damaged cli/tests/cli/experiments torture/sync unit/test_cli_figures unit/test_gemm_linear'
 
-for part; do
-    "tests/run_$part.sh" | tee "$output"
-    status=${PIPESTATUS[0]}
-    sed -n 's/^FAILED //p' "$output" >>"$failures"
-    sed -n 's/^skipped //p' "$output" >>"$skipped"
-    if [[ $(tail -n 1 "$output") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-    else
-        echo "run_$part.sh ended without counting, status $status"
-        echo "tests/run_$part.sh" >>"$failures"
-        failed=$((failed + 1))
-    fi
-done
+list_items() { # PART
+    local file
+    case $1 in
+    unit) for file in tests/unit/test_*.c; do echo "$build/tests/unit/$(basename "$file" .c)"; done ;;
+    cli) find tests/cli -name '*.test' | LC_ALL=C sort ;;
+    corpora) for file in tests/fuzz/fuzz_*.c; do file=$(basename "$file" .c) && echo "${file#fuzz_}"; done ;;
+    readme) printf '%s\n' README.md cmd/README.md models/README.md models/interpreter/README.md ;;
+    torture) tests/run_torture.sh --list ;;
+    *) echo all ;;
+    esac
+}
 
-if [ -s "$skipped" ]; then
+# One line an item, `SECONDS PART ITEM`, the longest first.
+list_queue() { # PART...
+    local part item
+    for part; do
+        list_items "$part" | while read -r item; do
+            awk -v item="$part $item" -v name="$part/${item##*/unit/}" -v longest="$longest" '
+                $2 " " $3 == item { seconds = $1 }
+                END {
+                    n = split(longest, names, /[ \n]+/)
+                    for (i = 1; seconds == "" && i <= n; i++)
+                        if (index(name, names[i]) == 1) seconds = 100 - i
+                    print seconds + 0, item
+                }' "$times"
+        done
+    done | LC_ALL=C sort -k 1,1nr -s
+}
+
+# Leaves what ITEM printed, and adds how long it took to the times.
+run_item() { # "SECONDS PART ITEM"
+    local part item start=$EPOCHREALTIME took output=$scratch/output.$BASHPID
+    read -r _ part item <<<"$1"
+    [ "$item" != all ] || item=
+    ATTN_TEST_JOBS=1 "tests/run_$part.sh" ${item:+"$item"} >"$output" 2>&1
+    sed '$d' "$output"
+    [[ $(tail -n 1 "$output") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
+        echo "run_$part.sh $item ended without counting"
+        fail "tests/run_$part.sh $item"
+        return
+    }
+    passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
+    took=$(awk -v from="$start" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }')
+    echo "$took $part ${item:-all}" >>"$times.new"
+    echo "$part $passed $failed" >>"$scratch/totals"
+}
+
+times=$build/test_times
+touch "$times"
+rm -f "$times.new"
+mapfile -t queue < <(list_queue "$@")
+side_by_side run_item "${queue[@]}" | tee "$scratch/all"
+[ ! -e "$times.new" ] || mv "$times.new" "$times"
+
+if grep -q '^skipped ' "$scratch/all"; then
     printf '\nWhat was skipped, and why:\n'
-    awk '!seen[$0]++ { print "  " $0 }' "$skipped"
+    sed -n 's/^skipped /  /p' "$scratch/all" | awk '!seen[$0]++'
 fi
-if [ -s "$failures" ]; then
+if grep -q '^FAILED ' "$scratch/all"; then
     printf '\nWhat failed, each with the line that runs it again:\n'
-    sed 's/^/  /' "$failures"
+    sed -n 's/^FAILED /  /p' "$scratch/all"
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+for part; do
+    awk -v part="$part" '$1 == part { passed += $2; failed += $3 }
+        END { printf "%s: %d passed, %d failed\n", part, passed, failed }' "$scratch/totals"
+done
+awk '{ passed += $2; failed += $3 } END {
+    printf "%d passed, %d failed\n", passed, failed
+    exit !(failed == 0 && passed > 0) }' "$scratch/totals" && ! grep -q '^FAILED ' "$scratch/all"

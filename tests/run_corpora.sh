@@ -3,6 +3,8 @@
 #
 # A program gets all inputs at once. Only when it fails they are given one by one, to name the one it is.
 # Those of the archives lie in the build folder afterwards.
+#
+#   run_corpora.sh [TARGET]...
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
@@ -24,10 +26,12 @@ replay_target() { # TARGET
     fi
 }
 
-targets=()
-for source in tests/fuzz/fuzz_*.c; do
-    target=$(basename "$source" .c)
-    targets+=("${target#fuzz_}")
-done
+targets=("$@")
+if [ $# -eq 0 ]; then
+    for source in tests/fuzz/fuzz_*.c; do
+        target=$(basename "$source" .c)
+        targets+=("${target#fuzz_}")
+    done
+fi
 side_by_side replay_target "${targets[@]}"
 finish corpora

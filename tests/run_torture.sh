@@ -3,6 +3,7 @@
 #
 #   run_torture.sh [PART...]    PART is a script of tests/torture without its .sh; by default those of
 #                               TORTURE_PARTS, or all
+#   run_torture.sh --list       their names, one a line
 #
 # The parts run side by side. It takes seconds, as a part of `make test`; TORTURE=full (`make torture`)
 # tries everything, which takes many minutes. What the machine lacks is skipped and named.
@@ -25,12 +26,21 @@ run_part() { # PART
     fi
 }
 
+is_list=no
+if [ "${1-}" = --list ]; then
+    is_list=yes
+    shift
+fi
 read -ra parts <<<"${*:-${TORTURE_PARTS-}}"
 if [ ${#parts[@]} -eq 0 ]; then
     for script in tests/torture/*.sh; do
-        [ "$script" = tests/torture/frame.sh ] || parts+=("$(basename "$script" .sh)")
+        [[ $script = */frame.sh || ( $script = */damage.sh && ${TORTURE-} != full ) ]] || parts+=("$(basename "$script" .sh)")
     done
 fi
 
+if [ $is_list = yes ]; then
+    printf '%s\n' "${parts[@]}"
+    exit
+fi
 side_by_side run_part "${parts[@]}"
 finish torture

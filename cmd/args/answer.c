@@ -7,7 +7,7 @@ static const struct option target_rows[] = {
      .heading = "Answer",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct answer_args, target),
-     .help = "the next token that is asked about, mostly with its space: ' are'"},
+     .help = "the next token that the question is about, usually with its space: ' are'"},
     {.name = "target-id",
      .argument = "ID",
      .heading = "Answer",
@@ -43,8 +43,8 @@ static const struct option at_rows[] = {
      .heading = "Answer",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct answer_args, at),
-     .help = "the position after which the token is asked for, a number or a word of the text; "
-             "default -1, the last"},
+     .help = "the position that the target follows, a number or a word of the text; default: -1, "
+             "the last"},
 };
 
 const struct option_group at_options = OPTION_GROUP(at_rows);
@@ -55,9 +55,10 @@ static const struct option metric_rows[] = {
      .heading = "Answer",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct answer_args, metric),
-     .help = "what is measured: the target's logit minus the foil's (auto, when there is a foil), "
-             "ln p(target) (auto, without), its logit or its probability; KL(p before || p "
-             "after), or the mean of -ln p over the text's own tokens, which need no target"},
+     .help = "what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln "
+             "p(target); its logit or its probability. auto (default) is logit_diff with a foil, "
+             "log_prob without. kl, KL(p before || p after), and ce, the mean of -ln p over the "
+             "text's own tokens, need no target"},
 };
 
 const struct option_group metric_options = OPTION_GROUP(metric_rows);

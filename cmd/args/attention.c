@@ -16,22 +16,23 @@ static const struct option attention_rows[] = {
      .heading = "Attention",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct attention_args, kind),
-     .help = "which keys a query looks at, as in window:64; 'help' lists the kinds and what they "
-             "show"},
+     .help = "which keys a query looks at, for instance window:64; 'help' lists the kinds and what "
+             "they show"},
     {.name = "mask",
      .argument = "causal|none|FILE.npy",
      .heading = "Attention",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct attention_args, mask),
-     .help = "no key after the query, any key, or those with a 1 in an array [T, S] or "
-             "[H, T, S]"},
+     .help = "which keys a query may look at: none after its own position (causal), all (none), or "
+             "those where an array [T, S] or [H, T, S] has 1"},
     {.name = "masking",
      .argument = "inf|renormalize|zero",
      .heading = "Attention",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct attention_args, masking),
-     .help = "masked scores are -inf before the softmax (default), or masked weights 0 after "
-             "it, with the others divided by their sum or left"},
+     .help = "how keys are masked. inf (default): their scores are -inf before the softmax. zero: "
+             "their weights are set to 0 after it. renormalize: as zero, and the rest of the row "
+             "is divided by its sum"},
     {.name = "scale",
      .argument = "on|off",
      .heading = "Attention",
@@ -43,19 +44,19 @@ static const struct option attention_rows[] = {
      .heading = "Attention",
      .kind = OPTION_REAL,
      .offset = offsetof(struct attention_args, eps),
-     .help = "added to that square root"},
+     .help = "a number that is added to that square root; default: 0"},
     {.name = "similarity",
      .argument = "dot|cosine",
      .heading = "Attention",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct attention_args, similarity),
-     .help = "what scores are of a query and a key"},
+     .help = "how a query and a key make a score: by their dot product (default) or their cosine"},
     {.name = "algorithm",
      .argument = "auto|dense|blockwise",
      .heading = "Attention",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct attention_args, algorithm),
-     .help = "how full attention is computed: blockwise never holds a row of the matrix"},
+     .help = "how full attention is computed; blockwise never holds a whole row of the matrix"},
     {.name = "dropout",
      .argument = "P",
      .heading = "Attention",
@@ -69,7 +70,7 @@ static const struct option attention_rows[] = {
      .kind = OPTION_NUMBER,
      .max = INT64_MAX,
      .offset = offsetof(struct attention_args, seed),
-     .help = "which weights are dropped; default: 0"},
+     .help = "seed of the choice of dropped weights; default: 0"},
 };
 
 const struct option_group attention_options = OPTION_GROUP(attention_rows);
@@ -105,13 +106,14 @@ static int check_use(const struct attention_args *args, const struct attn_attent
     const char *kind = attn_attention_kind_name(attention->kind);
     if (args->seed >= 0 && args->dropout < 0)
         return report_problem(EXIT_USAGE, "a kind has its own seed: random:K:SEED, lowrank:R:SEED",
-                              "--seed says which weights --dropout drops, which is not given");
+                              "--seed needs --dropout, whose choice it seeds");
     if (args->eps >= 0 && args->scale == SCALE_OFF)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--eps is added to the number that --scale off does not divide by");
+        return report_problem(
+            EXIT_USAGE, NULL,
+            "--eps and --scale off do not go together: without a scale nothing is divided");
     if (args->scale >= 0 && attention->kind == ATTN_ATTENTION_LINEAR)
         return report_problem(EXIT_USAGE, NULL,
-                              "'%s' cannot have --scale: it divides no scores by sqrt(d_head)",
+                              "'%s' cannot have --scale: it does not divide scores by sqrt(d_head)",
                               kind);
     return EXIT_DONE;
 }
@@ -211,8 +213,10 @@ static void describe(const struct attn_attention *attention, char *text, size_t 
 void attention_kinds_print(struct attn_sink *out)
 {
     enum { TEXT_COLUMN = 32 };
-    print_text(out, "What a query looks at; then the mask applies. Numbers are 1 or more, and one "
-                    "that\nreaches the number of keys means all of them.\n\n");
+    print_text(out,
+               "The keys that a query looks at; the mask then removes some of them. Numbers are\n"
+               "1 or more, and a number as large as that of the keys means all of them.\n"
+               "\n");
     for (int kind = 0; kind < ATTN_N_ATTENTION_KIND; kind++) {
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
         char text[256];
@@ -220,6 +224,8 @@ void attention_kinds_print(struct attn_sink *out)
         describe(&attention, text, sizeof(text));
         help_row(out, attn_attention_kind_written(attention.kind), text, TEXT_COLUMN);
     }
-    print_text(out, "\nWhere nothing else is said --sites has qk, attn_scores and pattern. z is "
-                    "there\nalways. 'lowrank' needs --mask none.\n");
+    print_text(out,
+               "\n"
+               "Each kind has the sites qk, attn_scores and pattern, unless its line says what it\n"
+               "shows instead, and z. 'lowrank' needs --mask none.\n");
 }

@@ -22,9 +22,9 @@ static const struct option comparison_rows[] = {
     {.name = "compare",
      .heading = "Attention",
      .kind = OPTION_FLAG,
-     .help = "in place of tensors show how far this attention is from the exact one, head by "
-             "head, and what both cost; also in a file of a format that holds tables. How far "
-             "numbers are apart does not say what a task loses"},
+     .help = "instead of tensors, show how far this attention is from exact attention, for each "
+             "head, and what both cost; --csv, --json and --jsonl write it as tables. A distance "
+             "between numbers does not say how much a task loses"},
 };
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
@@ -39,10 +39,10 @@ static int refuse(const char *name)
     char formats[128];
 
     attn_format_list(is_possible, "or", formats, sizeof formats);
-    return report_problem(EXIT_USAGE, NULL,
-                          "--compare and --%s do not go together: a comparison is text, %s in "
-                          "place of anything else",
-                          name, formats);
+    return report_problem(
+        EXIT_USAGE, NULL,
+        "--compare and --%s do not go together: a comparison is written as text, %s", name,
+        formats);
 }
 
 static bool is_refused(const char *name)
@@ -218,15 +218,16 @@ static void add_logits(struct comparison_text *text)
         most = fmax(most, logits->kl);
         n_changed += logits->exact_first != logits->chosen_first;
     }
-    attn_document_text(document, "\nnext token: another first choice at %zu of %zu position%s\n",
+    attn_document_text(document,
+                       "\nnext token: the most probable one differs at %zu of %zu position%s\n",
                        n_changed, found->n_logits, found->n_logits == 1 ? "" : "s");
-    attn_document_text(document, "kl in nats ");
+    attn_document_text(document, "kl in nats: mean ");
     attn_document_cell(document, &kl, attn_cell_real(sum / (double)found->n_logits));
-    attn_document_text(document, " in the mean, ");
+    attn_document_text(document, ", largest ");
     attn_document_cell(document, &kl, attn_cell_real(most));
-    attn_document_text(document, " at most, ");
+    attn_document_text(document, ", ");
     attn_document_cell(document, &kl, attn_cell_real(last->kl));
-    attn_document_text(document, " at position %zu\nfirst choice at position %zu: exact ",
+    attn_document_text(document, " at position %zu\nmost probable at position %zu: exact ",
                        last->position, last->position);
     add_token(text, last->exact_first);
     attn_document_text(document, ", chosen ");
@@ -246,16 +247,17 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
     char name[ATTN_ATTENTION_TEXT_SIZE];
 
     attn_attention_text(comparison->attention, name);
-    attn_document_text(&text->document,
-                       "%s%s beside exact attention, %zu %s, recall of the %d largest weights\n\n",
-                       name, is_blockwise ? ", blockwise," : "", comparison->n,
-                       words[is_array][comparison->n == 1], COMPARISON_N_RECALLED);
+    attn_document_text(
+        &text->document,
+        "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n\n", name,
+        is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
+        COMPARISON_N_RECALLED);
     if (!is_array)
-        attn_document_text(&text->document, "local: each layer on q, k and v of the exact run\n");
+        attn_document_text(&text->document, "local: each layer gets q, k and v of the exact run\n");
     ATTN_TRY(fill_table(comparison, true, &text->local, err));
     attn_document_table(&text->document, text->local, &aligned);
     if (found->has_propagated) {
-        attn_document_text(&text->document, "\npropagated: the chosen attention in all layers\n");
+        attn_document_text(&text->document, "\npropagated: all layers use the chosen attention\n");
         ATTN_TRY(fill_table(comparison, false, &text->propagated, err));
         attn_document_table(&text->document, text->propagated, &aligned);
     }

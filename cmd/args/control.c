@@ -12,8 +12,8 @@ static const struct option rows[] = {
      .heading = "Control",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct control_args, control),
-     .help = "beside it the mean effect, and its standard deviation, of N random choices of as "
-             "many heads"},
+     .help =
+         "add the mean effect of N random choices of as many heads, and its standard deviation"},
 };
 
 const struct option_group control_options = OPTION_GROUP(rows);

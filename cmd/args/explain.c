@@ -25,9 +25,8 @@ static const struct option explain_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .help =
-         "show the arithmetic of one row, step by step; the selection must leave one head "
-         "and one query, the last one without --queries; --png, --svg, --pdf and --html then draw "
-         "it"},
+         "show the arithmetic of one row, step by step. The selection must leave one head and one "
+         "query; without --queries it is the last one. --png, --svg, --pdf and --html draw it"},
 };
 
 const struct option_group explain_options = OPTION_GROUP(explain_rows);

@@ -12,8 +12,8 @@ static const struct option source_rows[] = {
      .argument = "TEXT|FILE.npy",
      .heading = "Input",
      .kind = OPTION_TEXT,
-     .help = "the second sequence, for models with cross-attention: a text, or what ends in "
-             ".npy, an array [S, d_source]"},
+     .help = "the second sequence, for models with cross-attention: a text, or an array [S, "
+             "d_source] when the name ends in .npy"},
 };
 
 const struct option_group source_options = OPTION_GROUP(source_rows);

@@ -13,13 +13,13 @@ static const struct option label_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct label_args, queries),
-     .help = "what the queries are called, a line each; otherwise they are numbers"},
+     .help = "names of the queries, one per line; default: numbers"},
     {.name = "key-labels",
      .argument = "FILE",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct label_args, keys),
-     .help = "what the keys are called, a line each"},
+     .help = "names of the keys, one per line"},
 };
 
 const struct option_group label_options = OPTION_GROUP(label_rows);

@@ -26,8 +26,8 @@ static const struct option model_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct model_args, name),
      .environment = "ATTN_CLI_MODEL",
-     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists: "
-             "OWNER/NAME[@REVISION] is one of the Hugging Face cache; default: the built-in "
+     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists; "
+             "OWNER/NAME[@REVISION] is a model of the Hugging Face cache; default: the built-in "
              "'" ATTN_BUILTIN_DEFAULT "'"},
     {.name = "config",
      .argument = "FILE",
@@ -40,7 +40,7 @@ static const struct option model_rows[] = {
      .heading = "Model",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct model_args, vocab),
-     .help = "use FILE as the model's vocab.json, or where its name ends so, tokenizer.json"},
+     .help = "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends so"},
 };
 
 const struct option_group model_options = OPTION_GROUP(model_rows);
@@ -57,7 +57,8 @@ static const struct option weights_rows[] = {
      .heading = "Model",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct model_args, load),
-     .help = "map the weights (default), or read them into memory: safe from files that change"},
+     .help = "map the files of weights (default), or read them into memory, where a change of the "
+             "files does no harm"},
 };
 
 const struct option_group weights_options = OPTION_GROUP(weights_rows);
@@ -68,11 +69,10 @@ static const struct option compute_rows[] = {
      .heading = "Precision",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct model_args, compute),
-     .help =
-         "multiply in float32 (default), or weights and exact attention in bfloat16 with float32 "
-         "sums: faster and less exact. bf16x3 multiplies by the weights three times in bfloat16 "
-         "and adds: nearly as exact as float32, for processors with AMX; others are faster in "
-         "float32"},
+     .help = "the precision of products. f32 (default): float32. bf16: weights and exact attention "
+             "in bfloat16 with float32 sums, faster and less exact. bf16x3: a product with weights "
+             "is the sum of three in bfloat16, nearly as exact as f32; on processors without AMX "
+             "it is slower than f32"},
 };
 
 const struct option_group compute_options = OPTION_GROUP(compute_rows);

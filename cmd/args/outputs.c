@@ -28,8 +28,8 @@ static const struct option shared_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct output_args, is_addition),
-     .help = "let files stay that an earlier run wrote into DIR and this one does not write; "
-             "otherwise they are removed"},
+     .help = "keep the files in DIR that an earlier run wrote and this one does not; without --add "
+             "they are removed"},
     OPTION_SYNC("Output", struct output_args),
     {.name = "precision",
      .argument = "N",
@@ -220,8 +220,7 @@ int outputs_check_tables(const struct output_args *args)
     for (size_t i = 0; i < attn_n_format(); i++)
         if (!attn_format_at(i)->tensors && output_path(args, attn_format_at(i)->name))
             return report_problem(EXIT_USAGE, "--top, --next and --compare make tables",
-                                  "--%s holds tables, and none is asked for",
-                                  attn_format_at(i)->name);
+                                  "--%s needs a table to write", attn_format_at(i)->name);
     return EXIT_DONE;
 }
 
@@ -233,8 +232,7 @@ static int check_own(const struct output_args *args)
         const struct attn_format_option *own = &format->own;
         if (own->name && named_list_find(&args->formats, own->name) &&
             !output_path(args, format->name))
-            return report_problem(EXIT_USAGE, NULL, "--%s is %s of --%s, which is not given",
-                                  own->name, own->role, format->name);
+            return report_problem(EXIT_USAGE, NULL, "--%s needs --%s", own->name, format->name);
     }
     return EXIT_DONE;
 }
@@ -257,8 +255,7 @@ static int check_addition(const struct output_args *args)
     if (!args->is_addition)
         return EXIT_DONE;
     attn_format_list(is_directory, "or", list, sizeof(list));
-    return report_problem(EXIT_USAGE, NULL, "--add adds to the DIR of %s, which is not given",
-                          list);
+    return report_problem(EXIT_USAGE, NULL, "--add needs the DIR of %s", list);
 }
 
 int outputs_check_model(const struct output_args *args, const struct attn_host *host)

@@ -17,7 +17,7 @@ static const struct option view_rows[] = {
      .heading = "View",
      .kind = OPTION_FLAG,
      PLACE(merges_words),
-     .help = "tokens of a word are one row and one column of a pattern: columns are summed, rows "
+     .help = "show patterns between words: the columns of a word's tokens are summed, their rows "
              "averaged"},
     {.name = "hide-first",
      .heading = "View",
@@ -28,7 +28,7 @@ static const struct option view_rows[] = {
      .heading = "View",
      .kind = OPTION_FLAG,
      PLACE(renormalizes),
-     .help = "divide each row of a pattern by the sum of what is left of it"},
+     .help = "divide each row of a pattern by the sum of the weights that are left in it"},
 };
 
 const struct option_group view_options = OPTION_GROUP(view_rows);
@@ -38,7 +38,7 @@ static const struct option picture_rows[] = {
      .heading = "Pictures",
      .kind = OPTION_FLAG,
      PLACE(is_heatmap),
-     .help = "text as a heat map: each weight in percent on its colour"},
+     .help = "print matrices as heat maps: each weight in percent on its colour"},
     {.name = "figure",
      .argument = "KIND",
      .heading = "Pictures",
@@ -51,22 +51,22 @@ static const struct option picture_rows[] = {
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      PLACE(colormap),
-     .help =
-         "colours; 'help' shows them. Default: blues in files, viridis on a terminal, diverging "
-         "for numbers of both signs"},
+     .help = "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
+             "diverging for numbers that may be negative"},
     {.name = "color-scale",
      .argument = "SPEC",
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      PLACE(color_scale),
-     .help = "from numbers to colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part "
-             "alone; default for weights sqrt:unit, for others linear:matrix"},
+     .help = "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each part "
+             "may stand alone. Default: sqrt:unit for weights, linear:matrix for others"},
     {.name = "values",
      .argument = "auto|always|never",
      .heading = "Pictures",
      .kind = OPTION_CHOICE,
      PLACE(values),
-     .help = "numbers in cells; auto: where a cell has room for two digits"},
+     .help = "print numbers in the cells of a figure; auto (default): when a cell has room for two "
+             "digits"},
     {.name = "cell",
      .argument = "N",
      .heading = "Pictures",
@@ -74,7 +74,7 @@ static const struct option picture_rows[] = {
      .min = 1,
      .max = 1000,
      PLACE(cell),
-     .help = "a cell's side in pixels, in SVG and PDF in points"},
+     .help = "side of a cell in pixels, in SVG and PDF in points"},
     {.name = "width",
      .argument = "N",
      .heading = "Pictures",
@@ -88,25 +88,26 @@ static const struct option picture_rows[] = {
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      PLACE(title),
-     .help = "the title; \"\" for none"},
+     .help = "title of the figure; \"\" for none"},
     {.name = "theme",
      .argument = "light|dark",
      .heading = "Pictures",
      .kind = OPTION_CHOICE,
      PLACE(theme),
-     .help = "light is for paper"},
+     .help = "colours of a figure's background and text: light, as on paper, or dark"},
     {.name = "color",
      .argument = "auto|always|never",
      .heading = "Pictures",
      .kind = OPTION_CHOICE,
      PLACE(color),
      .environment = "ATTN_CLI_COLOR",
-     .help = "colours of text; auto: on a terminal that has them, unless NO_COLOR is set"},
+     .help = "use colours in text; auto (default): on a terminal that has them, unless NO_COLOR is "
+             "set"},
     {.name = "full",
      .heading = "Pictures",
      .kind = OPTION_FLAG,
      PLACE(is_full),
-     .help = "shorten no table of text"},
+     .help = "print long tables whole, not shortened in the middle"},
 };
 
 const struct option_group picture_options = OPTION_GROUP(picture_rows);

@@ -13,16 +13,16 @@ static const struct option prediction_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct prediction_args, top),
-     .help = "print the K most probable next tokens: probability, id, token; with --queries "
-             "after each of these positions, which come first"},
+     .help = "print the K most probable next tokens: probability, id, token. With --queries, print "
+             "them after each of these positions; the first column is the position"},
     {.name = "next",
      .argument = "TEXT",
      .heading = "Prediction",
      .kind = OPTION_LIST,
      .offset = offsetof(struct prediction_args, next),
-     .help = "print the log-probability (natural) that TEXT follows, with --queries after each of "
-             "these "
-             "positions, which come first; may be given several times"},
+     .help =
+         "print the natural log-probability that TEXT comes next. With --queries, print it after "
+         "each of these positions; the first column is the position. May be given several times"},
 };
 
 const struct option_group prediction_options = OPTION_GROUP(prediction_rows);

@@ -42,7 +42,7 @@ static const struct option prompt_rows[] = {
      .heading = "Input",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct prompt_args, is_raw),
-     .help = "keep that newline"},
+     .help = "keep the final newline of that file"},
 };
 
 const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
@@ -53,14 +53,15 @@ static const struct option special_rows[] = {
      .heading = "Input",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct prompt_args, special),
-     .help = "special tokens written in the text are recognized (default), or plain text"},
+     .help = "read special tokens that are written in the text as such (parse, default) or as "
+             "plain text (text)"},
     {.name = "special-tokens",
      .argument = "on|off",
      .heading = "Input",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct prompt_args, special_tokens),
-     .help = "add the tokens that the tokenizer adds to a text by itself, as the <s> that Llama "
-             "begins with (default), or not"},
+     .help = "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
+             "default), or leave them out"},
 };
 
 const struct option_group special_options = OPTION_GROUP(special_rows);
@@ -71,13 +72,14 @@ static const struct option numbers_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct prompt_args, ids),
-     .help = "token ids in place of a text: 5,17,3"},
+     .help = "token ids instead of a text: 5,17,3"},
     {.name = "embeds",
      .argument = "FILE.npy",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct prompt_args, embeds),
-     .help = "an array [T, d_model] in place of a text's embeddings; positions are still added"},
+     .help = "an array [T, d_model] instead of the embeddings of a text; embeddings of positions "
+             "are still added"},
 };
 
 const struct option_group prompt_numbers_options = OPTION_GROUP(numbers_rows);

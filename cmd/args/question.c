@@ -49,8 +49,8 @@ int question_open(struct question *question)
     int code = tables_check(&args->tables);
     if (code == EXIT_DONE && tables_have_pictures(&args->tables) && !question->grid.rows)
         code = report_problem(EXIT_USAGE, "--csv and --json write it",
-                              "pictures draw tables of layers and heads or positions, which this "
-                              "one is not");
+                              "this table cannot be drawn: a picture needs layers and heads, or "
+                              "layers and positions");
     if (code == EXIT_DONE)
         code = attention_check(&args->attention);
     if (code == EXIT_DONE)

@@ -12,8 +12,8 @@ static const struct option reference_rows[] = {
      .argument = "FILE",
      .heading = "Ablation",
      .kind = OPTION_TEXT,
-     .help = "texts, one a line: --with mean takes the mean over all of them, --with resample the "
-             "rows of one"},
+     .help = "a file of texts, one per line: --with mean takes the mean over all of them, --with "
+             "resample the rows of one"},
 };
 
 const struct option_group reference_options = OPTION_GROUP(reference_rows);

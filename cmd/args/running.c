@@ -17,8 +17,8 @@ static const struct option running_rows[] = {
      .max = 1024,
      .offset = offsetof(struct running_args, threads),
      .environment = "ATTN_CLI_THREADS",
-     .help = "threads to use; default: the cores this process may run on, or one for little work; "
-             "results do not depend on it"},
+     .help = "number of threads; default: the cores that this process may use, or 1 when there is "
+             "little work. Results do not depend on it"},
     {.name = "quiet",
      .letter = 'q',
      .heading = "Other",

@@ -30,14 +30,14 @@ static const struct option selection_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct selection_args, queries),
      .help =
-         "positions whose rows to keep: numbers, or words of the text: it, ' it' with its space, "
-         "it#2 the second time; in double quotes what looks like a number or holds , - or #"},
+         "queries to keep: positions, or words of the text: it; ' it' with its space; it#2, its "
+         "second time. A word that looks like a number or holds , - or # stands in double quotes"},
     {.name = "sites",
      .argument = "LIST",
      .heading = "Selection",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct selection_args, sites),
-     .help = "tensors to show, names or globs (resid_*), default pattern,z; 'help' lists them"},
+     .help = "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z"},
 };
 
 const struct option_group selection_options = OPTION_GROUP(selection_rows);
@@ -48,7 +48,7 @@ static const struct option ablation_rows[] = {
      .heading = "Interventions",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct ablation_args, z),
-     .help = "set the context vectors of these heads to zero, as in 0.3,1.*"},
+     .help = "set the context vectors of these heads to zero: 0.3,1.*"},
     {.name = "ablate-pattern",
      .argument = "HEADS",
      .heading = "Interventions",
@@ -66,16 +66,16 @@ static const struct option ablation_rows[] = {
      .heading = "Interventions",
      .kind = OPTION_LIST,
      .offset = offsetof(struct ablation_args, knockouts),
-     .help = "keep these queries from looking at these keys, positions or words (of the source in "
-             "layers that look at it), in all heads or these: 'it>cat@2.*'; may be given several "
-             "times"},
+     .help = "keep these queries from looking at these keys, in all heads or in HEADS: "
+             "'it>cat@2.*'. Queries and keys are positions or words of the text; in "
+             "cross-attention layers keys are those of the source. May be given several times"},
     {.name = "patch",
      .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
      .heading = "Interventions",
      .kind = OPTION_LIST,
      .offset = offsetof(struct ablation_args, patches),
-     .help = "put what another run wrote (--npz) in place of a tensor, of a head, at positions: "
-             "'z:2.5@-1=clean.npz'; may be given several times"},
+     .help = "replace a tensor by what another run wrote with --npz: the whole tensor, one head of "
+             "it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several times"},
 };
 
 const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
@@ -107,9 +107,10 @@ void sites_print(struct attn_sink *out)
               (int)size, name);
     }
     print_text(out,
-               "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
+               "\n"
+               "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
                "Ev d_value, Do d_out, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
-               "'attention' means pattern, 'context' means z. A model has the sites of the\n"
-               "parts that it has. rollout, weighted_pattern and value_zeroing are derived from\n"
-               "others, layer after layer; a glob leaves them out.\n");
+               "'attention' means pattern, 'context' means z. A model that lacks a part lacks\n"
+               "its sites. rollout, weighted_pattern and value_zeroing are computed from other\n"
+               "sites; globs do not match them.\n");
 }

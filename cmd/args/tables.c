@@ -14,19 +14,19 @@ static const struct option tables_rows[] = {
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, paths[TABLES_CSV]),
-     .help = "write the table as CSV into FILE, '-' is standard output, in place of text"},
+     .help = "write the table as CSV into FILE instead of text; '-' is standard output"},
     {.name = "json",
      .argument = "FILE",
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, paths[TABLES_JSON]),
-     .help = "the same as one JSON document"},
+     .help = "write it as one JSON document"},
     {.name = "jsonl",
      .argument = "FILE",
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, paths[TABLES_JSONL]),
-     .help = "the same as one JSON object a row"},
+     .help = "write it as one JSON object per row"},
     OPTION_SYNC("Output", struct tables_args),
     {.name = "precision",
      .argument = "N",
@@ -45,19 +45,20 @@ static const struct option pictures_rows[] = {
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, pictures[TABLES_PNG]),
-     .help = "draw one column of the table as PNG, layers down, '-' is standard output"},
+     .help =
+         "draw one column of the table as PNG, layers from top to bottom; '-' is standard output"},
     {.name = "svg",
      .argument = "FILE",
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, pictures[TABLES_SVG]),
-     .help = "the same figure in SVG, whose text stays text"},
+     .help = "the same figure as SVG, in which text can be searched"},
     {.name = "pdf",
      .argument = "FILE",
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, pictures[TABLES_PDF]),
-     .help = "the same figure in PDF, for LaTeX"},
+     .help = "the same figure as PDF, for LaTeX"},
     {.name = "html",
      .argument = "FILE",
      .heading = "Pictures",
@@ -68,13 +69,14 @@ static const struct option pictures_rows[] = {
      .heading = "Pictures",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct tables_args, picture.is_heatmap),
-     .help = "in place of text that column with each number on its colour"},
+     .help = "print that column as a heat map instead of text"},
     {.name = "column",
      .argument = "NAME",
      .heading = "Pictures",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, column),
-     .help = "the column that is drawn; default: what the question asks for"},
+     .help = "the column to draw; default: the main number of the command, such as change of "
+             "`ablate` or effect of `patch`"},
 };
 
 const struct option_group table_pictures_options = OPTION_GROUP(pictures_rows);
@@ -138,7 +140,7 @@ static int check_shapes(const struct tables_args *args)
 {
     if (args->column && !tables_have_pictures(args))
         return report_problem(EXIT_USAGE, "--png, --svg, --pdf, --html and --heatmap draw it",
-                              "--column chooses what a picture shows, and none is asked for");
+                              "--column needs a picture");
     for (int form = 0; args->picture.is_heatmap && form < TABLES_N_FORM; form++)
         if (args->paths[form] && is_standard(args->paths[form]))
             return report_problem(EXIT_USAGE, NULL,

@@ -13,8 +13,9 @@ static const struct option rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct texts_args, path),
-     .help = "in place of a text those of FILE, '-' is standard input, JSON Lines with `text` or "
-             "`ids`: mean and standard deviation, each text counts once"},
+     .help = "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' is "
+             "standard input. Print means and standard deviations over texts, in which each text "
+             "counts once"},
     {.name = "lines",
      .heading = "Input",
      .kind = OPTION_FLAG,
@@ -28,10 +29,10 @@ int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                 const char *example)
 {
     if (args->is_lines && !args->path)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--lines says what --texts holds, which is not given");
+        return report_problem(EXIT_USAGE, NULL, "--lines needs --texts");
     if (args->path && prompt_has_text(prompt))
-        return report_problem(EXIT_USAGE, NULL, "--texts stands in place of a text: one is enough");
+        return report_problem(EXIT_USAGE, NULL,
+                              "a text and --texts are given, expected one of them");
     return args->path ? EXIT_DONE : prompt_check(prompt, example);
 }
 

@@ -439,7 +439,7 @@ static const struct option rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct completion_args, has_models),
-     .help = "print the names that --model takes, one a line; the scripts ask for them"},
+     .help = "print the names that --model takes, one per line, as the scripts need them"},
 };
 
 static const struct option_group own_options = OPTION_GROUP(rows);
@@ -450,7 +450,7 @@ static int completion_main(int argc, char **argv);
 
 const struct command command_completion = {
     .name = "completion",
-    .summary = "completion of command lines for a shell",
+    .summary = "complete command lines in a shell",
     .usage = "bash|zsh|fish",
     .description =
         "Prints a script that lets the shell complete commands, options and their values.\n"

@@ -97,7 +97,8 @@ static void print_overview(struct attn_sink *out)
         help_row(out, topics[i].name, topics[i].summary, 14);
     print_text(out, "\nOptions:\n");
     help_row(out, "-h", "print examples and the names of commands", 16);
-    help_row(out, "--help", "print this help; 'attn-cli help COMMAND|TOPIC' says more", 16);
+    help_row(out, "--help", "print this help; 'attn-cli help COMMAND|TOPIC' explains one of them",
+             16);
     help_row(out, "--version", "print the version and what the numeric code uses here", 16);
     print_text(out, "\nExit codes:\n");
 #define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
@@ -235,7 +236,7 @@ static void print_overview_briefly(struct attn_sink *out)
     print_text(out, "\n\n");
     help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
     help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
-    help_row(out, "attn-cli COMMAND --help", "all about it", 28);
+    help_row(out, "attn-cli COMMAND --help", "all that it can do", 28);
     for (size_t i = 0; i < n_topic; i++) {
         char name[64];
         snprintf(name, sizeof(name), "attn-cli help %s", topics[i].name);

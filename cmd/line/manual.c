@@ -170,34 +170,39 @@ static void print_environment(struct attn_sink *out)
             print_text(out, "\\fP where that is not given\n");
         }
     print_text(
-        out, ".TP\n.B ATTN_CLI_MODEL_PATH\n"
+        out, ".TP\n"
+             ".B ATTN_CLI_MODEL_PATH\n"
              "folders of models, separated by colons, where a bare name is looked for first\n"
-             ".TP\n.BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
+             ".TP\n"
+             ".BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
              "where the Hugging Face cache is, as its own programs have it:\n"
              "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
              "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n"
-             ".TP\n.B ATTN_CLI_GEMM\n"
-             "\\fIjit\\fP makes all matrix products by libxsmm, \\fIportable\\fP by loops of our\n"
-             "own, and neither by AMX; \\fIauto\\fP, the default, by the fastest that there is\n");
+             ".TP\n"
+             ".B ATTN_CLI_GEMM\n"
+             "\\fIjit\\fP makes all matrix products with libxsmm, \\fIportable\\fP with loops of\n"
+             "attn\\-cli's own, neither with AMX; \\fIauto\\fP, the default, with the fastest\n");
 }
 
 static void print_memory(struct attn_sink *out)
 {
     print_text(
-        out,
-        ".SH MEMORY\n"
-        "A run of T tokens takes the weights that it touches, at most 64 MiB of the matrices\n"
-        "that are wanted, whatever is written of them, 50 MiB, and these bytes:\n"
-        ".PP\n.RS\n"
-        "4 T (3 D + max(F, (H + G) (E + V)) + G (E + V))\n"
-        ".RE\n.PP\n"
-        "for vectors of D components, an MLP of F, H heads, G key/value heads, and E and V\n"
-        "components of a key and a value. They are three rows of the residual stream a token,\n"
-        "those of q, k, v and z, in whose place the MLP's lie later, and the keys and values\n"
-        "of one layer, packed; with \\fB\\-\\-next\\fP, and with \\fB\\-\\-top\\fP at chosen\n"
-        "positions, of all layers. \\fBattn\\-cli inspect \\-\\-length\\fP \\fIT\\fP adds it up "
-        "for\n"
-        "a model.\n");
+        out, ".SH MEMORY\n"
+             "A run of T tokens needs memory for the weights that it uses, at most 64 MiB for\n"
+             "matrices, however many it writes, 50 MiB for the rest, and these bytes:\n"
+             ".PP\n"
+             ".RS\n"
+             "4 T (3 D + max(F, (H + G) (E + V)) + G (E + V))\n"
+             ".RE\n"
+             ".PP\n"
+             "for vectors of D components, an MLP of F, H heads, G key/value heads, and E and V\n"
+             "components of a key and a value. They hold, for each token, three rows of the\n"
+             "residual stream and q, k, v and z, whose memory the MLP uses later, and the packed\n"
+             "keys and values of one layer; with \\fB\\-\\-next\\fP, and with \\fB\\-\\-top\\fP at "
+             "chosen\n"
+             "positions, of all layers. \\fBattn\\-cli inspect \\-\\-length\\fP \\fIT\\fP adds it "
+             "up for\n"
+             "a model.\n");
 }
 
 static void print_exit_status(struct attn_sink *out)
@@ -224,22 +229,23 @@ void manual_page(struct attn_sink *out)
         print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", commands[i]->name);
         print_line(out, commands[i]->usage);
     }
-    print_text(out,
-               ".br\n.B attn\\-cli \\-\\-version\n"
-               ".SH DESCRIPTION\n"
-               "Text in, attention out: runs GPT\\-style decoders on a CPU and shows what their\n"
-               "attention does, as text or as arrays.\n"
-               "It reads directories of Hugging Face, of GPT\\-2, Pythia, Llama and others, finds\n"
-               "them by name in the Hugging Face cache, and has small models of its own; without\n"
-               "\\fB\\-\\-model\\fP a small built\\-in example is used.\n"
-               ".PP\n"
-               "Options may be written \\fB\\-\\-name\\fP \\fIVALUE\\fP,\n"
-               "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
-               "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
-               "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
-               "An option that takes one value is given once.\n"
-               "Standard output holds data only; an error is one line on standard error, or\n"
-               "two: the second is a hint what to try.\n");
+    print_text(
+        out, ".br\n"
+             ".B attn\\-cli \\-\\-version\n"
+             ".SH DESCRIPTION\n"
+             "Runs GPT\\-style decoders on a CPU and shows what their attention does, as text or\n"
+             "as arrays.\n"
+             "It reads directories of Hugging Face, of GPT\\-2, Pythia, Llama and others, finds\n"
+             "them by name in the Hugging Face cache, and has small models of its own; without\n"
+             "\\fB\\-\\-model\\fP a small built\\-in example is used.\n"
+             ".PP\n"
+             "Options may be written \\fB\\-\\-name\\fP \\fIVALUE\\fP,\n"
+             "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
+             "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
+             "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
+             "An option that takes one value is given once.\n"
+             "Standard output holds data only. An error is one line on standard error; a second\n"
+             "line may be a hint what to try.\n");
     for (size_t i = 0; i < n_command; i++)
         print_command(out, commands[i]);
     for (size_t i = 0; i < n_topic; i++)
@@ -247,17 +253,18 @@ void manual_page(struct attn_sink *out)
     print_memory(out);
     print_exit_status(out);
     print_environment(out);
-    print_text(
-        out, ".SH FILES\n"
-             ".TP\n.I ../share/attn\\-cli/models\n"
-             "models that come with the program, found from the folder it lies in\n"
-             ".TP\n.I .attn\\-XXXXXX.tmp\n"
-             "an output until it is whole, beside its place.\n"
-             "Only SIGKILL and a loss of power leave some, which nothing needs.\n"
-             "Those of DIR that are older than a day are removed by\n"
-             ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq \\-mtime +0 "
-             "\\-delete\n"
-             ".SH EXAMPLES\n");
+    print_text(out, ".SH FILES\n"
+                    ".TP\n"
+                    ".I ../share/attn\\-cli/models\n"
+                    "models that come with the program, found from the folder it lies in\n"
+                    ".TP\n"
+                    ".I .attn\\-XXXXXX.tmp\n"
+                    "an output that is not whole yet, in the folder of the output.\n"
+                    "Only SIGKILL and a loss of power leave such files, which nothing needs.\n"
+                    "This removes those in DIR that are older than a day:\n"
+                    ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq "
+                    "\\-mtime +0 \\-delete\n"
+                    ".SH EXAMPLES\n");
     for (size_t i = 0; i < n_command; i++)
         if (commands[i]->examples)
             print_examples(out, commands[i]->examples);

@@ -21,7 +21,7 @@ static const struct option help_rows[] = {
      .letter = 'h',
      .heading = "Other",
      .kind = OPTION_HELP,
-     .help = "print this help; -h alone prints its beginning: examples, and names of options"},
+     .help = "print this help; -h prints only examples and the names of the options"},
 };
 
 const struct option_group help_options = OPTION_GROUP(help_rows);

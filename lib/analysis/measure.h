@@ -21,45 +21,46 @@
  * it is the mean over the rows. */
 #define ATTN_MEASURE_MAP(X)                                                                        \
     X(ENTROPY, "entropy", entropy, 0, "nats", false,                                               \
-      "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the keys that a row "  \
-      "sees, so of texts of two lengths it does not say which is looked at more widely")           \
+      "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
+      "keys, so for texts of two lengths it does not say in which the head looks more widely")     \
     X(ENTROPY_NORM, "entropy_norm", entropy, 1, NULL, false,                                       \
-      "the same, divided by ln of the keys that i sees, 0 to 1. It does not say which keys these " \
-      "are")                                                                                       \
+      "entropy divided by ln of the number of keys that i sees, 0 to 1. It does not say which "    \
+      "keys these are")                                                                            \
     X(MAX, "max", max, 0, NULL, false,                                                             \
       "the largest weight of a row. It does not say on which key: often it is the first")          \
     X(DISTANCE, "distance", distance, 0, NULL, false,                                              \
-      "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does not " \
-      "say that there is anything so far back: some rows may look near, others far")               \
+      "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does "     \
+      "not say that any row looks so far back: some rows may look near, others far")               \
     X(SELF, "self", self, 0, NULL, false,                                                          \
-      "A_ii, on the token itself. It does not say that its word is read: behind the first layer "  \
-      "a vector also holds what earlier layers put there")                                         \
+      "A_ii, the weight on the token itself. It does not say that the head reads this word: "      \
+      "after the first layer a vector also holds what earlier layers put there")                   \
     X(PREVIOUS, "previous", previous, 0, NULL, false,                                              \
-      "A_i,i-1, on the token before. It is a place: it does not say what is read there")           \
+      "A_i,i-1, the weight on the token before. It does not say what the head reads there")        \
     X(FIRST, "first", first, 0, NULL, false,                                                       \
-      "A_i0 of all rows but the first. Most heads look there when they find nothing: it does not " \
-      "say that the first token matters")                                                          \
+      "A_i0, the weight on the first token, of all rows but the first. Many heads look there "     \
+      "when nothing else fits: it does not say that the first token matters")                      \
     X(DUPLICATE, "duplicate", duplicate, 0, NULL, false,                                           \
-      "on earlier places of the same token, over rows that have such. It does not say that they "  \
-      "were found by the token: they may have been found by their distance")                       \
+      "the weight on earlier places of the same token, over rows that have such places. It "       \
+      "does not say that the head finds them by the token: it may find them by their distance")    \
     X(INDUCTION, "induction", induction, 0, NULL, false,                                           \
-      "on what followed these places. It does not say that the head writes what it finds there: "  \
-      "`attn-cli attribute` does")                                                                 \
+      "the weight on the tokens that followed these places. It does not say that the head "        \
+      "writes what it reads there: `attn-cli attribute` measures that")                            \
     X(FAR, "far", far, 0, NULL, false,                                                             \
       "the largest weight on a key that is neither the first, the previous nor the token itself. " \
       "It does not say on which one")                                                              \
     X(N_DUPLICATE, "n_duplicate", duplicate, 1, NULL, true,                                        \
-      "rows that duplicate is made of. A score of few rows does not say what a head does "         \
+      "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
     X(N_INDUCTION, "n_induction", induction, 1, NULL, true,                                        \
-      "rows that induction is made of. Likewise it does not say more than these rows do")          \
+      "the number of rows in induction. A mean over few rows does not say what the head does "     \
+      "elsewhere")                                                                                 \
     X(PUNCTUATION, "punctuation", punctuation, 0, NULL, false,                                     \
-      "on tokens whose text, without white space around it, is of Unicode's categories P alone, "  \
-      "over rows that see such; only when it is named. It does not say that the head finds them "  \
-      "by that: they may stand at one distance")                                                   \
+      "the weight on tokens whose text, without white space around it, has only characters of "    \
+      "Unicode's categories P, over rows that see such tokens; only when it is named. It does "    \
+      "not say that the head finds them by their text: it may find them by their distance")        \
     X(N_PUNCTUATION, "n_punctuation", punctuation, 1, NULL, true,                                  \
-      "rows that punctuation is made of; only when it is named. It does not say more than they "   \
-      "do")
+      "the number of rows in punctuation; only when it is named. It does not say more about "      \
+      "them")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, ...) ATTN_MEASURE_##id,

@@ -51,7 +51,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
         return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
                               attention->dropout);
     if (attention->mask == ATTN_MASK_MATRIX && !attention->matrix.cells)
-        return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but there is none");
+        return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but no matrix is given");
     return ATTN_OK;
 }
 
@@ -83,8 +83,8 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
                               name, maskings[attention->masking]);
     if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full(attention))
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' cannot have algorithm '%s', which is a way to compute 'full'",
-                              name, algorithms[attention->algorithm]);
+                              "'%s' cannot have algorithm '%s', which computes only 'full'", name,
+                              algorithms[attention->algorithm]);
     return ATTN_OK;
 }
 

@@ -24,8 +24,8 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
     for (size_t i = known; i < size; i++)
         if (bytes[i] != 0)
             return attn_error_set(err, ATTN_INVALID,
-                                  "an options struct of '%zu' bytes asks for what this version "
-                                  "lacks, which knows %zu of them",
+                                  "an options struct of '%zu' bytes sets fields that this version "
+                                  "does not have: it knows the first %zu bytes",
                                   size, known);
     memcpy((unsigned char *)options + sizeof size, bytes + sizeof size,
            (size < known ? size : known) - sizeof size);

@@ -138,7 +138,7 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
 {
     if (n_cell != table->n_column)
         return attn_error_set(err, ATTN_INVALID,
-                              "%zu values are a row of the table '%s', expected %zu", n_cell,
+                              "a row of %zu values for the table '%s', expected %zu", n_cell,
                               attn_quote_string(table->words).text, table->n_column);
     for (size_t i = 0; i < n_cell; i++) {
         const struct attn_column *column = &table->columns[i];

@@ -37,7 +37,7 @@ struct attn_color_scale {
     enum attn_color_curve curve;
     enum attn_color_span span;
     double low, high; /* of ATTN_SPAN_FIXED: low < high */
-    bool is_signed;   /* symmetric about 0, for numbers of both signs; found, not parsed */
+    bool is_signed;   /* symmetric about 0, for numbers that may be negative; found, not parsed */
 };
 
 #define ATTN_COLOR_SCALE_DEFAULT                                                                   \

@@ -45,7 +45,7 @@ static const struct attn_colormap maps[] = {
      {greys_colors, greys_terminal},
      {greys_colors, greys_terminal}},
     {"diverging",
-     "blue below 0, orange above; the default of numbers of both signs",
+     "blue below 0, orange above; the default of numbers that may be negative",
      true,
      {diverging_colors, diverging_terminal},
      {diverging_dark_colors, diverging_dark_terminal}},

@@ -106,8 +106,9 @@ static enum attn_status check(const struct job *job, struct attn_error *err)
                               "'%s' have no weights that could be uniform, expected heads or attn",
                               part_name(args->parts, false));
     if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "no --reference is given, whose rows would stand in place of these");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "--with resample needs --reference, whose rows replace those of the text");
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' have none",

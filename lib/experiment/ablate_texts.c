@@ -8,7 +8,7 @@ static enum attn_status check_args(const struct attn_ablate_args *args, struct a
 {
     if (!args->is_cumulative && args->n_control == 0)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "--cumulative and --control are of one text, not of many");
+    attn_error_set(err, ATTN_INVALID, "--cumulative and --control need one text, not many");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

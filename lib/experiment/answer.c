@@ -152,16 +152,17 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     const struct attn_run *run = answer->run;
 
     if (needs_target(answer->metric) && !answer->has_target) {
-        attn_error_set(err, ATTN_INVALID, "no --target is given, which '%s' needs", name);
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs --target", name);
         attn_error_hint(err, "kl and ce need none: --metric kl");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
         return attn_error_set(err, ATTN_INVALID, "a --foil is given without a --target");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
-        return attn_error_set(err, ATTN_INVALID, "no --foil is given, which '%s' needs", name);
+        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs --foil", name);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
-        return attn_error_set(err, ATTN_INVALID, "embeddings have no tokens, which 'ce' needs");
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' needs tokens, and embeddings have none");
     if (answer->metric == ATTN_ANSWER_CE && run->text.n < 2)
         return attn_error_set(err, ATTN_INVALID, "the text has 1 token, 'ce' needs 2 or more");
     return ATTN_OK;

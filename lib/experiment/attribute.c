@@ -79,7 +79,7 @@ static enum attn_status prepare(struct job *job, struct attn_host *host, struct 
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (!job->args->answer.target && !job->args->answer.target_id) {
-        attn_error_set(err, ATTN_INVALID, "no --target is given, whose logit is to be split");
+        attn_error_set(err, ATTN_INVALID, "expected --target, the token whose logit is split");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     return attn_answer_find(job->run, &job->args->answer, &job->answer, err);
@@ -105,7 +105,7 @@ static enum attn_status choose(struct job *job, struct attn_error *err)
 
     if (job->args->by_token && (pattern_sites(job) & ~dims->sites) != 0) {
         attn_error_set(err, ATTN_INVALID,
-                       "this attention has no pattern, which --by token splits heads by");
+                       "--by token needs a pattern, and this attention has none");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     sites |= job->args->by_token ? pattern_sites(job) : 0;
@@ -511,8 +511,7 @@ static enum attn_status attribute_texts(struct job *job, struct attn_host *host,
 
     if (job->args->by_token) {
         attn_error_set(err, ATTN_INVALID,
-                       "keys are of one text, not of many: --by token goes "
-                       "without --texts");
+                       "--by token and --texts do not go together: keys belong to one text");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     question.args.texts = NULL;

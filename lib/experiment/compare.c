@@ -791,7 +791,8 @@ static enum attn_status select_patterns(const struct attn_run *run,
     enum attn_status status;
 
     if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "there are no patterns, whose difference could be drawn");
+        attn_error_set(err, ATTN_INVALID,
+                       "a figure of a comparison needs patterns, and there are none");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     status = attn_selection_copy(run->selection, selection, err);

@@ -187,9 +187,9 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
         return ATTN_INVALID;
     }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'--explain' shows how a softmax over keys comes about, which linear "
-                              "and low-rank attention do not have");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'--explain' shows a softmax over keys, and linear and low-rank attention have none");
     for (size_t i = 0; i < args->n_edit; i++)
         if (args->edits[i].layer == kept->layer && args->edits[i].head == kept->head)
             return attn_error_set(err, ATTN_INVALID,

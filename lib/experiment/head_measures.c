@@ -87,7 +87,7 @@ static enum attn_status perform(struct job *job, struct attn_error *err)
     enum attn_status status;
 
     if (!attn_selection_has_site(job->run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "measures are of the pattern, which is not selected");
+        attn_error_set(err, ATTN_INVALID, "measures need the pattern, which is not selected");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     status = attn_run_perform(job->run, &trace, &result, err);

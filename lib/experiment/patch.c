@@ -110,8 +110,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
     }
     if (status == ATTN_OK && job->request.queries && !job->is_by_head) {
         attn_error_set(err, ATTN_INVALID,
-                       "queries are of sites with heads; '%s' is patched at one "
-                       "position after another",
+                       "queries need a site with heads; '%s' is patched at each position in turn",
                        attn_site_name(job->site));
         status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }

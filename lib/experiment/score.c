@@ -55,7 +55,7 @@ static enum attn_status check_length(const struct job *job, struct attn_error *e
     if (n > job->n_ctx && stride == 0) {
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu", n,
                        attn_quote_string(name).text, job->n_ctx);
-        attn_error_hint(err, "--stride %zu scores it in windows that move by so many",
+        attn_error_hint(err, "--stride %zu scores it in windows that move by this many tokens",
                         job->n_ctx > 1 ? job->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
@@ -310,7 +310,7 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
                               job->n_ctx, job->args->stride, job->n_ctx - 1);
     if (job->args->merges_words && !job->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
-                              "words are merged by the text of tokens, which these do not have");
+                              "words need the text of tokens, and these tokens have none");
     return ATTN_OK;
 }
 

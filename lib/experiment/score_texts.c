@@ -100,7 +100,7 @@ static enum attn_status check_args(const struct attn_score_args *args, struct at
 {
     if (args->stride == 0 && !args->merges_words)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "--stride and --merge-words are of one text, not of many");
+    attn_error_set(err, ATTN_INVALID, "--stride and --merge-words need one text, not many");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

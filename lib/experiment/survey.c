@@ -320,10 +320,10 @@ static enum attn_status check_probe(const struct job *job, size_t length, size_t
         return attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
                               length, attn_quote_string(name).text, n_id);
     if (length == 0 || repeats > n_ctx / length)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a probe of %zu tokens, %zu times, does not fit '%s', which takes "
-                              "%zu",
-                              length, repeats, attn_quote_string(name).text, n_ctx);
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu", length,
+            repeats, attn_quote_string(name).text, n_ctx);
     return ATTN_OK;
 }
 
@@ -731,10 +731,12 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
     int value;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
+        return attn_error_set(err, ATTN_INVALID,
+                              "--from and --to need each other, only --%s is given",
+                              args->from ? "from" : "to");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
-                              "--from, --pattern and --effect are of one text, not of %s",
+                              "--from, --pattern and --effect need one text, not %s",
                               args->has_probe ? "a probe" : "many");
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",

@@ -18,7 +18,7 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
         return status;
     if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, which a prediction needs",
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and a prediction needs one",
                    attn_quote_string(attn_model_name(model)).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

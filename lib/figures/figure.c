@@ -516,7 +516,7 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
     if (attn_site_has_keys(matrix->site))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "the columns of '%s' are no keys, which '--figure %s' shows",
+                          "the columns of '%s' are not keys, and '--figure %s' shows keys",
                           attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
 }
 

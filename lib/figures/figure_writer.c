@@ -42,7 +42,7 @@ static enum attn_status refuse_sites(const struct attn_level_matrix *a,
 {
     attn_error_set(err, ATTN_INVALID, "'%s' and '%s' are selected, one figure draws one site",
                    attn_site_name(a->site), attn_site_name(b->site));
-    attn_error_hint(err, "choose with --sites, or give a directory for one figure a matrix");
+    attn_error_hint(err, "choose with --sites, or give a directory for one figure per matrix");
     return ATTN_INVALID;
 }
 
@@ -311,8 +311,8 @@ static const struct attn_writer_ops pdf_ops =
 const struct attn_format attn_png_format = {
     .name = "png",
     .argument = "PATH",
-    .help = "draw a figure as PNG: all that is chosen in one file, or one a matrix when PATH is a "
-            "directory or ends in '/'",
+    .help = "draw a figure as PNG: one file for all that is chosen, or one per matrix when PATH is "
+            "a directory or ends in '/'",
     .title = "PNG",
     .is_picture = true,
     .draws_differences = true,
@@ -324,7 +324,7 @@ const struct attn_format attn_png_format = {
 const struct attn_format attn_svg_format = {
     .name = "svg",
     .argument = "PATH",
-    .help = "the same figure in SVG, whose text stays text",
+    .help = "the same figure as SVG, in which text can be searched",
     .title = "SVG",
     .is_picture = true,
     .draws_differences = true,
@@ -336,7 +336,7 @@ const struct attn_format attn_svg_format = {
 const struct attn_format attn_pdf_format = {
     .name = "pdf",
     .argument = "PATH",
-    .help = "the same figure in PDF, for LaTeX",
+    .help = "the same figure as PDF, for LaTeX",
     .title = "PDF",
     .is_picture = true,
     .draws_differences = true,

@@ -162,7 +162,7 @@ static void describe_keys(const struct attn_config *config, size_t layer, char w
         snprintf(words, WORDS_SIZE, "a query sees its own token and the %zu before it",
                  attention->window - 1);
     else if (attention->mask == ATTN_MASK_NONE)
-        snprintf(words, WORDS_SIZE, "a query sees the tokens behind it too");
+        snprintf(words, WORDS_SIZE, "a query also sees the tokens after it");
 }
 
 static void describe_scores(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
@@ -198,10 +198,10 @@ static void say_norms(struct list *list)
         [ATTN_NORM_RMSNORM] = "RMSNorm: no mean is taken off, nothing is added",
         [ATTN_NORM_RMSNORM_PLUS_ONE] =
             "RMSNorm, times 1 + weight: no mean is taken off, nothing is added"};
-    static const char *const places[] = {
-        [ATTN_NORM_BEFORE] = "",
-        [ATTN_NORM_BEHIND] = "behind attention and MLP, not before them",
-        [ATTN_NORM_AROUND] = "before and behind attention and MLP"};
+    static const char *const places[] = {[ATTN_NORM_BEFORE] = "",
+                                         [ATTN_NORM_BEHIND] =
+                                             "behind attention and MLP, not before them",
+                                         [ATTN_NORM_AROUND] = "before and after attention and MLP"};
     const struct attn_config *config = list->config;
 
     if (config->norm != ATTN_NORM_LAYERNORM)

@@ -454,13 +454,13 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
         return attn_error_set(err, ATTN_INVALID, "the weights of '%s' are drawn twice", name);
     if (is_table && draw->distribution == ATTN_DISTRIBUTION_LINEAR)
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' is a table without inputs, which linear begins by, expected "
-                              "another distribution",
+                              "'%s' is a table without inputs, and linear needs their number, "
+                              "expected another distribution",
                               name);
     if (draw->group == ATTN_DRAW_HEADS && !has_heads(drawer->weights))
         return attn_error_set(err, ATTN_INVALID,
                               "model_type '%s' has q, k and v of all heads in one matrix, expected "
-                              "'qkv' in place of 'heads'",
+                              "'qkv' instead of 'heads'",
                               drawer->config->model_type);
     is_drawn[group] = true;
     return ATTN_OK;

@@ -152,7 +152,8 @@ static enum attn_status apply_setting(struct members *members, const char *setti
     enum attn_status status;
 
     if (setting[size] == '\0' || size == 0)
-        return attn_error_set(err, ATTN_INVALID, "setting '%s' is none, expected KEY=VALUE",
+        return attn_error_set(err, ATTN_INVALID,
+                              "setting '%s' has the wrong form, expected KEY=VALUE",
                               attn_quote_string(setting).text);
     if (attn_utf8_valid_length(setting, strlen(setting)) != strlen(setting))
         return attn_error_set(err, ATTN_INVALID, "setting '%s' is not UTF-8",

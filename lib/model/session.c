@@ -154,7 +154,7 @@ static enum attn_status check_options(const struct attn_model *model,
         if ((sites & attn_sites_derived()) != 0)
             return attn_error_set(
                 err, ATTN_INVALID,
-                "derived sites are selected, which a run has and a session has not");
+                "derived sites are selected, and only a run has them, not a session");
     }
     if (check_attention(model, options, err) != ATTN_OK)
         return ATTN_INVALID;

@@ -25,7 +25,6 @@ struct attn_format_option {
     const char *name;     /* without dashes; NULL: the format has none */
     const char *argument; /* what its value is called: "TEXT" */
     const char *help;     /* a sentence for --help */
-    const char *role;     /* what it is of the format, for messages: "a column" */
 };
 
 struct attn_format {

@@ -306,7 +306,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
         return ATTN_OK;
     attn_format_list(is_written, "or", formats, sizeof formats);
     attn_error_set(err, ATTN_INVALID,
-                   "'--%s' holds whole tensors under their names, which --%s would change",
+                   "'--%s' writes whole tensors under their names, and --%s would change them",
                    items[i].format->name,
                    picture->merges_words  ? "merge-words"
                    : picture->hides_first ? "hide-first"

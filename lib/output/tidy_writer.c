@@ -103,7 +103,7 @@ static enum attn_status refuse(struct attn_error *err)
     char formats[ATTN_ERROR_HINT_SIZE];
 
     attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
-    attn_error_set(err, ATTN_INVALID, "tidy CSV holds the pattern, which is not selected");
+    attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
     attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
     return ATTN_INVALID;
 }
@@ -236,13 +236,12 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_tidy_format = {
     .name = "tidy",
     .argument = "FILE",
-    .help = "write the patterns, and nothing else, into one long CSV: a line for each cell that is "
-            "not masked",
+    .help =
+        "write the patterns alone into one long CSV, with a line for each cell that is not masked",
     .title = "CSV",
     .is_decimal = true,
     .own = {.name = "id",
             .argument = "TEXT",
-            .help = "what the id column of --tidy says, to tell runs apart; default: 0",
-            .role = "a column"},
+            .help = "text of the id column of --tidy, to tell runs apart; default: 0"},
     .tensors = &ops,
 };

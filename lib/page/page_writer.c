@@ -92,7 +92,7 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
-        attn_error_set(err, ATTN_INVALID, "a page shows the pattern, which is not selected");
+        attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
         attn_error_hint(err, "add it to --sites");
         return ATTN_INVALID;
     }
@@ -693,8 +693,8 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_html_format = {
     .name = "html",
     .argument = "FILE",
-    .help = "write a web page of the patterns of all chosen heads: one file that any browser shows "
-            "and that asks nothing of a network",
+    .help = "write a web page of the patterns of all chosen heads: one file, which any browser "
+            "shows without a network",
     .title = "HTML",
     .has_predictions = true,
     .is_picture = true,

@@ -16,11 +16,10 @@ static void note(struct attn_record_writer *writer, const struct attn_outcome *o
     *writer->has_noted_id = true;
     if (!form->on_note)
         return;
-    snprintf(
-        message, sizeof message,
-        "the id '%s' of record %zu begins as a formula does: a spreadsheet would run it unless "
-        "it is told that the column is text",
-        attn_quote(outcome->id, outcome->n_id).text, outcome->number);
+    snprintf(message, sizeof message,
+             "the id '%s' of record %zu begins like a formula: a spreadsheet runs it, unless the "
+             "column is imported as text",
+             attn_quote(outcome->id, outcome->n_id).text, outcome->number);
     form->on_note(form->user, message);
 }
 

@@ -345,6 +345,31 @@ static struct attn_cell text_cell(const char *text)
     return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
+/* What the model NAME is, in at most 33 characters, which fit the table on a terminal; NULL unless
+ * it comes with the program. */
+static const char *find_about(const char *name)
+{
+    static const char *const about[][2] = {
+        {"cross-attention", "six words, and a second sequence"},
+        {"fable", "trained on English; the default"},
+        {"four-heads", "six words, four heads, no mask"},
+        {"interpreter", "trained, English into Chinese"},
+        {"life-is-short", "six words, one head, causal"},
+        {"one-head", "six words, one head of width 1"},
+        {"self-attention", "six words, one head, no mask"},
+        {"slp3-one-head", "a textbook's example, one head"},
+        {"slp3-two-heads", "a textbook's example, two heads"},
+        {"split-heads", "four heads, causal, with W_O"},
+        {"tiny-gpt2", "GPT-2 with random weights"},
+        {"your-journey", "six vectors without projections"},
+    };
+
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+        if (strcmp(about[i][0], name) == 0)
+            return about[i][1];
+    return NULL;
+}
+
 struct list {
     const struct attn_catalog *catalog;
     struct attn_table *table;
@@ -371,6 +396,7 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
         text_cell(origins[origin]),
         text_cell(row.family),
         row.problem[0] == '\0' ? attn_cell_integer((int64_t)row.n_parameter) : attn_cell_missing(),
+        text_cell(origin != ATTN_ORIGIN_CACHED ? find_about(name) : NULL),
         text_cell(row.problem),
         text_cell(row.found.source.directory),
         text_cell(row.failure.message),
@@ -389,6 +415,7 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
         {.name = "origin", .type = ATTN_VALUE_TEXT},
         {.name = "family", .type = ATTN_VALUE_TEXT},
         {.name = "parameters", .type = ATTN_VALUE_INTEGER},
+        {.name = "about", .type = ATTN_VALUE_TEXT},
         {.name = "problem", .type = ATTN_VALUE_TEXT},
         {.name = "directory", .type = ATTN_VALUE_TEXT},
         {.name = "message", .type = ATTN_VALUE_TEXT},

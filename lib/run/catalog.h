@@ -74,10 +74,11 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              struct attn_error *err);
 
 /*
- * All of them as a table: name, origin, family (the model_type of its config), parameters, problem
- * (in a few words, "cannot read: mamba"; missing when it can be run), directory, message (the
- * failure as opening it tells it). Configs and the headers of weight files are read. Fails only
- * for lack of memory; the caller frees *table.
+ * All of them as a table: name, origin, family (the model_type of its config), parameters, about
+ * (what it is, for models that come with the program), problem (in a few words, "cannot read:
+ * mamba"; missing when it can be run), directory, message (the failure as opening it tells it).
+ * Configs and the headers of weight files are read. Fails only for lack of memory; the caller frees
+ * *table.
  */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);

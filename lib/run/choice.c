@@ -120,10 +120,11 @@ static enum attn_status fill(struct attn_selection *selection, const struct attn
         status = attn_error_in(attn_selection_set_queries(selection, request->queries, err),
                                "queries", err);
     if (status == ATTN_OK && is_empty(selection))
-        status = attn_error_set(err, ATTN_INVALID,
-                                "nothing is left of layers '%s', heads '%s' and the sites wanted",
-                                request->layers ? attn_quote_string(request->layers).text : "all",
-                                request->heads ? attn_quote_string(request->heads).text : "all");
+        status =
+            attn_error_set(err, ATTN_INVALID,
+                           "layers '%s', heads '%s' and the chosen sites have nothing in common",
+                           request->layers ? attn_quote_string(request->layers).text : "all",
+                           request->heads ? attn_quote_string(request->heads).text : "all");
     return status;
 }
 

@@ -57,9 +57,9 @@ static enum attn_status check_kind(const struct attn_run *run, const struct attn
         status = kind->check(run, err);
     if (status == ATTN_OK && (attn_config_dims(attn_model_config(run->model), 1).sites &
                               ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
-        return attn_error_set(
-            err, ATTN_INVALID, "'%s' is made of resid_post, which '%s' does not have",
-            attn_site_name(kind->site), attn_quote_string(attn_model_name(run->model)).text);
+        return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
+                              attn_site_name(kind->site),
+                              attn_quote_string(attn_model_name(run->model)).text);
     return status;
 }
 

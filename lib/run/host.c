@@ -233,7 +233,7 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 {
     if (host->model)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+    attn_error_set(err, ATTN_INVALID, "a text needs a model, and the host has none");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
 }
 

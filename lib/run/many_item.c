@@ -28,12 +28,13 @@ static enum attn_status report(struct attn_error *err, const char *what)
 static enum attn_status check_request(const struct attn_request *request, struct attn_error *err)
 {
     if (request->changed && (request->changed->mask || request->changed->keep))
-        return report(err, "a mask of cells is for texts of one length, not for many");
+        return report(err, "a mask of cells fits texts of one length only");
     if (request->selection)
-        return report(err, "a selection is for texts of one length: many take its lists");
+        return report(err, "a selection fits texts of one length only: give its lists");
     if (request->n_output > 0)
-        return report(err, "many records have no outputs of a request: their results are handed "
-                           "out");
+        return report(
+            err,
+            "the outputs of a request are for one text: results of many records go to the caller");
     return ATTN_OK;
 }
 
@@ -42,7 +43,7 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
     if (!task->options.has_surprisal ||
         attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, which the surprisal needs",
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and the surprisal needs one",
                    attn_quote_string(attn_model_name(task->host->model)).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

@@ -22,7 +22,7 @@
     X(TOO_LONG, "too_long", "it has more tokens than the model takes, or than are allowed")        \
     X(LINE_TOO_LONG, "line_too_long", "its line has more bytes than are allowed")                  \
     X(BAD_SOURCE, "bad_source", "it has no source, or one that the model does not take")           \
-    X(NO_FIT, "no_fit", "it has not the positions, the words or the keys that were asked for")
+    X(NO_FIT, "no_fit", "it does not have the positions, words or keys that were asked for")
 
 enum attn_record_failure {
 #define ATTN_RECORD_FAILURE_ENUM(id, ...) ATTN_RECORD_FAILURE_##id,

@@ -130,7 +130,7 @@ static enum attn_status check_place(const struct attn_run *run, const struct pat
                               attn_quote_string(patch->spec).text, patch->layer, dims->n_layer - 1);
     if (patch->head != ATTN_ALL_HEADS && attn_site_layout(patch->site) == ATTN_LAYOUT_VECTOR)
         return attn_error_set(
-            err, ATTN_INVALID, "patches: '%s' names head %d of '%s', which has none",
+            err, ATTN_INVALID, "patches: '%s' names head %d of '%s', which has no heads",
             attn_quote_string(patch->spec).text, patch->head, attn_site_name(patch->site));
     if (patch->head != ATTN_ALL_HEADS && (size_t)patch->head >= sizes->n_head)
         return attn_error_set(err, ATTN_INVALID, "patches: '%s' names head %d, expected 0 to %zu",

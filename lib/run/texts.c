@@ -118,7 +118,7 @@ enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
     if (status == ATTN_OK)
         status = read_lines(made, form, err);
     if (status == ATTN_OK && made->n == 0)
-        status = attn_error_set(err, ATTN_INVALID, "'%s' has no lines, expected a text a line",
+        status = attn_error_set(err, ATTN_INVALID, "'%s' has no lines, expected one text per line",
                                 attn_quote_string(path).text);
     if (status == ATTN_OK)
         *texts = made;

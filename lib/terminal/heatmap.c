@@ -391,7 +391,7 @@ static double least_place(const struct attn_heatmap_colors *colors)
     return colors->scale.is_signed ? fabs(2 * place - 1) : place;
 }
 
-/* The shade for a place: of numbers of both signs their distance from 0. */
+/* The shade for a place: for numbers that may be negative, of their distance from 0. */
 static const char *shade_of(const struct attn_heatmap *map,
                             const struct attn_heatmap_colors *colors, double place)
 {

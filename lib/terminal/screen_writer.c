@@ -1,6 +1,6 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens, all heads as thumbnails, and one head
- * with its numbers: the one that looks hardest at something that is not the first token, the
+ * with its numbers: the one that looks most at tokens other than the first token, the
  * previous one or the token itself. It is a place to start. At most 60 lines, unless the terminal
  * is narrow.
  *
@@ -173,11 +173,13 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
 {
     ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
     if (far > 0)
-        attn_color_line_string(&w->map.line, "(of all heads it looks hardest past the first, the "
-                                             "previous and the same token)");
+        attn_color_line_string(
+            &w->map.line,
+            "(of all heads, it looks most at other tokens than the first, previous and own)");
     else
-        attn_color_line_string(&w->map.line,
-                               "(no head looks past the first, the previous and the same token)");
+        attn_color_line_string(
+            &w->map.line,
+            "(no head looks at other tokens than the first, the previous and its own)");
     ATTN_TRY(end_line(w, err));
     return attn_heatmap_draw(&w->map, matrix, err);
 }

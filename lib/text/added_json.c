@@ -137,7 +137,7 @@ static enum attn_status place(struct attn_tokenizer *tokenizer, struct numbering
             err, ATTN_FORMAT, "the added token '%s' has id %llu in '%s', expected %llu, %s",
             attn_quote(content, size).text, (unsigned long long)item->id, file_name,
             (unsigned long long)id,
-            known >= 0 ? "its id in the vocabulary" : "the next behind the vocabulary");
+            known >= 0 ? "its id in the vocabulary" : "the next one after the vocabulary");
     item->token.id = (int32_t)id;
     item->token.is_new = known < 0;
     if (known < 0) {

@@ -158,7 +158,6 @@ static const struct {
     {"    name", offsetof(struct attn_format_option, name)},
     {"    argument", offsetof(struct attn_format_option, argument)},
     {"    help", offsetof(struct attn_format_option, help)},
-    {"    role", offsetof(struct attn_format_option, role)},
     {"attn_format", sizeof(struct attn_format)},
     {"    name", offsetof(struct attn_format, name)},
     {"    argument", offsetof(struct attn_format, argument)},

@@ -6,6 +6,8 @@
 
 build=${BUILD:-build/release}
 passed=0 failed=0
+# In memory where there is room: most of what tests write is small and short-lived.
+[ -n "${TMPDIR-}" ] || { [ -w /dev/shm ] && export TMPDIR=/dev/shm; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -27,13 +29,13 @@ finish() { # PART
     exit
 }
 
-# Calls JOB with each ITEM, as many jobs beside each other as there are cores. What a job prints is
+# Calls JOB with each ITEM, as many jobs beside each other as ATTN_TEST_JOBS says, or as there are cores. What a job prints is
 # shown in the order of the items; what it counts with pass and fail is added to the counts here.
 side_by_side() { # JOB ITEM...
     local job=$1 n_core started=0 n_running=0 shown=0
     shift
     local items=("$@")
-    n_core=$(nproc)
+    n_core=${ATTN_TEST_JOBS:-$(nproc)}
     mkdir "$scratch/jobs"
     while [ $shown -lt $# ]; do
         if [ $started -lt $# ] && [ $n_running -lt "$n_core" ]; then

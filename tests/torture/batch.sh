@@ -172,6 +172,9 @@ changed() { # FOLDER COMMAND...
     *) echo "status $status" && cat "$scratch/err" && false ;;
     esac
 }
+# One in three of the cases below, or all. It is a counter, so that all files have their turn.
+n_case=0
+is_tried() { is_full || [ $((n_case++ % 3)) -eq 0 ]; }
 # Tries offsets of each file of FOLDER: the ends, and N between.
 flip_each() { # FOLDER N
     local file size at i
@@ -185,6 +188,7 @@ flip_each() { # FOLDER N
         done
     done >"$scratch/flips"
     while read -r file at; do
+        is_tried || continue
         expect "byte $at of $(basename "$1")/$file" changed "$1" flip "$file" "$at"
     done <"$scratch/flips"
 }
@@ -213,9 +217,9 @@ remove_or_cut() { # FOLDER
     local file
     (cd "$1" && find . -type f ! -name f.txt) >"$scratch/files"
     while read -r file; do
-        expect "$(basename "$1")/$file is away" changed "$1" rm "$file"
-        expect "$(basename "$1")/$file lost its last byte" changed "$1" truncate -s -1 "$file"
-        expect "$(basename "$1")/$file is longer" changed "$1" truncate -s +1 "$file"
+        ! is_tried || expect "$(basename "$1")/$file is away" changed "$1" rm "$file"
+        ! is_tried || expect "$(basename "$1")/$file lost its last byte" changed "$1" truncate -s -1 "$file"
+        ! is_tried || expect "$(basename "$1")/$file is longer" changed "$1" truncate -s +1 "$file"
     done <"$scratch/files"
 }
 remove_or_cut "$scratch/flip-ended"
@@ -236,7 +240,7 @@ shard_all() { # FILE N
     cat "$seen"/s-*.jsonl | cmp - "$scratch/whole.jsonl" &&
         { head -n 1 "$scratch/whole.csv" && tail -qn +2 "$seen"/s-*.csv; } | cmp - "$scratch/whole.csv"
 }
-counts=(1 3 8)
+counts=(1 3)
 is_full && counts=({1..17})
 for n_line in 0 1 2 1000; do
     [ $n_line -lt 1000 ] || is_full || n_line=100

@@ -15,7 +15,8 @@ part=$(basename "$0" .sh)
 again=
 [ "${BUILD:-build/release}" = build/release ] || again="BUILD=$BUILD "
 ! is_full || again+='TORTURE=full '
-passed=0 failed=0
+passed=0 failed=0 skipped=0
+[ -n "${TMPDIR-}" ] || { [ -w /dev/shm ] && export TMPDIR=/dev/shm; } # as part.sh has it
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
@@ -31,7 +32,10 @@ fail() { # WHAT
     printf 'FAILED %stests/run_torture.sh %s # %s\n' "$again" "$part" "$*"
 }
 
-skip() { printf 'skipped %s: %s\n' "$part" "$*"; }
+skip() {
+    skipped=$((skipped + 1))
+    printf 'skipped %s: %s\n' "$part" "$*"
+}
 
 # Whether PROGRAM is there; says of which Debian package it is if not.
 has() { # PROGRAM PACKAGE WHAT
@@ -41,6 +45,7 @@ has() { # PROGRAM PACKAGE WHAT
 }
 
 finish() {
+    [ $((passed + failed + skipped)) -gt 0 ] || fail 'nothing was tried'
     echo "$part: $passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit

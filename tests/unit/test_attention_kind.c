@@ -345,7 +345,7 @@ START_TEST(numbers_out_of_range_are_refused)
     expect_refused(&attention, false, "there is no attention of kind 9");
     attention = make("full");
     attention.mask = ATTN_MASK_MATRIX;
-    expect_refused(&attention, false, "the mask is a matrix, but there is none");
+    expect_refused(&attention, false, "the mask is a matrix, but no matrix is given");
     attention = make("hybrid:1:1");
     attention.stride = 0;
     expect_refused(&attention, false, "S of 'hybrid' is 0, expected at least 1");

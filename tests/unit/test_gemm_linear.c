@@ -34,6 +34,9 @@ static void *allocate(size_t count, size_t size)
     return block;
 }
 
+/* By their number of threads; each is made once, and ends with the process. */
+static struct attn_pool *pools[MAX_THREADS + 1];
+
 /* Runs LINEAR on x [n_row, n_in] (stride n_in + GAP) and returns y [n_row, columns + GAP]. */
 static float *run_linear(const struct attn_linear *linear, const struct setting *set,
                          const float *x, size_t n_row)
@@ -43,6 +46,7 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     float *scratch[MAX_THREADS], *y = allocate(n_row * ldy, sizeof *y);
     struct attn_linear map = *linear;
     struct attn_pool *pool = NULL;
+    const int n_used = set->n_thread > 0 ? set->n_thread : 1;
     struct attn_linear_args args = {.linear = &map,
                                     .next = &map,
                                     .engine = &engine,
@@ -55,9 +59,10 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
                                     .first_col = set->first_col,
                                     .last_col = set->last_col};
 
-    if (set->n_thread > 0)
-        ck_assert_int_eq(attn_pool_create(set->n_thread, &pool, NULL), ATTN_OK);
-    for (int i = 0; i < MAX_THREADS; i++) {
+    if (set->n_thread > 0 && !pools[set->n_thread])
+        ck_assert_int_eq(attn_pool_create(set->n_thread, &pools[set->n_thread], NULL), ATTN_OK);
+    pool = pools[set->n_thread];
+    for (int i = 0; i < n_used; i++) {
         scratch[i] = allocate(n_scratch, sizeof **scratch);
         for (size_t j = 0; j < n_scratch; j++)
             scratch[i][j] = NAN;
@@ -73,9 +78,8 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     }
     attn_linear_run(&args, 1, pool);
     attn_free(map.packed);
-    for (int i = 0; i < MAX_THREADS; i++)
+    for (int i = 0; i < n_used; i++)
         attn_free(scratch[i]);
-    attn_pool_free(pool);
     return y;
 }
 

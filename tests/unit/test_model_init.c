@@ -453,8 +453,10 @@ START_TEST(refuses_what_makes_no_model)
          "'n_vocab' is missing in '--set d_model=4'"},
         {{"a", {"d_model"}, {NULL}, 0, NULL},
          ATTN_INVALID,
-         "setting 'd_model' is none, expected KEY=VALUE"},
-        {{"a", {"=4"}, {NULL}, 0, NULL}, ATTN_INVALID, "setting '=4' is none, expected KEY=VALUE"},
+         "setting 'd_model' has the wrong form, expected KEY=VALUE"},
+        {{"a", {"=4"}, {NULL}, 0, NULL},
+         ATTN_INVALID,
+         "setting '=4' has the wrong form, expected KEY=VALUE"},
         {{"a", {"d_model=4", "act_fn=\xff"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "setting 'act_fn=\\xff' is not UTF-8"},
@@ -475,14 +477,14 @@ START_TEST(refuses_what_makes_no_model)
          "the weights of 'qkv' are drawn twice"},
         {{"a", {"d_model=4"}, {"embed=linear"}, 0, NULL},
          ATTN_INVALID,
-         "'embed' is a table without inputs, which linear begins by, expected another "
+         "'embed' is a table without inputs, and linear needs their number, expected another "
          "distribution"},
         {{"a", {"d_model=4096", "n_head=1"}, {"embed=randperm"}, 4097, NULL},
          ATTN_INVALID,
          "randperm draws 16781312 numbers, expected at most 16777216, which float32 tells apart"},
         {{"a", {"model_type=gpt2", "n_embd=4", "n_head=1", "n_layer=1"}, {"heads=rand"}, 0, NULL},
          ATTN_INVALID,
-         "model_type 'gpt2' has q, k and v of all heads in one matrix, expected 'qkv' in place of "
+         "model_type 'gpt2' has q, k and v of all heads in one matrix, expected 'qkv' instead of "
          "'heads'"},
         {{"a", {"d_model=16777216", "n_head=16777216", "d_head=16777216"}, {NULL}, 0, NULL},
          ATTN_NO_MEMORY,

@@ -114,7 +114,7 @@ START_TEST(a_selection_without_patterns_is_refused)
     set_up("z,attn_scores", "all", "all");
     attn_folder_enter();
     ck_assert_int_eq(attn_written_try(&made, "tidy", "t.csv", &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "tidy CSV holds the pattern, which is not selected");
+    ck_assert_str_eq(err.message, "tidy CSV needs the pattern, which is not selected");
     ck_assert_str_ne(err.hint, "");
     ck_assert_uint_eq(attn_folder_count(), 0);
     attn_folder_leave();

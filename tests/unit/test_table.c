@@ -214,7 +214,7 @@ START_TEST(rows_that_do_not_fit_are_refused)
     ck_assert_str_eq(err.message, "'entropy' of the table 'heads' is an integer, expected a real");
     err = (struct attn_error){0};
     ck_assert_int_eq(attn_table_append(table, row, 2, &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "2 values are a row of the table 'heads', expected 5");
+    ck_assert_str_eq(err.message, "a row of 2 values for the table 'heads', expected 5");
     err = (struct attn_error){0};
     row[1] = attn_cell_real(0);
     row[2] = attn_cell_text("", (size_t)UINT32_MAX + 1);

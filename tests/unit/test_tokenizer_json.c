@@ -396,8 +396,8 @@ static const struct {
      "'content' of added token 0 in 'tokenizer.json' is '', expected a string that is not empty"},
     {{.added = "[" TOKEN(9, "<x>", PLAIN) "]"},
      ATTN_FORMAT,
-     "the added token '<x>' has id 9 in 'tokenizer.json', expected 5, the next behind the "
-     "vocabulary"},
+     "the added token '<x>' has id 9 in 'tokenizer.json', expected 5, the next one after "
+     "the vocabulary"},
     {{.added = "[" TOKEN(0, "<s>", PLAIN) "]"},
      ATTN_FORMAT,
      "the added token '<s>' has id 0 in 'tokenizer.json', expected 4, its id in the vocabulary"},

@@ -17,7 +17,7 @@
 #include <string.h>
 
 const struct attn_kind attn_kind_linear = {
-    .summary = "all keys, through phi(q) . phi(k) in place of a softmax",
+    .summary = "all keys, by phi(q) . phi(k) instead of a softmax",
     .params = {{ATTN_PARAM_FEATURE, "feature", offsetof(struct attn_attention, feature), true},
                {ATTN_PARAM_RAW, "raw", offsetof(struct attn_attention, is_raw), true}},
     .pattern = ATTN_GIVES_ON_DEMAND,

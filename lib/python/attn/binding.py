@@ -795,7 +795,6 @@ attn_format_option._fields_ = [
     ("name", c_char_p),
     ("argument", c_char_p),
     ("help", c_char_p),
-    ("role", c_char_p),
 ]
 attn_format._fields_ = [
     ("name", c_char_p),
