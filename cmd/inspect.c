@@ -2,9 +2,9 @@
  * inspect.c - attn-cli inspect: what is in a model, or in one file of tensors, and what a run of it
  * would cost. Nothing is run; weights are read only when they are checked.
  *
- * What was found is a document: tables that attn_inspect makes, each with its place in JSON (numbers
- * exact, sizes in bytes, names as they are; null is what a single file lacks) and in text (sizes in
- * binary units, operations in decimal ones).
+ * What was found is a document: tables that attn_inspect makes, each with its place in JSON
+ * (numbers exact, sizes in bytes, names as they are; null is what a single file lacks) and in text
+ * (sizes in binary units, operations in decimal ones).
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"

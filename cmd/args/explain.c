@@ -92,11 +92,6 @@ struct slot {
     bool is_gap;
 };
 
-static struct slot numbers_of(size_t n)
-{
-    return (struct slot){.n = n, .limit = SHOWN_NUMBERS, .extra = SIZE_MAX};
-}
-
 static struct slot columns_of(size_t n)
 {
     return (struct slot){.n = n, .limit = SHOWN_COLUMNS, .extra = SIZE_MAX};
@@ -155,7 +150,7 @@ static struct vector_text vector_text(const float *x, size_t n)
     size_t used = 0;
 
     attn_fixed_text_append(vector.text, sizeof vector.text, &used, "[");
-    for (struct slot s = numbers_of(n); next_slot(&s);) {
+    for (struct slot s = {.n = n, .limit = SHOWN_NUMBERS, .extra = SIZE_MAX}; next_slot(&s);) {
         attn_fixed_text_append(vector.text, sizeof vector.text, &used, s.first > 0 ? "  " : "");
         if (s.is_gap)
             attn_fixed_text_append(vector.text, sizeof vector.text, &used, "...");

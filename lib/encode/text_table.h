@@ -72,8 +72,8 @@ void attn_text_table_end_row(struct attn_text_table *table);
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err);
 
-/* For tables of many rows, which are made twice then: the first time each row is measured, the second
- * time written, and cleared, so that only the widths are kept. */
+/* For tables of many rows, which are made twice then: the first time each row is measured, the
+ * second time written, and cleared, so that only the widths are kept. */
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err);
 void attn_text_table_clear(struct attn_text_table *table);
 

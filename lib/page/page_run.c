@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The object, in the making. Its own members stand on lines of their own; what is inside of them has
- * no blanks. */
+/* The object, in the making. Its own members stand on lines of their own; what is inside of them
+ * has no blanks. */
 struct run_json {
     const struct attn_page_run *run;
     struct attn_buffer text;
@@ -145,8 +145,8 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* Whether something stands between each token and the one before it: 0 or 1 of each; null where that
- * is not known. */
+/* Whether something stands between each token and the one before it: 0 or 1 of each; null where
+ * that is not known. */
 static void push_gaps(struct run_json *to)
 {
     const struct attn_writer *writer = to->run->writer;

@@ -4,11 +4,10 @@
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254 sqrt(w)).
- * A page of few cells has two bytes: first the high ones of all cells, then the low ones, of
- * 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
- * attention. Then follow the run (page_run.h), the thumbnails, the first view, and
- * the script.
+ * block of each (page_data.h) with a byte a cell, 0 where it is masked, else
+ * 1 + round(254 sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then
+ * the low ones, of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
+ * attention. Then follow the run (page_run.h), the thumbnails, the first view, and the script.
  */
 #include "output/view.h"
 #include "output/writer.h"
@@ -276,8 +275,8 @@ static void append_theme(struct page_writer *w, struct attn_buffer *out)
 
 static const char version[] = ATTN_VERSION;
 
-/* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a place
- * to stop at. */
+/* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a
+ * place to stop at. */
 static const struct mark {
     const char *name;
     void (*append)(struct page_writer *w, struct attn_buffer *out);
@@ -500,7 +499,7 @@ static void write_title(const char *svg, size_t n, struct attn_sink *sink)
         attn_sink_write(sink, none, sizeof none - 1);
 }
 
-/* A page that is one figure, SVG [n]: without a script, for figures that the page has no view for. */
+/* A page that is one figure, SVG [n], without a script: the page has no view for it. */
 static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
 {
     static const char before[] =
@@ -531,8 +530,8 @@ static enum attn_status draw_svg(const struct attn_shapes *figure, struct attn_s
     return ATTN_OK;
 }
 
-/* Writes FIGURE to SINK, whose own failure is for the caller to look at; *N_UNKNOWN is 0: the browser
- * has the fonts. */
+/* Writes FIGURE to SINK, whose own failure is for the caller to look at; *N_UNKNOWN is 0: the
+ * browser has the fonts. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
 {

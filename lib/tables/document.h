@@ -79,8 +79,8 @@ struct attn_document {
     bool has_failed;
 };
 
-/* Words of text: lines and parts of lines, text from outside (made printable), and a value as aligned
- * tables show it. */
+/* Words of text: lines and parts of lines, text from outside (made printable), and a value as
+ * aligned tables show it. */
 void attn_document_text(struct attn_document *document, const char *format, ...) ATTN_PRINTF(2, 3);
 void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments);
 void attn_document_escaped(struct attn_document *document, const char *text, size_t size);

@@ -1,4 +1,5 @@
-/* table_writer.c - see table_writer.h. A form is how a cell is written, and what stands around cells. */
+/* table_writer.c - see table_writer.h. A form is how a cell is written, and what stands around
+ * cells. */
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"

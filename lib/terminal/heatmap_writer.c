@@ -80,16 +80,6 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
 
 /* --- Tokens ---------------------------------------------------------------------------------- */
 
-/* The texts of the columns, or NULL. */
-static const struct attn_token_texts *find_texts(const struct attn_heatmap *map,
-                                                 const struct attn_level_matrix *matrix)
-{
-    const struct attn_token_texts *texts =
-        attn_writer_has_own_keys(map->writer, matrix->layer) ? &map->tokens : &map->source_tokens;
-
-    return attn_site_has_keys(matrix->site) && texts->n > 0 ? texts : NULL;
-}
-
 /* What stands after a token where there are no colours. */
 static void make_percent(struct attn_heatmap *map, enum attn_cell_kind kind, float value)
 {
@@ -103,19 +93,20 @@ static void make_percent(struct attn_heatmap *map, enum attn_cell_kind kind, flo
 }
 
 /*
- * Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the map's
- * width, each token on the colour of its weight; without colours the percent stands after the token:
- * The(13) keys(79). The query's own token is underlined. ATTN_INVALID when its columns have no texts.
+ * Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
+ * map's width, each token on the colour of its weight; without colours the percent stands after the
+ * token: The(13) keys(79). The query's own token is underlined. ATTN_INVALID when its columns have
+ * no texts.
  */
 static enum attn_status draw_tokens(struct attn_heatmap *map,
                                     const struct attn_level_matrix *matrix, struct attn_error *err)
 {
-    const struct attn_token_texts *texts = find_texts(map, matrix);
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
     const bool has_own = attn_writer_has_own_keys(map->writer, matrix->layer);
+    const struct attn_token_texts *texts = has_own ? &map->tokens : &map->source_tokens;
     size_t used = 0;
 
-    if (!texts)
+    if (!attn_site_has_keys(matrix->site) || texts->n == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no tokens to be drawn as",
                               attn_site_name(matrix->site));
     for (size_t key = 0; key < texts->n; key++) {
@@ -271,17 +262,12 @@ static size_t append_name(struct table_map *table, const struct attn_figure_axis
     return attn_text_width(text, size);
 }
 
-static size_t print_position(const struct attn_figure_axis *axis, size_t i, char text[NUMBER_SIZE])
-{
-    return (size_t)snprintf(text, NUMBER_SIZE, "%zu", axis->positions[i]);
-}
-
 /* The label of row or column I: its position and, of rows, its name; or its name alone. */
 static size_t make_label(struct table_map *table, const struct attn_figure_axis *axis, size_t i,
                          bool has_name)
 {
     char position[NUMBER_SIZE];
-    const size_t n = print_position(axis, i, position);
+    const size_t n = (size_t)snprintf(position, sizeof position, "%zu", axis->positions[i]);
 
     table->scratch.size = 0;
     if (!axis->is_named)

@@ -106,7 +106,7 @@ void attn_text_panels_sort(struct attn_text_panels *panels);
 
 void attn_text_panels_release(struct attn_text_panels *panels);
 
-/* --- Its table --------------------------------------------------------------------------------- */
+/* --- Its table -------------------------------------------------------------------------------- */
 
 /* Initialize with = {0}; end with attn_panel_table_release. */
 struct attn_panel_table {

@@ -125,7 +125,7 @@ static bool needs_quotes(const struct text_writer *w)
     return false;
 }
 
-/* Whether the tokenizer added tokens of its own, which the table of tokens tells then. */
+/* Whether the tokenizer added tokens of its own, which the table of tokens shows then. */
 static bool has_added(const struct text_writer *w)
 {
     return w->base.labels.n_front + w->base.labels.n_back > 0;

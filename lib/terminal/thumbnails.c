@@ -167,8 +167,8 @@ static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn
     return end_line(t, err);
 }
 
-/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT columns; blank
- * below the first line. */
+/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT
+ * columns; blank below the first line. */
 static void append_left(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
 {
     const struct attn_array_axes *axes = t->map->writer->labels.axes;

@@ -84,7 +84,8 @@ static void fill(struct attn_document *document, const struct attn_table *amount
                                                      .text = ATTN_TEXT_SETTINGS});
 }
 
-/* What a filled document is in FORM when allocation N fails; NULL when it did. Free it with free(). */
+/* What a filled document is in FORM when allocation N fails; NULL when it did. Free it with
+ * free(). */
 static char *text_of(enum attn_document_form form, long n)
 {
     struct attn_document document = {0};
