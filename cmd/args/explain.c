@@ -368,7 +368,7 @@ static void put_key(struct explaining *e, struct slot cells)
         attn_text_table_number(e->table, key);
         attn_escape_append(&escaped, token, size);
     }
-    attn_text_append_cut(&label, escaped.data, escaped.size, LABEL_WIDTH);
+    attn_text_append_cut(&label, escaped.data, escaped.size, LABEL_WIDTH, ATTN_ELLIPSIS);
     attn_text_table_cell(e->table, label.data, label.size);
     e->document.has_failed |= escaped.has_failed || label.has_failed;
     attn_buffer_release(&escaped);

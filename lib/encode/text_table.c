@@ -40,12 +40,29 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
-void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width)
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                          const char *ellipsis)
 {
+    const size_t n_ellipsis = attn_text_width(ellipsis, strlen(ellipsis));
     const bool is_cut = attn_text_width(text, size) > width;
 
-    attn_buffer_append(out, text, is_cut ? attn_text_fit(text, size, width - 1) : size);
-    attn_buffer_append_string(out, is_cut ? "\xe2\x80\xa6" : ""); /* U+2026 */
+    attn_buffer_append(out, text, is_cut ? attn_text_fit(text, size, width - n_ellipsis) : size);
+    attn_buffer_append_string(out, is_cut ? ellipsis : "");
+}
+
+void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                            const char *ellipsis)
+{
+    const size_t n_blank = size < 8 ? size : 8; /* that are shown, where there is nothing else */
+
+    for (; size > 0 && *text == ' '; size--)
+        text++;
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    if (size == 0 && n_blank > 0)
+        attn_buffer_append_format(out, "'%*s'", (int)n_blank, "");
+    else
+        attn_text_append_cut(out, text, size, width, ellipsis);
 }
 
 /* The columns, which were appended whole to memory that is aligned for anything; NULL when memory

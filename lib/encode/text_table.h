@@ -85,7 +85,15 @@ size_t attn_text_width(const char *text, size_t size);
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
 
-/* Appends at most WIDTH columns of TEXT, an ellipsis included where it is longer. */
-void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width);
+/* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                          const char *ellipsis);
+
+/* The same of a token, as a label: without the blanks around it, which BPE tokens begin with. One of
+ * blanks alone is quoted. */
+void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                            const char *ellipsis);
+
+#define ATTN_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
 
 #endif

@@ -168,31 +168,14 @@ static bool has_right_to_left(const char *text, size_t size)
 static size_t make_label(struct attn_heatmap *map, const struct attn_token_texts *tokens,
                          size_t position)
 {
-    const char *more = map->writer->options.picture->is_plain ? "..." : "\xe2\x80\xa6";
-    const size_t n_more = map->writer->options.picture->is_plain ? 3 : 1;
-    size_t size, whole;
-    const char *text = attn_token_text(tokens, position, &whole);
-    size_t width;
+    const bool is_plain = map->writer->options.picture->is_plain;
+    size_t size, width;
+    const char *text = attn_token_text(tokens, position, &size);
 
-    for (size = whole; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
     map->label.size = 0;
-    width = attn_text_width(text, size);
-    if (size == 0 && whole > 0) {
-        attn_buffer_append_format(&map->label, "'%*s'", (int)(whole < 8 ? whole : 8), "");
-        return map->label.size;
-    }
-    if (width > MOST_LABEL) {
-        size = attn_text_fit(text, size, MOST_LABEL - n_more);
-        width = attn_text_width(text, size) + n_more;
-    } else {
-        more = "";
-    }
-    attn_buffer_append(&map->label, text, size);
-    attn_buffer_append_string(&map->label, more);
-    if (has_right_to_left(text, size))
+    attn_text_append_label(&map->label, text, size, MOST_LABEL, is_plain ? "..." : ATTN_ELLIPSIS);
+    width = attn_text_width(map->label.data, map->label.size);
+    if (has_right_to_left(map->label.data, map->label.size))
         attn_buffer_append_string(&map->label, "\xe2\x80\x8e"); /* U+200E, no column */
     return width;
 }

@@ -173,8 +173,7 @@ void attn_panel_table_release(struct attn_panel_table *t)
     attn_buffer_release(&t->label);
 }
 
-/* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
- * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
+/* A token for the edge of a matrix. */
 static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
                        size_t position)
 {
@@ -182,16 +181,9 @@ static void make_label(struct attn_panel_table *t, const struct attn_token_texts
     const char *text = attn_token_text(tokens, position, &size);
 
     t->label.size = 0; /* unlike a reset this keeps a failure, which the write finds */
-    for (; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
-    if (size == 0) {
-        text = attn_token_text(tokens, position, &size);
-        attn_buffer_append_format(&t->label, "'%.*s'", (int)attn_text_fit(text, size, 8), text);
-    } else {
-        attn_text_append_cut(&t->label, text, size, LABEL_WIDTH);
-    }
+    attn_text_append_label(&t->label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
+    if (size == 0)
+        attn_buffer_append_string(&t->label, "''");
 }
 
 static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
