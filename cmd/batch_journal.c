@@ -337,8 +337,7 @@ static enum attn_status find_place(const struct batch_journal_options *options,
     if (at == 0 || !next_line(text, at, &line))
         return ATTN_OK;
     if (other)
-        return batch_report_other(options->path, other, "remove it, and --resume begins anew",
-                                  err);
+        return batch_report_other(options->path, other, "remove it, and --resume begins anew", err);
     return find_last(options, text, at, checkpoint, end, err);
 }
 
