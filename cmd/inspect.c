@@ -1,9 +1,12 @@
 /*
  * inspect.c - attn-cli inspect: what is in a model, or in one file of tensors, and what a run of it
  * would cost. Nothing is run; weights are read only when they are checked.
+ *
+ * What was found is a document: tables that attn_inspect makes, each with its place in JSON
+ * (numbers exact, sizes in bytes, names as they are; null is what a single file lacks) and in text
+ * (sizes in binary units, operations in decimal ones).
  */
 #include "cmd/args/model.h"
-#include "cmd/inspect_internal.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -13,13 +16,17 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum {
     MAX_LENGTH = 1 << 24,
-    USUAL_LENGTH = 1024 /* when nothing limits it */
+    USUAL_LENGTH = 1024, /* when nothing limits it */
+    SETTING_WIDTH = 21,
+    N_PART = ATTN_INSPECTED_NON_FINITE + 1
 };
 
 struct inspect_args {
@@ -28,6 +35,20 @@ struct inspect_args {
     int64_t length;        /* 0: n_ctx */
     int64_t source_length; /* 0: the length */
     bool has_check, has_json, is_quiet;
+};
+
+/* What is looked at, and what there is to show of it. */
+struct inspection {
+    const char *name;                       /* what the user called it */
+    struct model_source source;             /* of a model; must stay in its place */
+    struct attn_model *model;               /* owns; NULL: one file of tensors is looked at */
+    struct attn_safetensors *alone;         /* owns; that file */
+    const struct attn_safetensors *weights; /* of either */
+    struct attn_tokenizer *tokenizer;       /* owns; NULL: there is none */
+    struct attn_error no_tokenizer;         /* why */
+    struct attn_cost cost;                  /* of a model */
+    bool has_kinds;                         /* what other kinds of attention would cost */
+    struct attn_table *tables[N_PART];      /* own; NULL: what there is nothing to say of */
 };
 
 static const struct option path_rows[] = {
@@ -102,9 +123,11 @@ const struct command command_inspect = {
                 "  attn-cli inspect --check fable\n"
                 "  attn-cli inspect --json fable | jq .parameters.total\n",
     .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .n_part = sizeof parts / sizeof *parts,
     .main = inspect_main,
 };
+
+/* --- What is looked at ------------------------------------------------------------------------ */
 
 /* Takes PATH for -m; the environment's model gives way to it. */
 static int check_arguments(struct inspect_args *args)
@@ -112,6 +135,7 @@ static int check_arguments(struct inspect_args *args)
     static const char hint[] = "attn-cli inspect fable";
     const char *usual = getenv("ATTN_CLI_MODEL");
     bool has_model = args->model.name && (!usual || strcmp(usual, args->model.name) != 0);
+
     if (args->paths.n + has_model > 1)
         return report_problem(EXIT_USAGE, hint, "'inspect' takes one PATH, got %zu",
                               args->paths.n + has_model);
@@ -124,8 +148,9 @@ static int check_arguments(struct inspect_args *args)
 static bool is_file(const char *name)
 {
     static const char suffix[] = ".safetensors";
-    size_t size = strlen(name), suffix_size = sizeof(suffix) - 1;
+    size_t size = strlen(name), suffix_size = sizeof suffix - 1;
     struct stat status;
+
     if (stat(name, &status) == 0)
         return !S_ISDIR(status.st_mode);
     return size > suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
@@ -135,6 +160,7 @@ static int open_file(const struct inspect_args *args, struct inspection *inspect
 {
     const struct model_args *model = &args->model;
     struct attn_error err = {0};
+
     if (args->length > 0 || args->source_length > 0)
         return report_problem(EXIT_USAGE, "give the model's directory",
                               "'%s' is a file of tensors, and lengths need a model", model->name);
@@ -153,6 +179,7 @@ static int open_file(const struct inspect_args *args, struct inspection *inspect
 static void on_model_note(void *user, const char *message)
 {
     const struct inspect_args *args = user;
+
     if (!args->is_quiet)
         note("%s", message);
 }
@@ -164,6 +191,7 @@ static int open_tokenizer(struct inspect_args *args, struct inspection *inspecti
     enum attn_status status =
         attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, err);
     bool is_absent = status == ATTN_IO || status == ATTN_UNSUPPORTED;
+
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
         on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
     return status == ATTN_OK || is_absent ? EXIT_DONE : report(err, EXIT_MODEL);
@@ -172,16 +200,18 @@ static int open_tokenizer(struct inspect_args *args, struct inspection *inspecti
 static int find_cost(const struct inspect_args *args, struct inspection *inspection)
 {
     const struct attn_config *config = attn_model_config(inspection->model);
-    size_t n_ctx = config->n_ctx, n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx;
+    const size_t n_ctx = config->n_ctx;
+    const size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
+    size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
     struct attn_error err = {0};
+
     inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)
         return report_problem(EXIT_USAGE, NULL, "'--length' is %zu, '%s' takes at most %zu tokens",
                               n, inspection->name, n_ctx);
-    size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
-    size_t n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
+    n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
     if (n_source > most)
         return report_problem(EXIT_USAGE, NULL,
                               "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
@@ -201,6 +231,7 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     int code = model_source_find(&args->model, NULL, &inspection->source);
+
     if (code != EXIT_DONE)
         return code;
     inspection->name = inspection->source.source.name;
@@ -219,22 +250,427 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
     return code == EXIT_DONE ? find_cost(args, inspection) : code;
 }
 
-static int print_all(const struct inspect_args *args, const struct inspection *inspection,
-                     struct attn_sink *out)
+/* --- The tables ------------------------------------------------------------------------------- */
+
+/* Whether there is something to say of PART. */
+static bool is_there(const struct inspection *inspection, enum attn_inspected part, bool is_checked)
 {
-    int code;
-    if (args->has_json)
-        code = inspection_print_json(inspection, out);
-    else if (args->has_check)
-        code = inspection_print_check(inspection, out);
-    else
-        code = inspection_print_text(inspection, out);
-    return code;
+    switch (part) {
+    case ATTN_INSPECTED_TENSORS:
+    case ATTN_INSPECTED_FILES:
+        return true;
+    case ATTN_INSPECTED_NON_FINITE:
+        return is_checked;
+    case ATTN_INSPECTED_TOKENIZER:
+    case ATTN_INSPECTED_SPECIAL:
+        return inspection->tokenizer;
+    case ATTN_INSPECTED_KINDS:
+        return inspection->model && inspection->has_kinds;
+    default:
+        return inspection->model;
+    }
 }
+
+/* Fills in the tables; reads the weights when IS_CHECKED. Reports and returns an exit code. */
+static int find_tables(struct inspection *inspection, bool is_checked)
+{
+    struct attn_inspection subject = ATTN_INSPECTION_DEFAULT;
+
+    subject.model = inspection->model;
+    subject.weights = inspection->weights;
+    subject.tokenizer = inspection->tokenizer;
+    subject.source = inspection->model ? &inspection->source.source : NULL;
+    subject.cost = &inspection->cost;
+    subject.cancel = interrupt_flag();
+    for (int i = 0; i < N_PART; i++) {
+        enum attn_inspected part = (enum attn_inspected)i;
+        struct attn_error err = {0};
+
+        if (is_there(inspection, part, is_checked) &&
+            attn_inspect(&subject, part, &inspection->tables[i], &err) != ATTN_OK)
+            return report(&err, EXIT_MODEL);
+    }
+    return EXIT_DONE;
+}
+
+static void release(struct inspection *inspection)
+{
+    interrupt_watch_weights(NULL);
+    for (int i = 0; i < N_PART; i++)
+        attn_table_free(inspection->tables[i]);
+    attn_tokenizer_close(inspection->tokenizer);
+    attn_model_close(inspection->model);
+    attn_safetensors_close(inspection->alone);
+}
+
+/* The cell of COLUMN, by its name, which the table has. */
+static struct attn_cell cell_of(const struct attn_table *table, size_t row, const char *column)
+{
+    size_t c = 0;
+
+    while (strcmp(attn_table_column(table, c)->name, column) != 0)
+        c++;
+    return attn_table_cell(table, row, c);
+}
+
+static uint64_t number_of(const struct attn_table *table, size_t row, const char *column)
+{
+    return (uint64_t)cell_of(table, row, column).integer;
+}
+
+static bool is_text(const struct attn_cell *cell, const char *text)
+{
+    return cell->size == strlen(text) && memcmp(cell->text, text, cell->size) == 0;
+}
+
+/* --- How each is shown ------------------------------------------------------------------------ */
+
+/* A name of more than 60 columns sticks out. The last column is for weights in several files. */
+static const struct attn_document_column tensor_columns[] = {
+    {.name = "name", .limit = 60},
+    {.name = "dtype"},
+    {.name = "shape"},
+    {.name = "offset", .width = 12},
+    {.name = "bytes", .heading = "size", .style = ATTN_NUMBER_QUANTITY, .width = 10},
+    {.name = "file"}};
+static const struct attn_document_column difference_columns[] = {
+    {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
+static const struct attn_document_column file_columns[] = {
+    {.name = "name", .width = 5}, {.name = "bytes", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
+static const struct attn_document_column output_columns[] = {
+    {.name = "site", .width = 14},
+    {.name = "shape", .width = 22, .missing = "by layer"},
+    {.name = "bytes", .style = ATTN_NUMBER_QUANTITY, .width = 12}};
+static const struct attn_document_column kind_columns[] = {
+    {.name = "kind", .width = 16},
+    {.name = "n_pair", .heading = "pairs", .style = ATTN_NUMBER_QUANTITY, .width = 12},
+    {.name = "multiply_adds", .heading = "multiply-adds", .style = ATTN_NUMBER_QUANTITY},
+    {.name = "share", .heading = "of exact", .style = ATTN_NUMBER_PERCENT}};
+
+static const char *const operation_labels[] = {"q, k, v and output projections",
+                                               "attention matrices", "mlp", "logits of every token",
+                                               "total"};
+static const char *const memory_labels[] = {"weights read", "working memory of 'run', one thread",
+                                            "keys and values of all layers", "  with plain heads",
+                                            "  with multi-query heads"};
+
+#define COLUMNS(list)                                                                              \
+    .text = ATTN_TEXT_COLUMNS, .columns = (list), .n_column = sizeof(list) / sizeof *(list)
+
+static const struct attn_document_view views[N_PART] = {
+    [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,
+                               .text = ATTN_TEXT_SETTINGS,
+                               .width = SETTING_WIDTH},
+    [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
+                                    .json = ATTN_JSON_LINES,
+                                    COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_PARAMETERS] = {.name = "parameters",
+                                   .json = ATTN_JSON_OBJECT,
+                                   .text = ATTN_TEXT_AMOUNTS},
+    [ATTN_INSPECTED_TENSORS] = {.name = "tensors",
+                                .json = ATTN_JSON_LINES,
+                                COLUMNS(tensor_columns),
+                                .has_headings = true},
+    [ATTN_INSPECTED_TOKENIZER] = {.json = ATTN_JSON_MEMBERS},
+    [ATTN_INSPECTED_SPECIAL] = {.name = "special", .json = ATTN_JSON_ROWS, .is_joined = true},
+    [ATTN_INSPECTED_FILES] = {.name = "files", .json = ATTN_JSON_LINES, COLUMNS(file_columns)},
+    [ATTN_INSPECTED_RUN] = {.json = ATTN_JSON_MEMBERS},
+    [ATTN_INSPECTED_MULTIPLY_ADDS] = {.name = "multiply_adds",
+                                      .json = ATTN_JSON_OBJECT,
+                                      .text = ATTN_TEXT_AMOUNTS,
+                                      .labels = operation_labels},
+    [ATTN_INSPECTED_MEMORY] = {.name = "memory",
+                               .json = ATTN_JSON_OBJECT,
+                               .text = ATTN_TEXT_AMOUNTS,
+                               .labels = memory_labels},
+    [ATTN_INSPECTED_OUTPUTS] = {.name = "outputs",
+                                .json = ATTN_JSON_LINES,
+                                COLUMNS(output_columns)},
+    [ATTN_INSPECTED_KINDS] = {COLUMNS(kind_columns), .has_headings = true},
+    [ATTN_INSPECTED_NON_FINITE] = {.name = "non_finite",
+                                   .json = ATTN_JSON_LINES,
+                                   .is_joined = true},
+};
+
+static void add(struct attn_document *document, const struct inspection *inspection,
+                enum attn_inspected part)
+{
+    attn_document_table(document, inspection->tables[part], &views[part]);
+}
+
+/* --- Config ----------------------------------------------------------------------------------- */
+
+/* Whether what is said of the attention of two layers is the same. */
+static bool is_same_layer(const struct attn_table *layers, size_t one, size_t other)
+{
+    for (size_t c = 0; c < attn_table_n_column(layers); c++) {
+        const struct attn_cell a = attn_table_cell(layers, one, c);
+        const struct attn_cell b = attn_table_cell(layers, other, c);
+
+        if (a.size != b.size || a.integer != b.integer || a.real < b.real || a.real > b.real ||
+            (a.text && memcmp(a.text, b.text, a.size) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* "full, causal, scores / sqrt(d_head)" */
+static void add_layer(struct attn_document *document, const struct attn_table *layers, size_t layer)
+{
+    const struct attn_cell kind = cell_of(layers, layer, "kind");
+    const struct attn_cell mask = cell_of(layers, layer, "mask");
+    const struct attn_cell window = cell_of(layers, layer, "window");
+    const double eps = cell_of(layers, layer, "eps").real;
+    const double factor = cell_of(layers, layer, "factor").real;
+    const bool is_scaled = number_of(layers, layer, "is_scaled");
+
+    attn_document_text(document, "%.*s", (int)kind.size, kind.text);
+    if (window.type == ATTN_VALUE_INTEGER)
+        attn_document_text(document, ":%" PRId64, window.integer);
+    attn_document_text(document, ", %s, scores ",
+                       number_of(layers, layer, "is_cross") ? "to the source"
+                       : is_text(&mask, "causal")           ? "causal"
+                                                            : "no mask");
+    if (!is_scaled)
+        attn_document_text(document, factor < 1 || factor > 1 ? "" : "not scaled");
+    else if (eps > 0)
+        attn_document_text(document, "/ (sqrt(d_head) + %g)", eps);
+    else
+        attn_document_text(document, "/ sqrt(d_head)");
+    if (factor < 1 || factor > 1)
+        attn_document_text(document, "%s* %g", is_scaled ? " " : "", factor);
+    attn_document_text(document, "\n");
+}
+
+/* One line for each run of layers that are the same. */
+static void add_attention(struct attn_document *document, const struct attn_table *layers)
+{
+    const size_t n = attn_table_n_row(layers);
+
+    for (size_t first = 0, last; first < n; first = last) {
+        char label[64] = "attention";
+
+        last = first + 1;
+        while (last < n && is_same_layer(layers, first, last))
+            last++;
+        if (last - first < n && last == first + 1)
+            snprintf(label, sizeof label, "attention %zu", first);
+        else if (last - first < n)
+            snprintf(label, sizeof label, "attention %zu-%zu", first, last - 1);
+        attn_document_text(document, "  %-*s  ", SETTING_WIDTH, label);
+        add_layer(document, layers, first);
+    }
+}
+
+static void add_config(struct attn_document *document, const struct inspection *inspection)
+{
+    if (!inspection->model) {
+        attn_document_value(document, "config", attn_cell_missing());
+    } else {
+        attn_document_begin(document, "config");
+        attn_document_text(document, "\nConfig\n");
+        add(document, inspection, ATTN_INSPECTED_CONFIG);
+        add_attention(document, inspection->tables[ATTN_INSPECTED_ATTENTION]);
+        add(document, inspection, ATTN_INSPECTED_ATTENTION);
+        attn_document_end(document);
+        if (attn_table_n_row(inspection->tables[ATTN_INSPECTED_DIFFERENCES]) > 0)
+            attn_document_text(document, "\nUnlike GPT-2\n");
+    }
+    add(document, inspection, ATTN_INSPECTED_DIFFERENCES);
+    if (inspection->model)
+        attn_document_text(document, "\nParameters\n");
+    add(document, inspection, ATTN_INSPECTED_PARAMETERS);
+}
+
+/* --- Tensors, tokenizer, files ---------------------------------------------------------------- */
+
+static void add_tensors(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *tensors = inspection->tables[ATTN_INSPECTED_TENSORS];
+    struct attn_document_view view = views[ATTN_INSPECTED_TENSORS];
+
+    view.n_column -= attn_safetensors_n_shard(inspection->weights) <= 1;
+    if (attn_table_n_row(tensors) == 0)
+        view.text = ATTN_TEXT_NOTHING;
+    attn_document_text(document, "\nTensors\n%s", attn_table_n_row(tensors) == 0 ? "  none\n" : "");
+    attn_document_table(document, tensors, &view);
+}
+
+static void add_tokenizer(struct attn_document *document, const struct inspection *inspection)
+{
+    static const char *const words[][2] = {
+        {"word", "words"}, {"char", "characters"}, {"bpe", "byte-level BPE"}};
+    const struct attn_table *tokenizer = inspection->tables[ATTN_INSPECTED_TOKENIZER];
+    const struct attn_table *special = inspection->tables[ATTN_INSPECTED_SPECIAL];
+    char text[ATTN_QUANTITY_SIZE];
+
+    if (inspection->model)
+        attn_document_text(document, "\nTokenizer\n");
+    if (!tokenizer) {
+        attn_document_value(document, "tokenizer", attn_cell_missing());
+        if (inspection->model)
+            attn_document_text(document, "  none: %s\n", inspection->no_tokenizer.message);
+        return;
+    }
+    attn_document_begin(document, "tokenizer");
+    add(document, inspection, ATTN_INSPECTED_TOKENIZER);
+    add(document, inspection, ATTN_INSPECTED_SPECIAL);
+    attn_document_end(document);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct attn_cell kind = cell_of(tokenizer, 0, "kind");
+
+        if (is_text(&kind, words[i][0]))
+            attn_document_text(document, "  kind             %s\n", words[i][1]);
+    }
+    attn_document_text(document, "  n_vocab          %s\n",
+                       attn_quantity_count(number_of(tokenizer, 0, "n_vocab"), text));
+    for (size_t i = 0; i < attn_table_n_row(special); i++) {
+        const struct attn_cell token = cell_of(special, i, "token");
+
+        attn_document_text(document, "  special          %" PRIu64 " ",
+                           number_of(special, i, "id"));
+        attn_document_escaped(document, token.text, token.size);
+        attn_document_text(document, "\n");
+    }
+}
+
+static void add_files(struct attn_document *document, const struct inspection *inspection,
+                      uint64_t n_byte)
+{
+    struct attn_document_view view = views[ATTN_INSPECTED_FILES];
+
+    if (inspection->model)
+        attn_document_text(document, "\nFiles\n");
+    else
+        view.text = ATTN_TEXT_NOTHING;
+    attn_document_table(document, inspection->tables[ATTN_INSPECTED_FILES], &view);
+    attn_document_value(document, "bytes", attn_cell_integer((int64_t)n_byte));
+}
+
+/* --- Cost ------------------------------------------------------------------------------------- */
+
+static void add_run(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_document_view kinds = {.name = "kinds", .json = ATTN_JSON_LINES};
+    const struct attn_table *run = inspection->tables[ATTN_INSPECTED_RUN];
+    const struct attn_table *work = inspection->tables[ATTN_INSPECTED_MULTIPLY_ADDS];
+    const uint64_t n_token = number_of(run, 0, "n_token");
+    const uint64_t n_source = number_of(run, 0, "n_source");
+    char text[ATTN_QUANTITY_SIZE];
+
+    attn_document_begin(document, "run");
+    add(document, inspection, ATTN_INSPECTED_RUN);
+    attn_document_text(document, "\nMultiply-adds of a run of %s token%s",
+                       attn_quantity_count(n_token, text), n_token == 1 ? "" : "s");
+    if (n_source > 0)
+        attn_document_text(document, " and a source of %s row%s",
+                           attn_quantity_count(n_source, text), n_source == 1 ? "" : "s");
+    attn_document_text(document, "\n");
+    add(document, inspection, ATTN_INSPECTED_MULTIPLY_ADDS);
+    if (inspection->has_kinds) {
+        attn_document_text(
+            document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
+            100 * ((double)number_of(work, 0, "matrices") / (double)number_of(work, 0, "total")));
+        add(document, inspection, ATTN_INSPECTED_KINDS);
+    }
+    attn_document_text(document, "\nIts memory\n");
+    add(document, inspection, ATTN_INSPECTED_MEMORY);
+    attn_document_text(document, "\nIts tensors: the shape in one layer, the size of all layers\n");
+    add(document, inspection, ATTN_INSPECTED_OUTPUTS);
+    if (inspection->has_kinds) /* JSON has them last */
+        attn_document_table(document, inspection->tables[ATTN_INSPECTED_KINDS], &kinds);
+    attn_document_end(document);
+}
+
+/* --- All -------------------------------------------------------------------------------------- */
+
+static void add_heading(struct attn_document *document, const struct inspection *inspection,
+                        uint64_t n_byte)
+{
+    const size_t n = attn_safetensors_count(inspection->weights);
+    const char *name = inspection->name;
+    char text[ATTN_QUANTITY_SIZE];
+
+    attn_document_value(document, "schema", attn_cell_integer(ATTN_JSON_SCHEMA));
+    attn_document_value(document, "model", attn_cell_text(name, strlen(name)));
+    attn_document_escaped(document, name, strlen(name));
+    if (inspection->model)
+        attn_document_text(
+            document, ": %s, %s parameters", attn_model_config(inspection->model)->model_type,
+            attn_quantity_count(
+                number_of(inspection->tables[ATTN_INSPECTED_PARAMETERS], 0, "total"), text));
+    else
+        attn_document_text(document, ": safetensors");
+    attn_document_text(document, ", %zu tensor%s, %s\n", n, n == 1 ? "" : "s",
+                       attn_quantity_bytes(n_byte, text));
+}
+
+static void fill(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *files = inspection->tables[ATTN_INSPECTED_FILES];
+    const size_t n_tensor = attn_safetensors_count(inspection->weights);
+    uint64_t n_byte = 0;
+
+    for (size_t i = 0; i < attn_table_n_row(files); i++)
+        n_byte += number_of(files, i, "bytes");
+    add_heading(document, inspection, n_byte);
+    add_config(document, inspection);
+    add_tensors(document, inspection);
+    add_tokenizer(document, inspection);
+    add_files(document, inspection, n_byte);
+    if (inspection->model)
+        add_run(document, inspection);
+    else
+        attn_document_value(document, "run", attn_cell_missing());
+    if (inspection->tables[ATTN_INSPECTED_NON_FINITE]) {
+        attn_document_begin(document, "check");
+        attn_document_value(document, "n_tensor", attn_cell_integer((int64_t)n_tensor));
+        add(document, inspection, ATTN_INSPECTED_NON_FINITE);
+        attn_document_end(document);
+    }
+}
+
+static void fill_check(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
+    const size_t n = attn_safetensors_count(inspection->weights);
+
+    for (size_t i = 0; i < attn_table_n_row(bad); i++) {
+        const struct attn_cell name = cell_of(bad, i, "name");
+
+        attn_document_escaped(document, name.text, name.size);
+        attn_document_text(document,
+                           ": %" PRIu64 " NaN, %" PRIu64 " infinite of %" PRIu64
+                           ", the first at %" PRIu64 "\n",
+                           number_of(bad, i, "n_nan"), number_of(bad, i, "n_infinite"),
+                           number_of(bad, i, "n_value"), number_of(bad, i, "first"));
+    }
+    if (attn_table_n_row(bad) == 0)
+        attn_document_text(document, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
+}
+
+/* Shows what FILLS says. Reports and returns an exit code. */
+static int print_filled(void (*fills)(struct attn_document *, const struct inspection *),
+                        const struct inspection *inspection, enum attn_document_form form,
+                        struct attn_sink *out)
+{
+    struct attn_document document = {0};
+    struct attn_error err = {0};
+    enum attn_status status;
+
+    fills(&document, inspection);
+    status = attn_document_write(&document, form, out, &err);
+    attn_document_release(&document);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
 
 static int inspect(struct inspect_args *args, struct inspection *inspection, struct attn_sink *out)
 {
     int code = check_arguments(args);
+
     if (code != EXIT_DONE)
         return code;
     inspection->name = args->model.name;
@@ -245,26 +681,32 @@ static int inspect(struct inspect_args *args, struct inspection *inspection, str
     if (code != EXIT_DONE)
         return code;
     interrupt_watch_weights(inspection->weights);
-    code = inspection_find(inspection, args->has_check);
-    return code == EXIT_DONE ? print_all(args, inspection, out) : code;
+    code = find_tables(inspection, args->has_check);
+    if (code != EXIT_DONE)
+        return code;
+    return print_filled(args->has_check && !args->has_json ? fill_check : fill, inspection,
+                        args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out);
 }
 
 static int inspect_main(int argc, char **argv)
 {
     struct inspect_args args = {0};
     struct inspection inspection = {0};
+    const struct attn_table *bad;
     struct attn_sink *out = NULL;
     int code = options_parse(&command_inspect, argc, argv, &args);
+
     if (code == OPTIONS_OK)
         code = print_open(&out);
     if (out)
         code = inspect(&args, &inspection, out);
     code = print_close(out, code);
-    if (code == EXIT_DONE && inspection_n_bad(&inspection) > 0)
-        code = report_problem(
-            EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
-            inspection_n_bad(&inspection), attn_safetensors_count(inspection.weights));
-    inspection_release(&inspection);
+    bad = inspection.tables[ATTN_INSPECTED_NON_FINITE];
+    if (code == EXIT_DONE && bad && attn_table_n_row(bad) > 0)
+        code =
+            report_problem(EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
+                           attn_table_n_row(bad), attn_safetensors_count(inspection.weights));
+    release(&inspection);
     text_list_release(&args.paths);
     return code;
 }

@@ -2,25 +2,21 @@
  * comparison.c - --compare: what it refuses, what it runs, and what it found as text, CSV or JSON.
  *
  * Text is a line for each head, named as --heads takes it, then means over a layer and over
- * everything, what both cost, and the next tokens. JSON is one document with what was compared in
- * front. Values are cells of tables (base/table.h), so every form writes them alike.
+ * everything, what both cost, and the next tokens. JSON is one object with what was compared in
+ * front. Values are cells with columns (base/table.h), so every form writes them alike.
  */
 #include "cmd/args/comparison.h"
 
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    CELL_SIZE = 32,
-};
+enum { NAME_SIZE = 32 };
 
 static const struct option comparison_rows[] = {
     {.name = "compare",
@@ -41,7 +37,8 @@ static bool is_possible(const struct attn_format *format)
 static int refuse(const char *name)
 {
     char formats[128];
-    attn_format_list(is_possible, "or", formats, sizeof(formats));
+
+    attn_format_list(is_possible, "or", formats, sizeof formats);
     return report_problem(
         EXIT_USAGE, NULL,
         "--compare and --%s do not go together: a comparison is written as text, %s", name,
@@ -53,7 +50,8 @@ static bool is_refused(const char *name)
     static const char *const refused[] = {"sites",          "top",        "next", "ablate",
                                           "ablate-pattern", "renormalize"};
     const struct attn_format *format = attn_format_find(name);
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strcmp(name, refused[i]) == 0)
             return true;
     return format && !is_possible(format);
@@ -72,6 +70,7 @@ int comparison_check(const struct command *command, const char *const *given, bo
 int comparison_find(struct comparison *comparison, const struct attn_run *run)
 {
     struct attn_error err = {0};
+
     interrupt_catch();
     return attn_compare(run, COMPARISON_N_RECALLED, &comparison->found, &err) == ATTN_OK
                ? EXIT_DONE
@@ -86,416 +85,428 @@ void comparison_release(struct comparison *comparison)
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
-/* As --heads takes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
-static void write_name(const struct comparison *comparison, const struct attn_compared_head *head,
-                       char name[CELL_SIZE])
-{
-    const struct attn_array_axes *axes = comparison->labels->axes;
-    struct attn_head_place place = attn_comparison_place(head, comparison->labels);
-    if (!axes)
-        snprintf(name, CELL_SIZE, "%d.%d", place.first, place.head);
-    else if (axes->rank < 4)
-        snprintf(name, CELL_SIZE, "%d", place.head);
-    else
-        snprintf(name, CELL_SIZE, "B%dH%d", place.first, place.head);
-}
+/* A comparison for reading: its tables, a row a head, and the document that shows them. */
+struct comparison_text {
+    const struct comparison *comparison;
+    struct attn_table *local, *propagated; /* own */
+    struct attn_document document;
+};
 
 /* Text shows the values without the numbers of rows. */
 enum { N_SHOWN = ATTN_DIFFERENCE_ROWS };
+
+/* As --heads takes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
+static void write_name(const struct comparison *comparison, const struct attn_compared_head *head,
+                       char name[NAME_SIZE])
+{
+    const struct attn_array_axes *axes = comparison->labels->axes;
+    const struct attn_head_place place = attn_comparison_place(head, comparison->labels);
+
+    if (!axes)
+        snprintf(name, NAME_SIZE, "%d.%d", place.first, place.head);
+    else if (axes->rank < 4)
+        snprintf(name, NAME_SIZE, "%d", place.head);
+    else
+        snprintf(name, NAME_SIZE, "B%dH%d", place.first, place.head);
+}
 
 static enum attn_status append_named(struct attn_table *table, const char *name,
                                      const struct attn_difference *difference,
                                      struct attn_error *err)
 {
     struct attn_cell cells[1 + ATTN_N_DIFFERENCE] = {attn_cell_text(name, strlen(name))};
+
     attn_difference_cells(difference, cells + 1);
     return attn_table_append(table, cells, 1 + N_SHOWN, err);
 }
 
 /* Heads, layers and everything, for one of the two errors. */
-static enum attn_status append_rows(struct attn_table *table, const struct comparison *comparison,
-                                    bool is_local, struct attn_error *err)
+static enum attn_status fill_table(const struct comparison *comparison, bool is_local,
+                                   struct attn_table **table, struct attn_error *err)
 {
     const struct attn_comparison *found = comparison->found;
-    enum attn_status status = ATTN_OK;
-    char name[CELL_SIZE];
-    size_t at = 0;
-    for (size_t i = 0; status == ATTN_OK && i < found->n_layer; i++) {
-        const struct attn_compared_layer *layer = &found->layers[i];
-        size_t first = at;
-        for (; status == ATTN_OK && at < found->n_head && found->heads[at].layer == layer->layer;
-             at++) {
-            const struct attn_compared_head *head = &found->heads[at];
-            write_name(comparison, head, name);
-            status = append_named(table, name, is_local ? &head->local : &head->propagated, err);
-        }
-        snprintf(name, sizeof(name), comparison->labels->axes ? "all" : "%d.*", layer->layer);
-        if (status == ATTN_OK && at - first > 1)
-            status = append_named(table, name, is_local ? &layer->local : &layer->propagated, err);
-    }
-    if (status == ATTN_OK && found->n_layer > 1)
-        status = append_named(table, "all", is_local ? &found->local : &found->propagated, err);
-    return status;
-}
-
-static int print_rows(const struct comparison *comparison, bool is_local, struct attn_sink *out)
-{
     struct attn_column columns[1 + ATTN_N_DIFFERENCE] = {
         {.name = "head", .type = ATTN_VALUE_TEXT, .width = 5}};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    attn_difference_columns(columns + 1);
-    enum attn_status status = attn_table_create("heads", columns, 1 + N_SHOWN, &table, &err);
-    if (status == ATTN_OK)
-        status = append_rows(table, comparison, is_local, &err);
-    if (status == ATTN_OK)
-        status = attn_table_write(table, ATTN_TABLE_ALIGNED, -1, out, &err);
-    attn_table_free(table);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
-}
+    char name[NAME_SIZE];
+    size_t at = 0;
 
-static void print_cost(const struct attn_comparison *found, struct attn_sink *out)
-{
-    struct attn_attention_cost exact = {0}, chosen = {0};
-    char a[ATTN_QUANTITY_SIZE], b[ATTN_QUANTITY_SIZE];
+    attn_difference_columns(columns + 1);
+    ATTN_TRY(attn_table_create("heads", columns, 1 + N_SHOWN, table, err));
     for (size_t i = 0; i < found->n_layer; i++) {
         const struct attn_compared_layer *layer = &found->layers[i];
-        exact.n_pair += layer->exact.n_pair;
-        exact.n_byte += layer->exact.n_byte;
-        exact.seconds += layer->exact.seconds;
-        chosen.n_pair += layer->chosen.n_pair;
-        chosen.n_byte += layer->chosen.n_byte;
-        chosen.seconds += layer->chosen.seconds;
+        const size_t first = at;
+
+        for (; at < found->n_head && found->heads[at].layer == layer->layer; at++) {
+            const struct attn_compared_head *head = &found->heads[at];
+
+            write_name(comparison, head, name);
+            ATTN_TRY(append_named(*table, name, is_local ? &head->local : &head->propagated, err));
+        }
+        snprintf(name, sizeof name, comparison->labels->axes ? "all" : "%d.*", layer->layer);
+        if (at - first > 1)
+            ATTN_TRY(
+                append_named(*table, name, is_local ? &layer->local : &layer->propagated, err));
     }
-    print(out, "%-8s %15s %15s\n", "", "exact", "chosen");
-    print(out, "%-8s %15s %15s\n", "pairs", attn_quantity_count(exact.n_pair, a),
-          attn_quantity_count(chosen.n_pair, b));
-    print(out, "%-8s %15s %15s\n", "bytes", attn_quantity_count(exact.n_byte, a),
-          attn_quantity_count(chosen.n_byte, b));
-    print(out, "%-8s %15.6f %15.6f\n", "seconds", exact.seconds, chosen.seconds);
+    if (found->n_layer > 1)
+        ATTN_TRY(append_named(*table, "all", is_local ? &found->local : &found->propagated, err));
+    return ATTN_OK;
+}
+
+static void add_costs(struct attn_document *document, const struct attn_comparison *found)
+{
+    struct attn_text_table *lines = attn_document_grid(document, 3, 0);
+    struct attn_attention_cost sums[2] = {{0}}; /* of exact and of chosen attention */
+    char number[ATTN_QUANTITY_SIZE];
+
+    for (size_t i = 0; i < found->n_layer; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct attn_compared_layer *layer = &found->layers[i];
+            const struct attn_attention_cost *cost = k == 0 ? &layer->exact : &layer->chosen;
+
+            sums[k].n_pair += cost->n_pair;
+            sums[k].n_byte += cost->n_byte;
+            sums[k].seconds += cost->seconds;
+        }
+    attn_text_table_flush_left(lines, 0);
+    attn_text_table_widen(lines, 0, 8);
+    attn_text_table_widen(lines, 1, 14);
+    attn_text_table_widen(lines, 2, 14);
+    attn_text_table_string(lines, "");
+    attn_text_table_string(lines, "exact");
+    attn_text_table_string(lines, "chosen");
+    attn_text_table_string(lines, "pairs");
+    for (int k = 0; k < 2; k++)
+        attn_text_table_string(lines, attn_quantity_count(sums[k].n_pair, number));
+    attn_text_table_string(lines, "bytes");
+    for (int k = 0; k < 2; k++)
+        attn_text_table_string(lines, attn_quantity_count(sums[k].n_byte, number));
+    attn_text_table_string(lines, "seconds");
+    for (int k = 0; k < 2; k++)
+        attn_text_table_format(lines, "%.6f", sums[k].seconds);
 }
 
 /* A first choice: its text, or its id. */
-static int print_token(const struct comparison *comparison, int32_t id, struct attn_sink *out)
+static void add_token(struct comparison_text *text, int32_t id)
 {
+    const struct attn_tokenizer *tokenizer = text->comparison->tokenizer;
     size_t size = 0;
-    const char *text = NULL;
-    if (comparison->tokenizer)
-        text = attn_tokenizer_token(comparison->tokenizer, id, &size);
-    if (!text) {
-        print(out, "%d", (int)id);
-        return EXIT_DONE;
+    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+
+    if (token) {
+        attn_document_text(&text->document, "'");
+        attn_document_escaped(&text->document, token, size);
+        attn_document_text(&text->document, "'");
+    } else {
+        attn_document_text(&text->document, "%d", (int)id);
     }
-    print_text(out, "'");
-    int code = print_escaped(out, text, size);
-    print_text(out, "'");
-    return code;
 }
 
-/* As cells of a table are written for reading. */
-static void write_cell(double value, char text[CELL_SIZE])
+static void add_logits(struct comparison_text *text)
 {
-    if (value == 0)
-        snprintf(text, CELL_SIZE, "0");
-    else
-        snprintf(text, CELL_SIZE, fabs(value) < 5e-5 || fabs(value) >= 1e5 ? "%.1e" : "%.4f",
-                 value);
-}
-
-static int print_logits(const struct comparison *comparison, struct attn_sink *out)
-{
-    const struct attn_comparison *found = comparison->found;
+    static const struct attn_column kl = {
+        .name = "kl", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 4};
+    const struct attn_comparison *found = text->comparison->found;
     const struct attn_compared_logits *last = &found->logits[found->n_logits - 1];
+    struct attn_document *document = &text->document;
     double sum = 0, most = 0;
     size_t n_changed = 0;
-    char cell[CELL_SIZE];
+
     for (size_t i = 0; i < found->n_logits; i++) {
         const struct attn_compared_logits *logits = &found->logits[i];
+
         sum += logits->kl;
         most = fmax(most, logits->kl);
         n_changed += logits->exact_first != logits->chosen_first;
     }
-    print(out,
-          "\n"
-          "next token: the most probable one differs at %zu of %zu position%s\n",
-          n_changed, found->n_logits, found->n_logits == 1 ? "" : "s");
-    write_cell(sum / (double)found->n_logits, cell);
-    print(out, "kl in nats: mean %s", cell);
-    write_cell(most, cell);
-    print(out, ", largest %s", cell);
-    write_cell(last->kl, cell);
-    print(out,
-          ", %s at position %zu\n"
-          "most probable at position %zu: exact ",
-          cell, last->position, last->position);
-    int code = print_token(comparison, last->exact_first, out);
-    print_text(out, ", chosen ");
-    if (code == EXIT_DONE)
-        code = print_token(comparison, last->chosen_first, out);
-    print_text(out, "\n");
-    return code;
+    attn_document_text(document,
+                       "\nnext token: the most probable one differs at %zu of %zu position%s\n",
+                       n_changed, found->n_logits, found->n_logits == 1 ? "" : "s");
+    attn_document_text(document, "kl in nats: mean ");
+    attn_document_cell(document, &kl, attn_cell_real(sum / (double)found->n_logits));
+    attn_document_text(document, ", largest ");
+    attn_document_cell(document, &kl, attn_cell_real(most));
+    attn_document_text(document, ", ");
+    attn_document_cell(document, &kl, attn_cell_real(last->kl));
+    attn_document_text(document, " at position %zu\nmost probable at position %zu: exact ",
+                       last->position, last->position);
+    add_token(text, last->exact_first);
+    attn_document_text(document, ", chosen ");
+    add_token(text, last->chosen_first);
+    attn_document_text(document, "\n");
+}
+
+static enum attn_status write_text(struct comparison_text *text, struct attn_sink *out,
+                                   struct attn_error *err)
+{
+    static const struct attn_document_view aligned = {.text = ATTN_TEXT_ALIGNED};
+    static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
+    const struct comparison *comparison = text->comparison;
+    const struct attn_comparison *found = comparison->found;
+    const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
+    const bool is_array = comparison->labels->axes;
+    char name[ATTN_ATTENTION_TEXT_SIZE];
+
+    attn_attention_text(comparison->attention, name);
+    attn_document_text(
+        &text->document,
+        "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n\n", name,
+        is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
+        COMPARISON_N_RECALLED);
+    if (!is_array)
+        attn_document_text(&text->document, "local: each layer gets q, k and v of the exact run\n");
+    ATTN_TRY(fill_table(comparison, true, &text->local, err));
+    attn_document_table(&text->document, text->local, &aligned);
+    if (found->has_propagated) {
+        attn_document_text(&text->document, "\npropagated: all layers use the chosen attention\n");
+        ATTN_TRY(fill_table(comparison, false, &text->propagated, err));
+        attn_document_table(&text->document, text->propagated, &aligned);
+    }
+    attn_document_text(&text->document, "\n");
+    add_costs(&text->document, found);
+    if (found->n_logits > 0)
+        add_logits(text);
+    return attn_document_write(&text->document, ATTN_FORM_TEXT, out, err);
 }
 
 static int print_comparison(const struct comparison *comparison, struct attn_sink *out)
 {
-    const struct attn_comparison *found = comparison->found;
-    const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
-    static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
-    const bool is_array = comparison->labels->axes;
-    char name[ATTN_ATTENTION_TEXT_SIZE];
-    attn_attention_text(comparison->attention, name);
-    print(out,
-          "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n"
-          "\n",
-          name, is_blockwise ? ", blockwise," : "", comparison->n,
-          words[is_array][comparison->n == 1], COMPARISON_N_RECALLED);
-    if (!is_array)
-        print_text(out, "local: each layer gets q, k and v of the exact run\n");
-    int code = print_rows(comparison, true, out);
-    if (code == EXIT_DONE && found->has_propagated) {
-        print_text(out, "\n"
-                        "propagated: all layers use the chosen attention\n");
-        code = print_rows(comparison, false, out);
-    }
-    print_text(out, "\n");
-    print_cost(found, out);
-    return code == EXIT_DONE && found->n_logits > 0 ? print_logits(comparison, out) : code;
+    struct comparison_text text = {.comparison = comparison};
+    struct attn_error err = {0};
+    const enum attn_status status = write_text(&text, out, &err);
+
+    attn_document_release(&text.document);
+    attn_table_free(text.local);
+    attn_table_free(text.propagated);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* Writes the table of a PART as CSV to OUT. */
-static enum attn_status write_table(const struct comparison *comparison,
-                                    enum attn_comparison_part part, int precision,
-                                    struct attn_sink *out, struct attn_error *err)
+/* The tables of all parts that there are, a file each; the heads alone where there is no path. */
+static enum attn_status write_tables(const struct comparison *comparison,
+                                     const struct attn_output *item, int precision,
+                                     struct attn_table *made[3], struct attn_error *err)
 {
-    struct attn_table *table = NULL;
-    enum attn_status status = attn_comparison_tabulate(comparison->found, part, comparison->labels,
-                                                       comparison->tokenizer, &table, err);
-    if (status == ATTN_OK)
-        status = attn_table_write(table, ATTN_TABLE_CSV, precision, out, err);
-    attn_table_free(table);
-    return status;
+    const struct {
+        enum attn_comparison_part part;
+        const char *name;
+        int precision;
+    } parts[] = {
+        {ATTN_COMPARISON_HEADS, "compare", precision},
+        {ATTN_COMPARISON_COSTS, "compare_cost", -1}, /* seconds are small: they keep their digits */
+        {ATTN_COMPARISON_LOGITS, "compare_logits", precision},
+    };
+    const size_t n = !item->path ? 1 : comparison->found->n_logits > 0 ? 3 : 2;
+    struct attn_output_table tables[3];
+
+    for (size_t i = 0; i < n; i++) {
+        ATTN_TRY(attn_comparison_tabulate(comparison->found, parts[i].part, comparison->labels,
+                                          comparison->tokenizer, &made[i], err));
+        tables[i] = (struct attn_output_table){made[i], parts[i].name, parts[i].precision};
+    }
+    if (!item->path)
+        return attn_table_write(made[0], ATTN_TABLE_CSV, precision, item->sink, err);
+    return attn_output_write_tables(item, tables, n, comparison->labels, interrupt_flag(), err);
 }
 
-/* The tables of all parts that there are, a file each. */
-static enum attn_status write_files(const struct comparison *comparison,
-                                    const struct attn_output *item, int precision,
-                                    struct attn_error *err)
+static enum attn_status write_folder(const struct comparison *comparison,
+                                     const struct attn_output *item, int precision,
+                                     struct attn_error *err)
 {
-    struct attn_output_table tables[] = {
-        {NULL, "compare", precision},
-        {NULL, "compare_cost", -1}, /* seconds are small: they keep their digits */
-        {NULL, "compare_logits", precision},
-    };
-    static const enum attn_comparison_part parts[] = {ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS,
-                                                      ATTN_COMPARISON_LOGITS};
-    struct attn_table *made[] = {NULL, NULL, NULL};
-    const size_t n = comparison->found->n_logits > 0 ? 3 : 2;
-    enum attn_status status = ATTN_OK;
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        status = attn_comparison_tabulate(comparison->found, parts[i], comparison->labels,
-                                          comparison->tokenizer, &made[i], err);
-        tables[i].table = made[i];
-    }
-    if (status == ATTN_OK)
-        status =
-            attn_output_write_tables(item, tables, n, comparison->labels, interrupt_flag(), err);
-    for (size_t i = 0; i < n; i++)
+    struct attn_table *made[3] = {NULL, NULL, NULL};
+    const enum attn_status status = write_tables(comparison, item, precision, made, err);
+
+    for (size_t i = 0; i < 3; i++)
         attn_table_free(made[i]);
     return status;
 }
 
-static int write_folder(const struct comparison *comparison, const struct attn_output *item,
-                        int precision)
-{
-    struct attn_error err = {0};
-    enum attn_status status =
-        item->path ? write_files(comparison, item, precision, &err)
-                   : write_table(comparison, ATTN_COMPARISON_HEADS, precision, item->sink, &err);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
-}
-
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* A document in the making. */
-struct page {
-    struct attn_sink *out;
+/* An object in the making. Its members stand on lines of their own, and so do those of heads and
+ * layers, one blank further in. */
+struct comparison_json {
+    const struct comparison *comparison;
     int precision;
-    struct attn_table *differences, *costs, *logits; /* owns; their rows are objects */
-    enum attn_status status;                         /* the first failure */
-    struct attn_error err;
-    int code; /* the same of failures that are already reported */
+    struct attn_column differences[ATTN_N_DIFFERENCE];
+    struct attn_buffer text;
+    struct attn_json_writer json; /* of that */
 };
 
-static void put_string(struct page *page, const char *text, size_t size)
+static struct attn_json_writer *push_line(struct comparison_json *to, const char *name)
 {
-    if (page->code == EXIT_DONE)
-        page->code = print_json_string(page->out, text, size);
+    attn_json_line(&to->json);
+    return attn_json_key(&to->json, name);
 }
 
-/* Appends a row to TABLE and writes it as an object. */
-static void put_row(struct page *page, struct attn_table *table, const struct attn_cell *cells,
-                    int precision)
+/* NAME: an object of CELLS, on a line of its own unless it comes first. */
+static void push_object(struct comparison_json *to, const char *name,
+                        const struct attn_column *columns, const struct attn_cell *cells, size_t n,
+                        int precision)
 {
-    const size_t n_cell = attn_table_n_column(table);
-    if (page->status == ATTN_OK)
-        page->status = attn_table_append(table, cells, n_cell, &page->err);
-    if (page->status == ATTN_OK)
-        page->status = attn_table_write_row(table, attn_table_n_row(table) - 1, ATTN_TABLE_JSON,
-                                            precision, page->out, &page->err);
+    to->json.comma = ",\n ";
+    attn_json_key(&to->json, name);
+    to->json.comma = NULL;
+    if (!cells) {
+        attn_json_null(&to->json);
+        return;
+    }
+    attn_json_begin(&to->json, '{');
+    attn_table_push_cells(&to->json, columns, cells, n, precision);
+    attn_json_end(&to->json);
 }
 
-static void put_difference(struct page *page, const struct attn_difference *difference)
+static void push_differences(struct comparison_json *to, const struct attn_difference *local,
+                             const struct attn_difference *propagated)
 {
+    const bool has_propagated = to->comparison->found->has_propagated;
     struct attn_cell cells[ATTN_N_DIFFERENCE];
-    attn_difference_cells(difference, cells);
-    put_row(page, page->differences, cells, page->precision);
+
+    attn_difference_cells(local, cells);
+    push_object(to, "local", to->differences, cells, ATTN_N_DIFFERENCE, to->precision);
+    attn_difference_cells(propagated, cells);
+    push_object(to, "propagated", to->differences, has_propagated ? cells : NULL, ATTN_N_DIFFERENCE,
+                to->precision);
 }
 
-static void put_differences(struct page *page, bool has_propagated,
-                            const struct attn_difference *local,
-                            const struct attn_difference *propagated)
+static void push_cost(struct comparison_json *to, const char *name,
+                      const struct attn_attention_cost *cost)
 {
-    print_text(page->out, "\"local\": ");
-    put_difference(page, local);
-    print_text(page->out, ",\n \"propagated\": ");
-    if (has_propagated)
-        put_difference(page, propagated);
-    else
-        print_text(page->out, "null");
-}
-
-static void put_cost(struct page *page, const char *name, const struct attn_attention_cost *cost)
-{
+    static const struct attn_column columns[] = {{.name = "pairs", .type = ATTN_VALUE_INTEGER},
+                                                 {.name = "bytes", .type = ATTN_VALUE_INTEGER},
+                                                 {.name = "seconds", .type = ATTN_VALUE_REAL}};
     const struct attn_cell cells[] = {attn_cell_integer((int64_t)cost->n_pair),
                                       attn_cell_integer((int64_t)cost->n_byte),
                                       attn_cell_real(cost->seconds)};
-    print(page->out, ",\n \"%s\": ", name);
-    put_row(page, page->costs, cells, -1);
+
+    push_object(to, name, columns, cells, 3, -1); /* seconds are small: they keep their digits */
 }
 
-static void put_labels(struct page *page, const struct comparison *comparison)
+/* What was compared. */
+static void push_labels(struct comparison_json *to)
 {
+    const struct comparison *comparison = to->comparison;
     const struct attn_labels *labels = comparison->labels;
+    struct attn_json_writer *json = &to->json;
     char name[ATTN_ATTENTION_TEXT_SIZE];
-    size_t size = attn_attention_text(comparison->attention, name);
-    print(page->out, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
-    if (labels->model)
-        put_string(page, labels->model, strlen(labels->model));
-    else
-        print_text(page->out, "null");
-    print_text(page->out, ",\n\"options\": {");
+
+    attn_attention_text(comparison->attention, name);
+    attn_json_integer(push_line(to, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(push_line(to, "model"), labels->model);
+    attn_json_begin(push_line(to, "options"), '{');
     for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_option *option = &labels->options[i];
-        print(page->out, "%s\"%s\": ", i == 0 ? "" : ", ", option->name);
-        put_string(page, option->value, strlen(option->value));
+        attn_json_text(attn_json_key(json, labels->options[i].name), labels->options[i].value);
     }
-    print_text(page->out, "},\n\"tokens\": ");
-    for (size_t i = 0; labels->tokens && i < comparison->n; i++) {
-        print_text(page->out, i == 0 ? "[" : ",");
-        put_string(page, labels->tokens[i], labels->token_sizes[i]);
-    }
-    print_text(page->out, labels->tokens ? "],\n\"ids\": " : "null,\n\"ids\": ");
-    for (size_t i = 0; labels->ids && i < comparison->n; i++)
-        print(page->out, "%s%d", i == 0 ? "[" : ",", (int)labels->ids[i]);
-    print_text(page->out, labels->ids ? "],\n" : "null,\n");
-    print_text(page->out, "\"attention\": ");
-    put_string(page, name, size);
-    print(page->out, ",\n\"recalled\": %d,\n", COMPARISON_N_RECALLED);
+    attn_json_end(json);
+    attn_json_append_tokens(attn_json_value(push_line(to, "tokens")), labels->tokens,
+                            labels->token_sizes, comparison->n);
+    attn_json_append_ids(attn_json_value(push_line(to, "ids")), labels, comparison->n);
+    attn_json_text(push_line(to, "attention"), name);
+    attn_json_integer(push_line(to, "recalled"), COMPARISON_N_RECALLED);
 }
 
-static void put_heads(struct page *page, const struct comparison *comparison)
+static void push_heads(struct comparison_json *to)
 {
-    const struct attn_comparison *found = comparison->found;
-    print_text(page->out, "\"heads\": [");
+    const struct attn_comparison *found = to->comparison->found;
+    const struct attn_labels *labels = to->comparison->labels;
+
+    attn_json_begin(push_line(to, "heads"), '[');
     for (size_t i = 0; i < found->n_head; i++) {
         const struct attn_compared_head *head = &found->heads[i];
-        struct attn_head_place place = attn_comparison_place(head, comparison->labels);
-        print(page->out, "%s\n{\"%s\": %d, \"head\": %d,\n ", i == 0 ? "" : ",",
-              comparison->labels->axes ? "batch" : "layer", place.first, place.head);
-        put_differences(page, found->has_propagated, &head->local, &head->propagated);
-        print_text(page->out, "}");
+        const struct attn_head_place place = attn_comparison_place(head, labels);
+
+        attn_json_line(&to->json);
+        attn_json_begin(&to->json, '{');
+        attn_json_integer(attn_json_key(&to->json, labels->axes ? "batch" : "layer"), place.first);
+        attn_json_integer(attn_json_key(&to->json, "head"), place.head);
+        push_differences(to, &head->local, &head->propagated);
+        attn_json_end(&to->json);
     }
-    print_text(page->out, "],\n\"layers\": [");
+    attn_json_end(&to->json);
+    attn_json_begin(push_line(to, "layers"), '[');
     for (size_t i = 0; i < found->n_layer; i++) {
         const struct attn_compared_layer *layer = &found->layers[i];
-        print(page->out, "%s\n{\"layer\": %d,\n ", i == 0 ? "" : ",", layer->layer);
-        put_differences(page, found->has_propagated, &layer->local, &layer->propagated);
-        put_cost(page, "exact", &layer->exact);
-        put_cost(page, "chosen", &layer->chosen);
-        print_text(page->out, "}");
+
+        attn_json_line(&to->json);
+        attn_json_begin(&to->json, '{');
+        attn_json_integer(attn_json_key(&to->json, "layer"), layer->layer);
+        push_differences(to, &layer->local, &layer->propagated);
+        push_cost(to, "exact", &layer->exact);
+        push_cost(to, "chosen", &layer->chosen);
+        attn_json_end(&to->json);
     }
-    print_text(page->out, "],\n\"all\": {");
-    put_differences(page, found->has_propagated, &found->local, &found->propagated);
-    print_text(page->out, "},\n");
+    attn_json_end(&to->json);
+    attn_json_begin(push_line(to, "all"), '{');
+    push_differences(to, &found->local, &found->propagated);
+    attn_json_end(&to->json);
 }
 
-static void put_logits(struct page *page, const struct attn_comparison *found)
+static void push_logits(struct comparison_json *to)
 {
-    print_text(page->out, "\"logits\": ");
+    static const struct attn_column columns[] = {
+        {.name = "query", .type = ATTN_VALUE_INTEGER},
+        {.name = "kl", .type = ATTN_VALUE_REAL},
+        {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
+        {.name = "chosen_first", .type = ATTN_VALUE_INTEGER}};
+    const struct attn_comparison *found = to->comparison->found;
+
+    push_line(to, "logits");
+    if (found->n_logits == 0) {
+        attn_json_null(&to->json);
+        return;
+    }
+    attn_json_begin(&to->json, '[');
     for (size_t i = 0; i < found->n_logits; i++) {
         const struct attn_compared_logits *logits = &found->logits[i];
         const struct attn_cell cells[] = {
             attn_cell_integer((int64_t)logits->position), attn_cell_real(logits->kl),
             attn_cell_integer(logits->exact_first), attn_cell_integer(logits->chosen_first)};
-        print_text(page->out, i == 0 ? "[\n" : ",\n");
-        put_row(page, page->logits, cells, page->precision);
+
+        attn_json_line(&to->json);
+        attn_json_begin(&to->json, '{');
+        attn_table_push_cells(&to->json, columns, cells, 4, to->precision);
+        attn_json_end(&to->json);
     }
-    print_text(page->out, found->n_logits > 0 ? "]\n}\n" : "null\n}\n");
+    attn_json_end(&to->json);
 }
 
-/* The tables whose rows are the objects of the document. */
-static enum attn_status create_tables(struct page *page)
+static enum attn_status write_json(const struct comparison *comparison, int precision,
+                                   struct attn_sink *out, struct attn_error *err)
 {
-    static const struct attn_column cost[] = {{.name = "pairs", .type = ATTN_VALUE_INTEGER},
-                                              {.name = "bytes", .type = ATTN_VALUE_INTEGER},
-                                              {.name = "seconds", .type = ATTN_VALUE_REAL}};
-    static const struct attn_column logits[] = {
-        {.name = "query", .type = ATTN_VALUE_INTEGER},
-        {.name = "kl", .type = ATTN_VALUE_REAL},
-        {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
-        {.name = "chosen_first", .type = ATTN_VALUE_INTEGER}};
-    struct attn_column difference[ATTN_N_DIFFERENCE];
-    attn_difference_columns(difference);
-    enum attn_status status = attn_table_create("differences", difference, ATTN_N_DIFFERENCE,
-                                                &page->differences, &page->err);
+    struct comparison_json to = {.comparison = comparison, .precision = precision};
+    enum attn_status status;
+
+    to.json.out = &to.text;
+    attn_difference_columns(to.differences);
+    attn_json_begin(&to.json, '{');
+    push_labels(&to);
+    push_heads(&to);
+    push_logits(&to);
+    attn_json_line(&to.json);
+    attn_json_end(&to.json);
+    attn_buffer_append_char(&to.text, '\n');
+    status = attn_buffer_check(&to.text, err);
     if (status == ATTN_OK)
-        status = attn_table_create("costs", cost, 3, &page->costs, &page->err);
-    if (status == ATTN_OK)
-        status = attn_table_create("logits", logits, 4, &page->logits, &page->err);
+        attn_sink_write(out, to.text.data, to.text.size);
+    attn_buffer_release(&to.text);
     return status;
 }
 
-static int print_json(const struct comparison *comparison, int precision, struct attn_sink *out)
+static enum attn_status write_document(const struct comparison *comparison,
+                                       const struct attn_output *output, int precision,
+                                       struct attn_error *err)
 {
-    struct page page = {.out = out, .precision = precision, .code = EXIT_DONE};
-    page.status = create_tables(&page);
-    if (page.status == ATTN_OK) {
-        put_labels(&page, comparison);
-        put_heads(&page, comparison);
-        put_logits(&page, comparison->found);
-    }
-    attn_table_free(page.differences);
-    attn_table_free(page.costs);
-    attn_table_free(page.logits);
-    return page.status == ATTN_OK ? page.code : report(&page.err, EXIT_OUTPUT);
-}
-
-static int write_document(const struct comparison *comparison, const struct attn_output *output,
-                          int precision)
-{
-    struct attn_error err = {0};
     struct attn_sink *sink;
+    enum attn_status status;
+
     if (!output->path)
-        return print_json(comparison, precision, output->sink);
-    if (attn_output_create_file(output, &sink, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    int code = print_json(comparison, precision, sink);
-    if (code == EXIT_DONE && attn_sink_commit(sink, &err) != ATTN_OK)
-        code = report(&err, EXIT_OUTPUT);
+        return write_json(comparison, precision, output->sink, err);
+    ATTN_TRY(attn_output_create_file(output, &sink, err));
+    status = write_json(comparison, precision, sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_commit(sink, err);
     attn_sink_free(sink);
-    return code;
+    return status;
 }
 
 /* --- Where it goes ---------------------------------------------------------------------------- */
@@ -506,33 +517,31 @@ static int write_heads(const struct comparison *comparison, const struct output_
 {
     struct attn_table *heads = NULL;
     struct attn_error err = {0};
+    int code;
+
     if (attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS, comparison->labels,
                                  comparison->tokenizer, &heads, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    int code = outputs_write_tables(args, &heads, 1, out);
+    code = outputs_write_tables(args, &heads, 1, out);
     attn_table_free(heads);
     return code;
-}
-
-/* Into an output that holds tensors as well: a folder of tables, or one document. */
-static int write_output(const struct comparison *comparison, const struct attn_output *output,
-                        int precision)
-{
-    return output->format->is_directory ? write_folder(comparison, output, precision)
-                                        : write_document(comparison, output, precision);
 }
 
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out)
 {
-    int code = EXIT_DONE;
     if (!outputs_are_wanted(args))
         return print_comparison(comparison, out);
-    for (size_t i = 0; code == EXIT_DONE && i < attn_n_format(); i++) {
+    for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
         const struct attn_output output = output_of(args, format, out);
-        if (format->has_tables && format->tensors && output_path(args, format->name))
-            code = write_output(comparison, &output, (int)args->precision);
+        struct attn_error err = {0};
+
+        /* Those that hold tensors as well: a folder of tables, or one document. */
+        if (format->has_tables && format->tensors && output_path(args, format->name) &&
+            (format->is_directory ? write_folder : write_document)(
+                comparison, &output, (int)args->precision, &err) != ATTN_OK)
+            return report(&err, EXIT_OUTPUT);
     }
-    return code == EXIT_DONE ? write_heads(comparison, args, out) : code;
+    return write_heads(comparison, args, out);
 }

@@ -2,14 +2,13 @@
  * every key in the softmax. */
 #include "cmd/args/explain.h"
 
-#include "cmd/line/columns.h"
 #include "cmd/line/command.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +16,8 @@ enum {
     SHOWN_NUMBERS = 8, /* of a vector in brackets */
     SHOWN_COLUMNS = 5, /* of a vector in a table; of a longer one the first and the last two */
     SHOWN_KEYS = 16,   /* and the strongest */
+    LABEL_WIDTH = 10,
+    N_LABEL = 2 /* columns before the numbers: of a key its number and its token */
 };
 
 static const struct option explain_rows[] = {
@@ -30,14 +31,19 @@ static const struct option explain_rows[] = {
 
 const struct option_group explain_options = OPTION_GROUP(explain_rows);
 
-/* What is printed, and where. */
-struct page {
+/* An explanation in the making. */
+struct explaining {
     const struct explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
-    struct attn_sink *out;
-    struct columns columns;
-    int n_step; /* printed so far */
-    int code;   /* the first failure */
+    struct attn_document document;
+    struct attn_text_table *table; /* that is being filled; of the document */
+    int n_step;                    /* so far */
+    bool is_turned;                /* q and k, by their positions */
+    bool is_cosine;
+    bool is_capped;
+    bool is_masked_after; /* the softmax is over all keys */
+    bool has_dropout;
+    double largest_score;
 };
 
 int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
@@ -53,8 +59,10 @@ int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
 size_t explain_take_figures(struct attn_output *outputs, size_t *n)
 {
     const size_t n_output = *n;
+
     for (size_t i = 0; i < *n;) {
         struct attn_output last = outputs[*n - 1];
+
         if (!attn_explain_figure_is_format(outputs[i].format)) {
             i++;
             continue;
@@ -65,697 +73,655 @@ size_t explain_take_figures(struct attn_output *outputs, size_t *n)
     return n_output - *n;
 }
 
+static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    attn_document_text_list(&e->document, format, arguments);
+    va_end(arguments);
+}
+
 /* --- What is left out ------------------------------------------------------------------------- */
 
-/* One thing of many, or those between two that are shown: first .. last - 1. */
+/* Goes over N things, of which LIMIT are shown and, if there is one, thing EXTRA: one at a time, or
+ * those between two that are shown. */
 struct slot {
-    size_t first, last;
+    size_t n, limit, extra;
+    size_t first, last; /* first .. last - 1; 0 before the first slot */
     bool is_gap;
 };
 
-static bool is_shown(size_t i, size_t n, size_t limit)
+static struct slot columns_of(size_t n)
 {
-    return n <= limit || i < limit / 2 || i >= n - limit / 2;
+    return (struct slot){.n = n, .limit = SHOWN_COLUMNS, .extra = SIZE_MAX};
 }
 
-/* The slot that begins with thing FIRST of N, of which LIMIT are shown and, if there is one, thing
- * EXTRA. */
-static struct slot slot_at(size_t first, size_t n, size_t limit, size_t extra)
+static struct slot cells_of(const struct attn_explanation *row)
 {
-    size_t last = first;
-    while (last < n && last != extra && !is_shown(last, n, limit))
-        last++;
-    return (struct slot){first, last > first ? last : first + 1, last > first};
+    return (struct slot){.n = row->n_cell, .limit = SHOWN_KEYS, .extra = row->strongest};
+}
+
+static bool next_slot(struct slot *s)
+{
+    s->first = s->last;
+    while (s->last < s->n && s->last != s->extra && s->n > s->limit && s->last >= s->limit / 2 &&
+           s->last < s->n - s->limit / 2)
+        s->last++;
+    s->is_gap = s->last > s->first;
+    s->last += !s->is_gap;
+    return s->first < s->n;
+}
+
+/* Columns that a vector of N takes in a table. */
+static size_t n_shown(size_t n)
+{
+    return n < SHOWN_COLUMNS ? n : SHOWN_COLUMNS;
 }
 
 /* --- Tokens and vectors ----------------------------------------------------------------------- */
 
-/* A token, printable, without the blanks around it; free with attn_text_free. */
-static char *escape(struct page *page, const char *text, size_t size)
+/* The text of a token without the blanks around it, *SIZE bytes; NULL where it has none. */
+static const char *token_text(const char *const *tokens, const size_t *sizes, size_t i,
+                              size_t *size)
 {
-    struct attn_error err = {0};
-    char *escaped = NULL;
-    for (; size > 0 && *text == ' '; size--)
+    const char *text = tokens ? tokens[i] : NULL;
+
+    *size = tokens ? sizes[i] : 0;
+    for (; *size > 0 && *text == ' '; --*size)
         text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
-    if (size == 0) {
+    while (*size > 0 && text[*size - 1] == ' ')
+        --*size;
+    if (tokens && *size == 0) {
         text = "' '";
-        size = strlen(text);
+        *size = strlen(text);
     }
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK && page->code == EXIT_DONE)
-        page->code = report(&err, EXIT_OUTPUT);
-    return escaped;
-}
-
-static char *query_token(struct page *page)
-{
-    const struct attn_labels *labels = page->run->labels;
-    const size_t query = page->row->query;
-    return labels->tokens ? escape(page, labels->tokens[query], labels->token_sizes[query]) : NULL;
-}
-
-static char *key_token(struct page *page, size_t key)
-{
-    const struct attn_labels *labels = page->run->labels;
-    if (!page->row->is_cross)
-        return labels->tokens ? escape(page, labels->tokens[key], labels->token_sizes[key]) : NULL;
-    if (!labels->source_tokens)
-        return NULL;
-    return escape(page, labels->source_tokens[key], labels->source_token_sizes[key]);
+    return text;
 }
 
 /* "[0.1794  1.8951  0.4954]" */
-static void print_vector(struct page *page, const float *x, size_t n)
+struct vector_text {
+    char text[SHOWN_NUMBERS * 48]; /* a float32 with four digits takes 44 at most */
+};
+
+static struct vector_text vector_text(const float *x, size_t n)
 {
-    print_text(page->out, "[");
-    for (size_t next = 0; next < n;) {
-        const struct slot s = slot_at(next, n, SHOWN_NUMBERS, SIZE_MAX);
-        next = s.last;
-        print_text(page->out, s.first > 0 ? "  " : "");
+    struct vector_text vector;
+    size_t used = 0;
+
+    attn_fixed_text_append(vector.text, sizeof vector.text, &used, "[");
+    for (struct slot s = {.n = n, .limit = SHOWN_NUMBERS, .extra = SIZE_MAX}; next_slot(&s);) {
+        attn_fixed_text_append(vector.text, sizeof vector.text, &used, s.first > 0 ? "  " : "");
         if (s.is_gap)
-            print_text(page->out, "...");
+            attn_fixed_text_append(vector.text, sizeof vector.text, &used, "...");
         else
-            print(page->out, "%.4f", (double)x[s.first]);
+            attn_fixed_text_append(vector.text, sizeof vector.text, &used, "%.4f",
+                                   (double)x[s.first]);
     }
-    print_text(page->out, "]");
+    attn_fixed_text_append(vector.text, sizeof vector.text, &used, "]");
+    return vector;
 }
 
-static void print_title(struct page *page)
+static void add_title(struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
-    char *token = query_token(page);
-    if (page->run->config)
-        print(page->out, "layer %d, ", row->layer);
-    print(page->out, "head %d, query %zu", row->head, row->query);
-    if (token) {
-        print_text(page->out, ": ");
-        print_text(page->out, token);
-    }
-    print_text(page->out, "\n\n");
-    attn_text_free(token);
+    const struct attn_labels *labels = e->run->labels;
+    size_t size;
+    const char *token = token_text(labels->tokens, labels->token_sizes, e->row->query, &size);
+
+    if (e->run->config)
+        say(e, "layer %d, ", e->row->layer);
+    say(e, "head %d, query %zu%s", e->row->head, e->row->query, token ? ": " : "");
+    attn_document_escaped(&e->document, token, size);
+    say(e, "\n\n");
 }
 
 /* --- Where q, k and v come from --------------------------------------------------------------- */
 
-static void print_input(struct page *page)
+/* Whether attention reads what the block's norm makes of its input. */
+static bool has_norm_before(const struct explaining *e)
 {
-    print_text(page->out, "  x = ");
-    print_vector(page, page->row->x, page->row->d_model);
-    if (page->row->layer > 0)
-        print(page->out, ", what layer %d gives at this position", page->row->layer - 1);
-    else if (page->run->labels->ids)
-        print_text(page->out, ", the embedding of the token");
-    else
-        print_text(page->out, ", as given");
-    if (page->row->layer == 0 && page->run->labels->ids && page->run->config->embed_scale > 0)
-        print(page->out, " times %.4f", page->run->config->embed_scale);
-    if (page->row->layer == 0 && page->run->config->positions == ATTN_POSITIONS_LEARNED)
-        print_text(page->out, " plus that of its position");
-    print_text(page->out, "\n");
+    return e->run->config->norm != ATTN_NORM_NONE && e->run->config->norm_place != ATTN_NORM_POST;
 }
 
 /* "norm(x) W_Q + b_Q" */
-static void print_projection(struct page *page, const char *input, bool is_normed, char letter)
+static void add_projection(struct explaining *e, const char *input, bool is_normed, char letter)
 {
-    print(page->out, is_normed ? "norm(%s)" : "%s", input);
-    if (page->run->config->has_projections)
-        print(page->out, " W_%c", letter);
-    if (page->run->config->has_projections && page->run->config->has_qkv_bias)
-        print(page->out, " + b_%c", letter);
+    say(e, is_normed ? "norm(%s)" : "%s", input);
+    if (e->run->config->has_projections)
+        say(e, " W_%c", letter);
+    if (e->run->config->has_projections && e->run->config->has_qkv_bias)
+        say(e, " + b_%c", letter);
 }
 
-/* Whether attention reads what the block's norm makes of its input. */
-static bool has_norm_before(const struct page *page)
+static void add_input(struct explaining *e)
 {
-    return page->run->config->norm != ATTN_NORM_NONE &&
-           page->run->config->norm_place != ATTN_NORM_POST;
-}
+    const struct attn_config *config = e->run->config;
+    const struct attn_explanation *row = e->row;
 
-static bool is_turned(const struct page *page)
-{
-    return page->row->n_pair > 0;
-}
-
-static void print_query(struct page *page)
-{
-    const struct attn_explanation *row = page->row;
-    print_text(page->out, "  q = ");
-    print_projection(page, "x", has_norm_before(page), 'Q');
-    print_text(page->out, " = ");
-    print_vector(page, is_turned(page) ? row->projected_q : row->q, row->d_head);
-    print_text(page->out, "\n");
+    say(e, "  x = %s", vector_text(row->x, row->d_model).text);
+    if (row->layer > 0)
+        say(e, ", what layer %d gives at this position", row->layer - 1);
+    else
+        say(e, e->run->labels->ids ? ", the embedding of the token" : ", as given");
+    if (row->layer == 0 && e->run->labels->ids && config->embed_scale > 0)
+        say(e, " times %.4f", config->embed_scale);
+    if (row->layer == 0 && config->positions == ATTN_POSITIONS_LEARNED)
+        say(e, " plus that of its position");
+    say(e, "\n  q = ");
+    add_projection(e, "x", has_norm_before(e), 'Q');
+    say(e, " = %s\n", vector_text(e->is_turned ? row->projected_q : row->q, row->d_head).text);
 }
 
 /* The same of q on its way to a product: normalized, and turned by its position. */
-static void print_turning(struct page *page)
+static void add_turning(struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
-    const char *input = row->has_qk_norm ? "norm(q)" : "q";
-    if (!is_turned(page))
-        return;
-    if (row->has_qk_norm) {
-        const bool is_joined = page->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
-        print_text(page->out, "  norm(q) = ");
-        print_vector(page, row->normed_q, row->d_head);
-        print(page->out, ", %s\n", is_joined ? "all heads at once" : "each head by itself");
-    }
-    print(page->out, "  rot_q = %s turned by its position, %zu, = ", input, row->query);
-    print_vector(page, row->q, row->d_head);
-    print(page->out,
-          "\n  Component i turns with i + %zu by the angle position * f_i, f = ", row->n_pair);
-    print_vector(page, row->frequencies, row->n_pair);
+    const struct attn_explanation *row = e->row;
+    const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
+
+    if (row->has_qk_norm)
+        say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
+            is_joined ? "all heads at once" : "each head by itself");
+    say(e, "  rot_q = %s turned by its position, %zu, = %s\n", row->has_qk_norm ? "norm(q)" : "q",
+        row->query, vector_text(row->q, row->d_head).text);
+    say(e, "  Component i turns with i + %zu by the angle position * f_i, f = %s", row->n_pair,
+        vector_text(row->frequencies, row->n_pair).text);
     if (2 * row->n_pair < row->d_head)
-        print(page->out, "; components from %zu on stay", 2 * row->n_pair);
-    print_text(page->out, ".\n");
+        say(e, "; components from %zu on stay", 2 * row->n_pair);
+    say(e, ".\n");
 }
 
-static void print_keys_and_values(struct page *page)
+static void add_keys_and_values(struct explaining *e)
 {
-    const size_t n_shared = page->run->config->n_head / page->run->config->n_kv_head;
-    const size_t first = n_shared * (size_t)page->row->kv_head;
-    const bool is_normed = has_norm_before(page) && !page->row->is_cross;
-    const char *input = page->row->is_cross ? "s_j" : "x_j";
-    print_text(page->out, "  k_j = ");
-    print_projection(page, input, is_normed, 'K');
-    print_text(page->out, ", v_j = ");
-    print_projection(page, input, is_normed, 'V');
-    print(page->out, ", of each %s", page->row->is_cross ? "row s_j of the source" : "position j");
-    if (page->row->is_cross && page->run->config->source_positions == ATTN_POSITIONS_LEARNED)
-        print_text(page->out, ", with that of its position added");
-    print_text(page->out, "\n");
-    if (is_turned(page))
-        print(page->out, "  rot_k_j = %s turned by position j\n",
-              page->row->has_qk_norm ? "norm(k_j)" : "k_j");
+    const struct attn_config *config = e->run->config;
+    const struct attn_explanation *row = e->row;
+    const size_t n_shared = config->n_head / config->n_kv_head;
+    const size_t first = n_shared * (size_t)row->kv_head;
+    const bool is_normed = has_norm_before(e) && !row->is_cross;
+    const char *input = row->is_cross ? "s_j" : "x_j";
+
+    say(e, "  k_j = ");
+    add_projection(e, input, is_normed, 'K');
+    say(e, ", v_j = ");
+    add_projection(e, input, is_normed, 'V');
+    say(e, ", of each %s%s\n", row->is_cross ? "row s_j of the source" : "position j",
+        row->is_cross && config->source_positions == ATTN_POSITIONS_LEARNED
+            ? ", with that of its position added"
+            : "");
+    if (e->is_turned)
+        say(e, "  rot_k_j = %s turned by position j\n", row->has_qk_norm ? "norm(k_j)" : "k_j");
     if (n_shared > 1)
-        print(page->out, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
-              first + n_shared - 1, page->row->kv_head);
+        say(e, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
+            first + n_shared - 1, row->kv_head);
 }
 
 /* The same of attention on arrays, where they are given. */
-static void print_arrays(struct page *page)
+static void add_arrays(struct explaining *e)
 {
-    const struct attn_attend_args *arrays = page->run->arrays;
+    const struct attn_attend_args *arrays = e->run->arrays;
     const size_t n_shared = arrays->n_head / arrays->n_kv_head;
-    if (!page->row->has_products)
+
+    if (!e->row->has_products)
         return;
-    print_text(page->out, "  q = ");
-    print_vector(page, page->row->q, page->row->d_head);
+    say(e, "  q = %s\n", vector_text(e->row->q, e->row->d_head).text);
     if (n_shared > 1)
-        print(page->out, "\n  Keys and values are those of head %d, one for %zu heads of queries.",
-              page->row->kv_head, n_shared);
-    print_text(page->out, "\n");
+        say(e, "  Keys and values are those of head %d, one for %zu heads of queries.\n",
+            e->row->kv_head, n_shared);
 }
 
-static void print_visible(struct page *page)
+static void add_visible(struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
+    const struct attn_explanation *row = e->row;
     char kind[ATTN_ATTENTION_TEXT_SIZE];
-    const bool is_causal = page->row->attention->mask == ATTN_MASK_CAUSAL && !page->row->is_cross &&
+    const bool is_causal = row->attention->mask == ATTN_MASK_CAUSAL && !row->is_cross &&
                            row->n_visible == row->query + 1;
-    print_text(page->out, "  The query may look at ");
+
+    say(e, "  The query may look at ");
     if (row->n_visible == 0)
-        print(page->out, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
+        say(e, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
     else if (row->n_visible == row->n_key)
-        print(page->out, row->n_key == 1 ? "the one key" : "all %zu keys", row->n_key);
+        say(e, row->n_key == 1 ? "the one key" : "all %zu keys", row->n_key);
     else
-        print(page->out, "%zu of the %zu keys", row->n_visible, row->n_key);
+        say(e, "%zu of the %zu keys", row->n_visible, row->n_key);
     if (is_causal)
-        print_text(page->out, row->query > 0 ? ", itself and those before it" : ", itself");
-    if (page->row->attention->kind != ATTN_ATTENTION_FULL) {
-        attn_attention_text(page->row->attention, kind);
-        print(page->out, ", as %s says", kind);
+        say(e, row->query > 0 ? ", itself and those before it" : ", itself");
+    if (row->attention->kind != ATTN_ATTENTION_FULL) {
+        attn_attention_text(row->attention, kind);
+        say(e, ", as %s says", kind);
     }
-    print_text(page->out, ".\n");
+    say(e, ".\n");
     if (row->is_rounded)
-        print_text(page->out, "  q, k, v and what v is multiplied by are rounded to bfloat16.\n");
+        say(e, "  q, k, v and what v is multiplied by are rounded to bfloat16.\n");
 }
 
 /* --- Parts of tables -------------------------------------------------------------------------- */
 
-static void put_table(struct page *page)
+/* A table of N_NUMBER columns after the labels. */
+static void begin_table(struct explaining *e, size_t n_number)
 {
-    int code = columns_print(&page->columns, page->out);
-    if (page->code == EXIT_DONE)
-        page->code = code;
+    e->table = attn_document_grid(&e->document, N_LABEL + n_number, 2);
+    attn_text_table_flush_left(e->table, 1);
 }
 
-static struct slot column_at(size_t first, size_t n)
+static void end_row(struct explaining *e)
 {
-    return slot_at(first, n, SHOWN_COLUMNS, SIZE_MAX);
+    attn_text_table_end_row(e->table);
 }
 
-static struct slot cell_at(const struct page *page, size_t first)
+static void put(struct explaining *e, const char *text)
 {
-    return slot_at(first, page->row->n_cell, SHOWN_KEYS, page->row->strongest);
+    attn_text_table_string(e->table, text);
 }
 
-static void put_blanks(struct page *page, size_t n)
+static void put_number(struct explaining *e, double number)
+{
+    attn_text_table_format(e->table, "%.4f", isnan(number) ? fabs(number) : number); /* no "-nan" */
+}
+
+static void put_blanks(struct explaining *e, size_t n)
 {
     for (; n > 0; n--)
-        columns_put(&page->columns, "%s", "");
+        put(e, "");
 }
 
-/* As many cells as a vector of N has. */
-static void put_no_vector(struct page *page, size_t n)
+static void put_vector(struct explaining *e, const float *x, size_t n)
 {
-    for (size_t next = 0; next < n;) {
-        const struct slot s = column_at(next, n);
-        next = s.last;
-        put_blanks(page, 1);
-    }
-}
-
-static void put_vector(struct page *page, const float *x, size_t n)
-{
-    for (size_t next = 0; next < n;) {
-        const struct slot s = column_at(next, n);
-        next = s.last;
+    for (struct slot s = columns_of(n); next_slot(&s);)
         if (s.is_gap)
-            columns_put(&page->columns, "...");
+            put(e, "...");
         else
-            columns_number(&page->columns, (double)x[s.first]);
-    }
+            put_number(e, (double)x[s.first]);
 }
 
 /* The names of its components: "k_0". */
-static void put_names(struct page *page, const char *name, size_t n)
+static void put_names(struct explaining *e, const char *name, size_t n)
 {
-    for (size_t next = 0; next < n;) {
-        const struct slot s = column_at(next, n);
-        next = s.last;
+    for (struct slot s = columns_of(n); next_slot(&s);)
         if (s.is_gap)
-            columns_put(&page->columns, "...");
+            put(e, "...");
         else
-            columns_put(&page->columns, "%s_%zu", name, s.first);
-    }
+            attn_text_table_format(e->table, "%s_%zu", name, s.first);
 }
 
 /* The first two cells of a row that is no key's. */
-static void put_heading(struct page *page, const char *text)
+static void put_heading(struct explaining *e, const char *text)
 {
-    put_blanks(page, 1);
-    columns_text(&page->columns, text, strlen(text));
+    put(e, "");
+    put(e, text);
 }
 
 /* Those of a key, or of the keys between two: number and token. */
-static void put_key(struct page *page, struct slot cells)
+static void put_key(struct explaining *e, struct slot cells)
 {
-    char text[32];
+    const struct attn_labels *labels = e->run->labels;
+    const bool is_cross = e->row->is_cross;
+    struct attn_buffer escaped = {0}, label = {0};
+    size_t key, size;
+    const char *token;
+
     if (cells.is_gap) {
-        snprintf(text, sizeof(text), "%zu more", cells.last - cells.first);
-        columns_put(&page->columns, "...");
-        columns_text(&page->columns, text, strlen(text));
-        return;
+        put(e, "...");
+        attn_buffer_append_format(&escaped, "%zu more", cells.last - cells.first);
+    } else {
+        key = e->row->keys[cells.first].key;
+        token = token_text(is_cross ? labels->source_tokens : labels->tokens,
+                           is_cross ? labels->source_token_sizes : labels->token_sizes, key, &size);
+        attn_text_table_number(e->table, key);
+        attn_escape_append(&escaped, token, size);
     }
-    size_t key = page->row->keys[cells.first].key;
-    char *token = key_token(page, key);
-    columns_put(&page->columns, "%zu", key);
-    columns_text(&page->columns, token ? token : "", token ? strlen(token) : 0);
-    attn_text_free(token);
+    attn_text_append_cut(&label, escaped.data, escaped.size, LABEL_WIDTH, ATTN_ELLIPSIS);
+    attn_text_table_cell(e->table, label.data, label.size);
+    e->document.has_failed |= escaped.has_failed || label.has_failed;
+    attn_buffer_release(&escaped);
+    attn_buffer_release(&label);
 }
 
 /* --- 1. How well each key fits ---------------------------------------------------------------- */
 
-static bool is_cosine(const struct page *page)
-{
-    return page->row->attention->similarity == ATTN_SIMILARITY_COSINE;
-}
-
 /* "q_0*k_0 + q_1*k_1 = q.k"; products that are left out are one sum, "2-61". */
-static void put_product_names(struct page *page)
+static void put_product_names(struct explaining *e)
 {
-    const size_t n = page->row->d_head;
-    for (size_t next = 0; next < n;) {
-        const struct slot s = column_at(next, n);
-        next = s.last;
+    for (struct slot s = columns_of(e->row->d_head); next_slot(&s);) {
         if (s.is_gap)
-            columns_put(&page->columns, "%zu-%zu", s.first, s.last - 1);
+            attn_text_table_format(e->table, "%zu-%zu", s.first, s.last - 1);
         else
-            columns_put(&page->columns, "q_%zu*k_%zu", s.first, s.first);
-        columns_sign(&page->columns, "");
+            attn_text_table_format(e->table, "q_%zu*k_%zu", s.first, s.first);
+        put(e, "");
     }
-    columns_put(&page->columns, "q.k");
+    put(e, "q.k");
 }
 
-static void put_products(struct page *page, const float *k, double sum)
+static void put_products(struct explaining *e, const float *k, double sum)
 {
-    const struct attn_explanation *row = page->row;
-    for (size_t next = 0; next < row->d_head;) {
+    const struct attn_explanation *row = e->row;
+
+    for (struct slot s = columns_of(row->d_head); next_slot(&s);) {
         double part = 0;
-        const struct slot s = column_at(next, row->d_head);
-        next = s.last;
+
         for (size_t a = s.first; a < s.last; a++)
             part += (double)row->q[a] * (double)k[a];
-        columns_number(&page->columns, part);
-        columns_sign(&page->columns, s.last < row->d_head ? "+" : "=");
+        put_number(e, part);
+        put(e, s.last < row->d_head ? "+" : "=");
     }
-    columns_number(&page->columns, sum);
+    put_number(e, sum);
 }
 
-static void put_fit(struct page *page, const struct attn_explained_key *key)
+static void put_fit(struct explaining *e, const struct attn_explained_key *key)
 {
-    const struct attn_explanation *row = page->row;
-    put_vector(page, key->k, row->d_head);
-    if (!is_cosine(page)) {
-        put_products(page, key->k, (double)key->fit);
-        return;
+    const double fit = (double)key->fit;
+
+    put_vector(e, key->k, e->row->d_head);
+    put_products(e, key->k, e->is_cosine ? fit * key->k_length * e->row->q_length : fit);
+    if (e->is_cosine) {
+        put_number(e, key->k_length);
+        put_number(e, fit);
     }
-    put_products(page, key->k, (double)key->fit * key->k_length * row->q_length);
-    columns_number(&page->columns, key->k_length);
-    columns_number(&page->columns, (double)key->fit);
 }
 
-static void print_scores(struct page *page)
+/* What a score is made of. */
+static const char *fit_name(const struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
+    if (!e->row->has_products)
+        return "given";
+    return e->is_cosine ? "cosine" : "q.k";
+}
+
+static void add_score_rules(struct explaining *e)
+{
+    say(e, "\n%d. How well each key fits: its components times those of q, added up", ++e->n_step);
+    if (e->is_cosine)
+        say(e, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
+            e->row->q_length);
+    say(e, ".\n");
+    if (e->is_turned)
+        say(e, "   q and k are rot_q and rot_k here.\n");
+    if (e->row->d_head > SHOWN_COLUMNS)
+        say(e, "   Those between are not shown, only what they add up to.\n");
+    say(e, "\n");
+}
+
+static void add_scores(struct explaining *e)
+{
+    const struct attn_explanation *row = e->row;
+    const size_t n = n_shown(row->d_head); /* of k, then products and signs in turn */
+
     if (!row->has_products)
         return;
-    print(page->out, "\n%d. How well each key fits: its components times those of q, added up",
-          ++page->n_step);
-    if (is_cosine(page))
-        print(page->out, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
-              row->q_length);
-    print_text(page->out, ".\n");
-    if (is_turned(page))
-        print_text(page->out, "   q and k are rot_q and rot_k here.\n");
-    if (row->d_head > SHOWN_COLUMNS)
-        print_text(page->out, "   Those between are not shown, only what they add up to.\n");
-    print_text(page->out, "\n");
-    put_heading(page, "");
-    put_names(page, "k", row->d_head);
-    put_product_names(page);
-    if (is_cosine(page)) {
-        columns_put(&page->columns, "|k|");
-        columns_put(&page->columns, "cosine");
+    add_score_rules(e);
+    begin_table(e, n + 2 * n + 1 + (e->is_cosine ? 2 : 0));
+    for (size_t i = 0; i < n; i++)
+        attn_text_table_sign(e->table, N_LABEL + n + 2 * i + 1);
+    put_heading(e, "");
+    put_names(e, "k", row->d_head);
+    put_product_names(e);
+    if (e->is_cosine) {
+        put(e, "|k|");
+        put(e, "cosine");
     }
-    columns_end_row(&page->columns);
-    put_heading(page, "q");
-    put_vector(page, row->q, row->d_head);
-    columns_end_row(&page->columns);
-    for (size_t next = 0; next < row->n_cell;) {
-        const struct slot s = cell_at(page, next);
-        next = s.last;
-        put_key(page, s);
+    put_heading(e, "q");
+    put_vector(e, row->q, row->d_head);
+    end_row(e);
+    for (struct slot s = cells_of(row); next_slot(&s); end_row(e)) {
+        put_key(e, s);
         if (!s.is_gap)
-            put_fit(page, &row->keys[s.first]);
-        columns_end_row(&page->columns);
+            put_fit(e, &row->keys[s.first]);
     }
-    put_table(page);
 }
 
 /* --- 2. The softmax --------------------------------------------------------------------------- */
 
-/* What a score is made of. */
-static const char *fit_name(const struct page *page)
-{
-    if (!page->row->has_products)
-        return "given";
-    return is_cosine(page) ? "cosine" : "q.k";
-}
-
-static bool has_dropout(const struct page *page)
-{
-    return page->row->attention->dropout > 0 || page->row->attention->dropout_mask.cells;
-}
-
-/* Whether the softmax is over all keys, and the mask comes after it. */
-static bool is_masked_after(const struct page *page)
-{
-    return page->row->attention->masking != ATTN_MASKING_INF;
-}
-
-static double largest_score(const struct page *page)
-{
-    return (double)page->row->keys[page->row->largest].score;
-}
-
-static bool is_capped(const struct page *page)
-{
-    return page->row->attention->score_cap > 0;
-}
-
 /* "score   q.k / (sqrt(2) + 0.1) = q.k / 1.5142" */
-static void print_scale(struct page *page)
+static void add_scale(struct explaining *e)
 {
-    const struct attn_attention *attention = page->row->attention;
-    if (!page->row->has_products && attention->eps == 0) { /* d_head is 1 */
-        print_text(page->out, "   score   as given\n");
+    const struct attn_explanation *row = e->row;
+    const struct attn_attention *attention = row->attention;
+    const double cap = attention->score_cap;
+
+    if (!row->has_products && attention->eps == 0) { /* d_head is 1 */
+        say(e, "   score   as given\n");
         return;
     }
-    print(page->out, "   %s  %s", is_capped(page) ? "scaled" : "score ", fit_name(page));
+    say(e, "   %s  %s", e->is_capped ? "scaled" : "score ", fit_name(e));
     if (attention->factor != 1)
-        print(page->out, " * %.4f", attention->factor);
+        say(e, " * %.4f", attention->factor);
     if (attention->is_scaled && attention->eps > 0)
-        print(page->out, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f",
-              page->row->d_head, attention->eps, page->row->divisor);
+        say(e, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f", row->d_head,
+            attention->eps, row->divisor);
     else if (attention->is_scaled)
-        print(page->out, " / sqrt(%zu), the square root of d_head: %.4f", page->row->d_head,
-              page->row->divisor);
+        say(e, " / sqrt(%zu), the square root of d_head: %.4f", row->d_head, row->divisor);
     else if (attention->factor == 1)
-        print_text(page->out, " as it is, without a scale");
-    print_text(page->out, "\n");
-    if (is_capped(page))
-        print(page->out, "   score   %g * tanh(scaled / %g), which never passes %g\n",
-              attention->score_cap, attention->score_cap, attention->score_cap);
+        say(e, " as it is, without a scale");
+    say(e, "\n");
+    if (e->is_capped)
+        say(e, "   score   %g * tanh(scaled / %g), which never passes %g\n", cap, cap, cap);
 }
 
-/* The second and the third way of masking. */
-static void print_masking(struct page *page)
+static void add_softmax_rules(struct explaining *e)
 {
-    print(page->out, "   share   exp / sum of all exp, %.4f\n", page->row->exponential_sum);
-    print_text(page->out, "   weight  0 where the mask hides the key, else share");
-    if (page->row->attention->masking == ATTN_MASKING_RENORMALIZE)
-        print(page->out, " / sum of these, %.4f", page->row->visible_share);
-    print_text(page->out, "\n");
+    const struct attn_explanation *row = e->row;
+
+    say(e, "\n%d. The weights: a softmax turns scores into shares of 1.\n", ++e->n_step);
+    add_scale(e);
+    say(e, "   exp     e to the power of score less the largest score, %.4f\n", e->largest_score);
+    if (e->is_masked_after) { /* the second and the third way of masking */
+        say(e, "   share   exp / sum of all exp, %.4f\n", row->exponential_sum);
+        say(e, "   weight  0 where the mask hides the key, else share");
+        if (row->attention->masking == ATTN_MASKING_RENORMALIZE)
+            say(e, " / sum of these, %.4f", row->visible_share);
+        say(e, "\n");
+    } else {
+        say(e, "   weight  exp / sum of all exp, %.4f\n",
+            fabs(row->exponential_sum)); /* never "-nan" */
+    }
+    if (e->has_dropout)
+        say(e, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
+            row->attention->dropout);
+    say(e, "\n");
 }
 
-static void print_softmax_rules(struct page *page)
+/* The exponentials and weights of CELLS, added up. The key with the largest weight, alone among
+ * several, is named. */
+static void put_shares(struct explaining *e, struct slot cells)
 {
-    print(page->out, "\n%d. The weights: a softmax turns scores into shares of 1.\n",
-          ++page->n_step);
-    print_scale(page);
-    print(page->out, "   exp     e to the power of score less the largest score, %.4f\n",
-          largest_score(page));
-    if (is_masked_after(page))
-        print_masking(page);
-    else
-        print(page->out, "   weight  exp / sum of all exp, %.4f\n",
-              fabs(page->row->exponential_sum)); /* never "-nan" */
-    if (has_dropout(page))
-        print(page->out, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
-              page->row->attention->dropout);
-    print_text(page->out, "\n");
-}
-
-/* Whether the only one of CELLS is the key with the largest weight, among several. */
-static bool is_strongest(const struct page *page, struct slot cells)
-{
-    return cells.last == cells.first + 1 && cells.first == page->row->strongest &&
-           page->row->n_cell > 1;
-}
-
-/* The exponentials and weights of CELLS, added up. */
-static void put_shares(struct page *page, struct slot cells)
-{
+    const struct attn_explanation *row = e->row;
     double exponential = 0, weight = 0, kept = 0;
+
     for (size_t i = cells.first; i < cells.last; i++) {
-        const struct attn_explained_key *key = &page->row->keys[i];
-        exponential += key->exponential;
-        weight += (double)key->weight;
-        kept += (double)key->kept;
+        exponential += row->keys[i].exponential;
+        weight += (double)row->keys[i].weight;
+        kept += (double)row->keys[i].kept;
     }
-    columns_number(&page->columns, exponential);
-    if (is_masked_after(page))
-        columns_number(&page->columns, exponential / page->row->exponential_sum);
-    columns_number(&page->columns, weight);
-    if (has_dropout(page))
-        columns_number(&page->columns, kept);
-    if (is_strongest(page, cells))
-        columns_text(&page->columns, "strongest", strlen("strongest"));
-    columns_end_row(&page->columns);
+    put_number(e, exponential);
+    if (e->is_masked_after)
+        put_number(e, exponential / row->exponential_sum);
+    put_number(e, weight);
+    if (e->has_dropout)
+        put_number(e, kept);
+    if (cells.last == cells.first + 1 && cells.first == row->strongest && row->n_cell > 1)
+        put(e, "strongest");
+    end_row(e);
 }
 
-static void print_weights(struct page *page)
+static void put_score(struct explaining *e, const struct attn_explained_key *key)
 {
-    static const char *const names[] = {"score", "less max", "exp"};
-    const struct attn_explanation *row = page->row;
-    const size_t n_score = is_capped(page) ? 4 : 3; /* columns before the exponential */
-    print_softmax_rules(page);
-    put_heading(page, "");
-    columns_put(&page->columns, "%s", fit_name(page));
-    if (is_capped(page))
-        columns_put(&page->columns, "scaled");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        columns_put(&page->columns, "%s", names[i]);
-    if (is_masked_after(page))
-        columns_put(&page->columns, "share");
-    columns_put(&page->columns, "weight");
-    if (has_dropout(page))
-        columns_put(&page->columns, "kept");
-    columns_end_row(&page->columns);
-    for (size_t next = 0; next < row->n_cell;) {
-        const struct slot s = cell_at(page, next);
-        next = s.last;
-        put_key(page, s);
-        if (s.is_gap) {
-            put_blanks(page, n_score);
-        } else {
-            const struct attn_explained_key *key = &row->keys[s.first];
-            columns_number(&page->columns, (double)key->fit);
-            if (is_capped(page))
-                columns_number(&page->columns, key->scaled);
-            columns_number(&page->columns, (double)key->score);
-            columns_number(&page->columns, (double)key->score - largest_score(page));
-        }
-        put_shares(page, s);
+    put_number(e, (double)key->fit);
+    if (e->is_capped)
+        put_number(e, key->scaled);
+    put_number(e, (double)key->score);
+    put_number(e, (double)key->score - e->largest_score);
+}
+
+static void add_weights(struct explaining *e)
+{
+    const struct attn_explanation *row = e->row;
+    const size_t n_score = e->is_capped ? 4 : 3; /* columns before the exponential */
+    const size_t n_share = (e->is_masked_after ? 3 : 2) + (e->has_dropout ? 1 : 0);
+
+    add_softmax_rules(e);
+    begin_table(e, n_score + n_share + 1); /* and a word */
+    attn_text_table_flush_left(e->table, N_LABEL + n_score + n_share);
+    put_heading(e, "");
+    put(e, fit_name(e));
+    if (e->is_capped)
+        put(e, "scaled");
+    put(e, "score");
+    put(e, "less max");
+    put(e, "exp");
+    if (e->is_masked_after)
+        put(e, "share");
+    put(e, "weight");
+    if (e->has_dropout)
+        put(e, "kept");
+    end_row(e);
+    for (struct slot s = cells_of(row); next_slot(&s);) {
+        put_key(e, s);
+        if (s.is_gap)
+            put_blanks(e, n_score);
+        else
+            put_score(e, &row->keys[s.first]);
+        put_shares(e, s);
     }
-    put_heading(page, "sum");
-    put_blanks(page, n_score);
-    put_shares(page, (struct slot){.last = row->n_cell});
-    put_table(page);
+    put_heading(e, "sum");
+    put_blanks(e, n_score);
+    put_shares(e, (struct slot){.last = row->n_cell});
 }
 
 /* --- 3. The weighted sum ---------------------------------------------------------------------- */
 
 /* The values of CELLS times their weights, added up. */
-static void put_weighted(struct page *page, struct slot cells)
+static void put_weighted(struct explaining *e, struct slot cells)
 {
-    const struct attn_explanation *row = page->row;
-    for (size_t next = 0; next < row->d_value;) {
+    for (struct slot s = columns_of(e->row->d_value); next_slot(&s);) {
         double sum = 0;
-        const struct slot s = column_at(next, row->d_value);
-        next = s.last;
+
         for (size_t i = cells.first; i < cells.last; i++)
-            sum += (double)row->keys[i].kept * (double)row->keys[i].v[s.first];
+            sum += (double)e->row->keys[i].kept * (double)e->row->keys[i].v[s.first];
         if (s.is_gap)
-            columns_put(&page->columns, "...");
+            put(e, "...");
         else
-            columns_number(&page->columns, sum);
+            put_number(e, sum);
     }
 }
 
-static void put_value(struct page *page, struct slot cells)
+static void put_value(struct explaining *e, struct slot cells)
 {
-    const struct attn_explanation *row = page->row;
+    const struct attn_explanation *row = e->row;
     double weight = 0;
+
     for (size_t i = cells.first; i < cells.last; i++)
         weight += (double)row->keys[i].kept;
-    put_key(page, cells);
-    columns_number(&page->columns, weight);
+    put_key(e, cells);
+    put_number(e, weight);
     if (cells.is_gap)
-        put_no_vector(page, row->d_value);
+        put_blanks(e, n_shown(row->d_value));
     else
-        put_vector(page, row->keys[cells.first].v, row->d_value);
-    put_weighted(page, cells);
-    columns_end_row(&page->columns);
+        put_vector(e, row->keys[cells.first].v, row->d_value);
+    put_weighted(e, cells);
 }
 
-static void print_context(struct page *page)
+static void add_context(struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
+    const struct attn_explanation *row = e->row;
+
     if (!row->has_values)
         return;
-    print(page->out, "\n%d. The context vector z: each value times its weight w, added up.\n\n",
-          ++page->n_step);
-    put_heading(page, "");
-    columns_put(&page->columns, "w");
-    put_names(page, "v", row->d_value);
-    put_names(page, "w*v", row->d_value);
-    columns_end_row(&page->columns);
-    for (size_t next = 0; next < row->n_cell;) {
-        const struct slot s = cell_at(page, next);
-        next = s.last;
-        put_value(page, s);
-    }
-    put_heading(page, "z");
-    put_blanks(page, 1);
-    put_no_vector(page, row->d_value);
-    put_vector(page, row->z, row->d_value);
-    columns_end_row(&page->columns);
-    put_table(page);
+    say(e, "\n%d. The context vector z: each value times its weight w, added up.\n\n", ++e->n_step);
+    begin_table(e, 1 + 2 * n_shown(row->d_value));
+    put_heading(e, "");
+    put(e, "w");
+    put_names(e, "v", row->d_value);
+    put_names(e, "w*v", row->d_value);
+    for (struct slot s = cells_of(row); next_slot(&s);)
+        put_value(e, s);
+    put_heading(e, "z");
+    put_blanks(e, 1 + n_shown(row->d_value));
+    put_vector(e, row->z, row->d_value);
 }
 
-/* --- 4. What the layer gives -------------------------------------------------------------------- */
+/* --- 4. What the layer gives ------------------------------------------------------------------ */
 
 /* "plus b_O, normalized" */
-static void print_layer_rules(struct page *page)
+static void add_layer_rules(struct explaining *e)
 {
-    const struct attn_config *config = page->run->config;
-    print(page->out, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n",
-          ++page->n_step, config->has_out_proj ? ", times W_O" : "",
-          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
-          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE ? ", normalized"
-                                                                                   : "");
+    const struct attn_config *config = e->run->config;
+    const bool is_normed = config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE;
+
+    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n", ++e->n_step,
+        config->has_out_proj ? ", times W_O" : "",
+        config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
+        is_normed ? ", normalized" : "");
     if (config->has_residual)
-        print(page->out, "   Added to x%s it is what the block goes on with.\n",
-              config->has_parallel_residual ? ", with what the MLP makes of x," : "");
+        say(e, "   Added to x%s it is what the block goes on with.\n",
+            config->has_parallel_residual ? ", with what the MLP makes of x," : "");
 }
 
-static void put_named(struct page *page, const char *name, const float *vector, size_t n)
+static void put_named(struct explaining *e, const char *name, const float *vector, size_t n)
 {
-    put_heading(page, name);
-    put_vector(page, vector, n);
-    columns_end_row(&page->columns);
+    put_heading(e, name);
+    put_vector(e, vector, n);
+    end_row(e);
 }
 
-/* The residual stream behind the layer: x + attn_out. */
-static void put_residual(struct page *page)
+static void add_layer(struct explaining *e)
 {
-    const struct attn_explanation *row = page->row;
-    put_heading(page, "sum");
-    for (size_t next = 0; next < row->d_model;) {
-        const struct slot s = column_at(next, row->d_model);
-        next = s.last;
-        if (s.is_gap)
-            columns_put(&page->columns, "...");
-        else
-            columns_number(&page->columns,
-                           (double)row->x[s.first] + (double)row->attn_out[s.first]);
-    }
-    columns_end_row(&page->columns);
-}
+    const struct attn_config *config = e->run->config;
+    const struct attn_explanation *row = e->row;
 
-static void print_layer(struct page *page)
-{
-    const struct attn_config *config = page->run->config;
-    const struct attn_explanation *row = page->row;
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
-    print_layer_rules(page);
+    add_layer_rules(e);
     if (!row->attn_out)
         return;
-    print_text(page->out, "\n");
+    say(e, "\n");
+    begin_table(e, n_shown(row->d_model > row->d_out ? row->d_model : row->d_out));
     if (config->has_residual)
-        put_named(page, "x", row->x, row->d_model);
-    put_named(page, "attn_out", row->attn_out, row->d_out);
-    if (config->has_residual && !config->has_parallel_residual)
-        put_residual(page);
-    put_table(page);
+        put_named(e, "x", row->x, row->d_model);
+    put_named(e, "attn_out", row->attn_out, row->d_out);
+    if (!config->has_residual || config->has_parallel_residual)
+        return;
+    put_heading(e, "sum"); /* the residual stream after the layer */
+    for (struct slot s = columns_of(row->d_model); next_slot(&s);)
+        if (s.is_gap)
+            put(e, "...");
+        else
+            put_number(e, (double)row->x[s.first] + (double)row->attn_out[s.first]);
+    end_row(e);
 }
 
-/* --- The page --------------------------------------------------------------------------------- */
+/* --- The document ----------------------------------------------------------------------------- */
 
 int explain_print(const struct attn_explanation *row, const struct explained_run *run,
                   struct attn_sink *out)
 {
-    struct page page = {.run = run, .row = row, .out = out, .code = EXIT_DONE};
-    print_title(&page);
+    const struct attn_attention *attention = row->attention;
+    struct explaining e = {.run = run,
+                           .row = row,
+                           .is_turned = row->n_pair > 0,
+                           .is_cosine = attention->similarity == ATTN_SIMILARITY_COSINE,
+                           .is_capped = attention->score_cap > 0,
+                           .is_masked_after = attention->masking != ATTN_MASKING_INF,
+                           .has_dropout = attention->dropout > 0 || attention->dropout_mask.cells,
+                           .largest_score =
+                               row->n_cell > 0 ? (double)row->keys[row->largest].score : 0};
+    struct attn_error err = {0};
+    enum attn_status status;
+
+    add_title(&e);
     if (run->config) {
-        print_input(&page);
-        print_query(&page);
-        print_turning(&page);
-        print_keys_and_values(&page);
+        add_input(&e);
+        if (e.is_turned)
+            add_turning(&e);
+        add_keys_and_values(&e);
     } else {
-        print_arrays(&page);
+        add_arrays(&e);
     }
-    print_visible(&page);
+    add_visible(&e);
     if (row->n_cell > 0) {
-        print_scores(&page);
-        print_weights(&page);
-        print_context(&page);
+        add_scores(&e);
+        add_weights(&e);
+        add_context(&e);
     }
-    print_layer(&page);
-    columns_release(&page.columns);
-    return page.code;
+    add_layer(&e);
+    status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, &err);
+    attn_document_release(&e.document);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }

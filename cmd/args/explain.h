@@ -25,8 +25,8 @@ struct explained_run {
  * *queries, the value of --queries. Reports and returns an exit code. */
 int explain_check(bool is_wanted, bool is_standard_used, const char **queries);
 
-/* Puts those of OUTPUTS [*n] that draw an explanation behind the others. Returns how many these are;
- * *n becomes the number of the others. */
+/* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these
+ * are; *n becomes the number of the others. */
 size_t explain_take_figures(struct attn_output *outputs, size_t *n);
 
 /* Prints ROW, which RUN has computed. Reports and returns an exit code. */

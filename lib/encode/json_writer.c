@@ -27,7 +27,9 @@ static void separate(struct attn_json_writer *json)
         return;
     }
     if (has_member && *has_member)
-        attn_buffer_append_string(json->out, json->has_line ? "," : ", ");
+        attn_buffer_append_string(json->out, json->has_line ? ","
+                                             : json->comma  ? json->comma
+                                                            : ", ");
     if (json->has_line)
         append_line(json);
     if (has_member)
@@ -53,13 +55,14 @@ void attn_json_end(struct attn_json_writer *json)
     attn_buffer_append_char(json->out, json->kind[json->depth] == '{' ? '}' : ']');
 }
 
-void attn_json_key(struct attn_json_writer *json, const char *name)
+struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name)
 {
     assert(json->depth > 0 && json->kind[json->depth - 1] == '{' && !json->has_key);
     separate(json);
     attn_json_append_string(json->out, name, strlen(name));
-    attn_buffer_append_string(json->out, ": ");
+    attn_buffer_append_string(json->out, json->colon ? json->colon : ": ");
     json->has_key = true;
+    return json;
 }
 
 void attn_json_line(struct attn_json_writer *json)

@@ -11,7 +11,7 @@
  *     attn_json_end(&json);
  *     attn_json_end(&json);                  // {"rows": [\n    3]}
  *
- * Values of an array and members of an object are separated by ", ", or by "," and a line that is
+ * Values of an array and members of an object are separated by `comma`, or by "," and a line that is
  * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the
  * buffer. The caller may hand the buffer to a sink and empty it between any two calls.
  */
@@ -28,6 +28,7 @@ enum { ATTN_JSON_WRITER_DEPTH = 16 };
 /* Initialize with = {.out = BUFFER}. */
 struct attn_json_writer {
     struct attn_buffer *out;           /* borrowed */
+    const char *comma, *colon;         /* NULL: ", " and ": "; may change between any two calls */
     int indent;                        /* blanks at the begin of a line, for each that is open */
     int depth;                         /* objects and arrays that are open */
     char kind[ATTN_JSON_WRITER_DEPTH]; /* of each, '{' or '[' */
@@ -40,8 +41,9 @@ struct attn_json_writer {
 void attn_json_begin(struct attn_json_writer *json, char kind);
 void attn_json_end(struct attn_json_writer *json);
 
-/* In an object, before each value. NAME is terminated. */
-void attn_json_key(struct attn_json_writer *json, const char *name);
+/* In an object, before each value. NAME is terminated. Returns JSON:
+ * attn_json_size(attn_json_key(&json, "rows"), n). */
+struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name);
 
 /* What comes next, a value, a member or the end, begins a line. */
 void attn_json_line(struct attn_json_writer *json);

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,31 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                          const char *ellipsis)
+{
+    const size_t n_ellipsis = attn_text_width(ellipsis, strlen(ellipsis));
+    const bool is_cut = attn_text_width(text, size) > width;
+
+    attn_buffer_append(out, text, is_cut ? attn_text_fit(text, size, width - n_ellipsis) : size);
+    attn_buffer_append_string(out, is_cut ? ellipsis : "");
+}
+
+void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                            const char *ellipsis)
+{
+    const size_t n_blank = size < 8 ? size : 8; /* that are shown, where there is nothing else */
+
+    for (; size > 0 && *text == ' '; size--)
+        text++;
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    if (size == 0 && n_blank > 0)
+        attn_buffer_append_format(out, "'%*s'", (int)n_blank, "");
+    else
+        attn_text_append_cut(out, text, size, width, ellipsis);
+}
+
 /* The columns, which were appended whole to memory that is aligned for anything; NULL when memory
  * ran out. */
 static struct attn_text_column *columns_of(struct attn_text_table *table)
@@ -67,12 +93,28 @@ void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
         columns[column].is_left = true;
 }
 
+void attn_text_table_sign(struct attn_text_table *table, size_t column)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns)
+        columns[column].is_sign = true;
+}
+
 void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width)
 {
     struct attn_text_column *columns = columns_of(table);
 
     if (columns && columns[column].width < width)
         columns[column].width = width;
+}
+
+void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t width)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns)
+        columns[column].limit = width;
 }
 
 void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
@@ -95,18 +137,46 @@ void attn_text_table_string(struct attn_text_table *table, const char *text)
     attn_text_table_cell(table, text, strlen(text));
 }
 
+void attn_text_table_format(struct attn_text_table *table, const char *format, ...)
+{
+    char text[ATTN_TEXT_CELL_SIZE];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    attn_text_table_cell(table, text,
+                         size < 0                         ? 0
+                         : (size_t)size < sizeof text - 1 ? (size_t)size
+                                                          : sizeof text - 1);
+}
+
 void attn_text_table_number(struct attn_text_table *table, size_t number)
 {
-    char digits[24];
+    attn_text_table_format(table, "%zu", number);
+}
 
-    snprintf(digits, sizeof digits, "%zu", number);
-    attn_text_table_string(table, digits);
+void attn_text_table_end_row(struct attn_text_table *table)
+{
+    while (!table->cells.has_failed &&
+           table->cells.size / sizeof(struct attn_text_cell) % table->n_column != 0)
+        attn_text_table_cell(table, "", 0);
 }
 
 static void append_blanks(struct attn_buffer *line, size_t n)
 {
     while (n-- > 0)
         attn_buffer_append_char(line, ' ');
+}
+
+/* Blanks before COLUMN: two, or one on either side of a sign. */
+static size_t gap_before(const struct attn_text_table *table, const struct attn_text_column *column,
+                         size_t c)
+{
+    if (c == 0)
+        return table->indent;
+    return column->is_sign || column[-1].is_sign ? 1 : 2;
 }
 
 /* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
@@ -119,10 +189,10 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
     attn_buffer_reset(&table->line);
     for (size_t c = 0; c < table->n_column; c++) {
         size_t size = cells[c].end - begin;
-        size_t padding = columns[c].width - cells[c].width;
+        size_t padding = columns[c].width > cells[c].width ? columns[c].width - cells[c].width : 0;
         bool is_left = columns[c].is_left;
 
-        append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
+        append_blanks(&table->line, gap_before(table, &columns[c], c) + (is_left ? 0 : padding));
         attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
                           size);
         if (size > 0)
@@ -135,27 +205,44 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
     attn_buffer_append_char(&table->line, '\n');
 }
 
-enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
-                                       struct attn_error *err)
+enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err)
 {
     struct attn_text_column *columns = columns_of(table);
     const struct attn_text_cell *cells = (const void *)table->cells.data; /* likewise */
-    size_t n, begin = 0;
 
     ATTN_TRY(attn_buffer_check(&table->text, err));
     ATTN_TRY(attn_buffer_check(&table->cells, err));
     ATTN_TRY(attn_buffer_check(&table->columns, err));
-    n = table->cells.size / sizeof *cells;
-    for (size_t i = 0; i < n; i++)
-        if (cells[i].width > columns[i % table->n_column].width)
-            columns[i % table->n_column].width = cells[i].width;
-    for (size_t i = 0; i < n; i += table->n_column) {
+    for (size_t i = 0; i < table->cells.size / sizeof *cells; i++) {
+        struct attn_text_column *column = &columns[i % table->n_column];
+
+        if (cells[i].width > column->width &&
+            (column->limit == 0 || cells[i].width <= column->limit))
+            column->width = cells[i].width;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
+                                       struct attn_error *err)
+{
+    const struct attn_text_cell *cells = (const void *)table->cells.data;
+    size_t begin = 0;
+
+    ATTN_TRY(attn_text_table_measure(table, err));
+    for (size_t i = 0; i < table->cells.size / sizeof *cells; i += table->n_column) {
         append_row(table, &cells[i], begin);
         ATTN_TRY(attn_buffer_check(&table->line, err));
         attn_sink_write(sink, table->line.data, table->line.size);
         begin = cells[i + table->n_column - 1].end;
     }
     return ATTN_OK;
+}
+
+void attn_text_table_clear(struct attn_text_table *table)
+{
+    table->text.size = 0; /* unlike a reset these keep a failure */
+    table->cells.size = 0;
 }
 
 void attn_text_table_release(struct attn_text_table *table)

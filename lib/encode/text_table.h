@@ -17,9 +17,13 @@
 
 #include <stdbool.h>
 
+enum { ATTN_TEXT_CELL_SIZE = 128 };
+
 struct attn_text_column {
     size_t width; /* of its widest cell */
+    size_t limit; /* wider cells do not widen it; 0: all do */
     bool is_left; /* its cells are flush left */
+    bool is_sign; /* one blank on either side instead of two */
 };
 
 struct attn_text_cell {
@@ -35,6 +39,7 @@ struct attn_text_table {
     struct attn_buffer cells;   /* struct attn_text_cell, row by row */
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
+    size_t indent;               /* blanks before the first column */
     enum attn_color_depth depth; /* of what is painted; none at first */
 };
 
@@ -42,8 +47,12 @@ struct attn_text_table {
 void attn_text_table_begin(struct attn_text_table *table, size_t n_column);
 void attn_text_table_flush_left(struct attn_text_table *table, size_t column);
 
-/* Makes COLUMN at least WIDTH wide. */
+/* COLUMN holds signs between numbers, "+" or "=". */
+void attn_text_table_sign(struct attn_text_table *table, size_t column);
+
+/* Makes COLUMN at least WIDTH wide; lets cells that are wider than WIDTH stick out of it. */
 void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width);
+void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t width);
 
 /* The next cell: SIZE bytes of UTF-8. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
@@ -52,9 +61,21 @@ void attn_text_table_painted(struct attn_text_table *table, struct attn_paint pa
 void attn_text_table_string(struct attn_text_table *table, const char *text);
 void attn_text_table_number(struct attn_text_table *table, size_t number);
 
+/* The same of at most ATTN_TEXT_CELL_SIZE - 1 bytes. */
+void attn_text_table_format(struct attn_text_table *table, const char *format, ...)
+    ATTN_PRINTF(2, 3);
+
+/* Fills up the row that was begun with empty cells. */
+void attn_text_table_end_row(struct attn_text_table *table);
+
 /* Writes the rows; two blanks between columns, none at the ends of lines. */
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err);
+
+/* For tables of many rows, which are made twice then: the first time each row is measured, the
+ * second time written, and cleared, so that only the widths are kept. */
+enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err);
+void attn_text_table_clear(struct attn_text_table *table);
 
 void attn_text_table_release(struct attn_text_table *table);
 
@@ -63,5 +84,16 @@ size_t attn_text_width(const char *text, size_t size);
 
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
+
+/* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
+void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                          const char *ellipsis);
+
+/* The same of a token, as a label: without the blanks around it, which BPE tokens begin with. One of
+ * blanks alone is quoted. */
+void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
+                            const char *ellipsis);
+
+#define ATTN_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
 
 #endif

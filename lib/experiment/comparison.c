@@ -81,17 +81,15 @@ static enum attn_status append_heads(struct attn_table *table,
                                      const struct attn_comparison *comparison,
                                      const struct attn_labels *labels, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < comparison->n_head; i++) {
+    for (size_t i = 0; i < comparison->n_head; i++) {
         const struct attn_compared_head *head = &comparison->heads[i];
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
-        status = append_head(table, place, "local", &head->local, err);
-        if (status == ATTN_OK && comparison->has_propagated)
-            status = append_head(table, place, "propagated", &head->propagated, err);
+        ATTN_TRY(append_head(table, place, "local", &head->local, err));
+        if (comparison->has_propagated)
+            ATTN_TRY(append_head(table, place, "propagated", &head->propagated, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static const struct attn_column cost_columns[] = {
@@ -124,9 +122,7 @@ static enum attn_status append_costs(struct attn_table *table,
                                      const struct attn_comparison *comparison,
                                      struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < comparison->n_layer; i++) {
+    for (size_t i = 0; i < comparison->n_layer; i++) {
         const struct attn_compared_layer *layer = &comparison->layers[i];
         const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
                                                   attn_cell_integer((int64_t)layer->exact.n_pair),
@@ -136,9 +132,9 @@ static enum attn_status append_costs(struct attn_table *table,
                                                   attn_cell_real(layer->exact.seconds),
                                                   attn_cell_real(layer->chosen.seconds)};
 
-        status = attn_table_append(table, cells, N_COLUMN, err);
+        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The text of token *ID; missing without either. */
@@ -157,9 +153,7 @@ static enum attn_status append_logits(struct attn_table *table,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < comparison->n_logits; i++) {
+    for (size_t i = 0; i < comparison->n_logits; i++) {
         const struct attn_compared_logits *logits = &comparison->logits[i];
         const struct attn_cell cells[N_COLUMN] = {
             attn_cell_integer((int64_t)logits->position),
@@ -170,9 +164,28 @@ static enum attn_status append_logits(struct attn_table *table,
             token_cell(tokenizer, &logits->exact_first),
             token_cell(tokenizer, &logits->chosen_first)};
 
-        status = attn_table_append(table, cells, N_COLUMN, err);
+        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
     }
-    return status;
+    return ATTN_OK;
+}
+
+/* Makes *TABLE, which is the caller's, also after a failure. */
+static enum attn_status tabulate(const struct attn_comparison *comparison,
+                                 enum attn_comparison_part part, const struct attn_labels *labels,
+                                 const struct attn_tokenizer *tokenizer, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    switch (part) {
+    case ATTN_COMPARISON_HEADS:
+        ATTN_TRY(create_heads(labels, table, err));
+        return append_heads(*table, comparison, labels, err);
+    case ATTN_COMPARISON_COSTS:
+        ATTN_TRY(attn_table_create("costs", cost_columns, N_COLUMN, table, err));
+        return append_costs(*table, comparison, err);
+    default:
+        ATTN_TRY(attn_table_create("logits", logits_columns, N_COLUMN, table, err));
+        return append_logits(*table, comparison, labels->ids, tokenizer, err);
+    }
 }
 
 enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparison,
@@ -181,27 +194,14 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_table **table, struct attn_error *err)
 {
+    struct attn_table *made = NULL;
+    enum attn_status status;
+
     if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
         !attn_is_given(table, "table", err) ||
         !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
         return ATTN_INVALID;
-    struct attn_table *made = NULL;
-    enum attn_status status;
-
-    if (part == ATTN_COMPARISON_HEADS)
-        status = create_heads(labels, &made, err);
-    else if (part == ATTN_COMPARISON_COSTS)
-        status = attn_table_create("costs", cost_columns, N_COLUMN, &made, err);
-    else
-        status = attn_table_create("logits", logits_columns, N_COLUMN, &made, err);
-    if (status != ATTN_OK)
-        return status;
-    if (part == ATTN_COMPARISON_HEADS)
-        status = append_heads(made, comparison, labels, err);
-    else if (part == ATTN_COMPARISON_COSTS)
-        status = append_costs(made, comparison, err);
-    else
-        status = append_logits(made, comparison, labels->ids, tokenizer, err);
+    status = tabulate(comparison, part, labels, tokenizer, &made, err);
     if (status == ATTN_OK)
         *table = made;
     else

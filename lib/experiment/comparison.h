@@ -4,7 +4,7 @@
  *     struct attn_comparison *found;
  *     attn_compare(run, 5, &found, &err);
  *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
- *     attn_comparison_tabulate(found, ATTN_COMPARISON_HEADS, attn_run_labels(run), NULL, &table, &err);
+ *     attn_comparison_tabulate(found, ATTN_COMPARISON_HEADS, labels, NULL, &table, &err);
  *     attn_comparison_free(found);
  */
 #ifndef ATTN_EXPERIMENT_COMPARISON_H
@@ -60,9 +60,9 @@ struct attn_head_place {
 /*
  * The tables of a comparison; columns that hold a difference are those of attn_difference_columns.
  *
- * HEADS   layer (of arrays batch), head, error (local or propagated), difference COSTS   layer,
- * then pairs, bytes and seconds of exact and of chosen attention LOGITS  query, kl, exact_first and
- * chosen_first (ids), and the texts of the token at the query and
+ * HEADS   layer (of arrays batch), head, error (local or propagated), difference
+ * COSTS   layer, then pairs, bytes and seconds of exact and of chosen attention
+ * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query and
  *         of these two
  */
 enum attn_comparison_part { ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS, ATTN_COMPARISON_LOGITS };

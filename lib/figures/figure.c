@@ -1,10 +1,11 @@
 /*
- * figure.c - see figure.h. Here is what all kinds of figures have: colors, heading, legend, the
- * limits, and what the file says of the picture.
+ * figure.c - see figure.h. Here is what all kinds of figures have: colors, labels, heading,
+ * legend, the limits, and what the file says of the picture.
  */
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
@@ -31,12 +32,176 @@ enum {
     SWATCH = 12, /* the side of a cell in the legend */
     ENTRY = 18,  /* the height of a line of the legend */
     LEGEND_COLUMNS = 11,
+    LABEL_COLUMNS = 14,
 };
 
-const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i)
+/* --- Labels of rows and columns -------------------------------------------------------------- */
+
+/* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
+static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
+                             size_t n_column)
 {
-    return pen->content->grid ? &pen->content->grid->matrix
-                              : attn_levels_at(pen->content->levels, pen->content->first + i);
+    if (attn_text_width(text, size) <= n_column) {
+        attn_buffer_append(out, text, size);
+        return;
+    }
+    attn_buffer_append(out, text, attn_text_fit(text, size, n_column - 1));
+    attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
+}
+
+const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
+                              size_t i, size_t *n)
+{
+    struct attn_buffer *label = &pen->scratch;
+    const size_t position = attn_figure_position(axis, i);
+    const size_t at = axis->has_own_texts ? i : position;
+    const char *text;
+    size_t size;
+
+    label->size = 0;
+    if (!axis->texts) {
+        attn_buffer_append_format(label, "%zu", position);
+        *n = label->size;
+        return label->data;
+    }
+    text = attn_token_text(axis->texts, at, &size);
+    for (; size > 0 && *text == ' '; size--)
+        text++;
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    if (size == 0) {
+        text = attn_token_text(axis->texts, at, &size);
+        attn_buffer_append_format(label, "'%.*s'",
+                                  (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
+    } else {
+        append_shortened(label, text, size, LABEL_COLUMNS);
+    }
+    *n = label->size;
+    return label->data;
+}
+
+static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *axis)
+{
+    for (size_t i = 0; i < axis->n; i++) {
+        const size_t n_digit = (size_t)snprintf(NULL, 0, "%zu", attn_figure_position(axis, i));
+        size_t size, width;
+        const char *text = attn_figure_label(pen, axis, i, &size);
+
+        width = text ? attn_text_width(text, size) : 0;
+        axis->most_columns = width > axis->most_columns ? width : axis->most_columns;
+        axis->n_digit = n_digit > axis->n_digit ? n_digit : axis->n_digit;
+    }
+}
+
+/* The tokens of the run, or of the source that its layers attend to; NULL without tokens. */
+static const struct attn_token_texts *texts_of(const struct attn_figure_content *content,
+                                               bool is_of_source)
+{
+    const struct attn_token_texts *texts = is_of_source ? content->source_tokens : content->tokens;
+
+    return texts && texts->n > 0 ? texts : NULL;
+}
+
+/* The tokens of what a layer attends to. */
+static const struct attn_token_texts *key_texts(const struct attn_figure_pen *pen, int layer)
+{
+    return texts_of(pen->content, !attn_writer_has_own_keys(pen->content->writer, layer));
+}
+
+struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
+                                         const struct attn_level_matrix *matrix)
+{
+    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+    const bool is_key = layout == ATTN_LAYOUT_KEY;
+    struct attn_figure_axis axis = {.n = matrix->n_row};
+
+    if (pen->content->grid) {
+        axis = *pen->content->grid->rows;
+    } else {
+        axis.texts = is_key ? key_texts(pen, matrix->layer) : texts_of(pen->content, false);
+        axis.positions = is_key ? NULL : pen->content->writer->queries;
+        axis.title = attn_site_has_keys(matrix->site) || layout == ATTN_LAYOUT_RANK
+                         ? "query: attends"
+                         : attn_writer_row_name(pen->content->writer, matrix->site);
+    }
+    measure_axis(pen, &axis);
+    return axis;
+}
+
+struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
+                                            const struct attn_level_matrix *matrix)
+{
+    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+    struct attn_figure_axis axis = {.n = matrix->n_column, .title = "component"};
+
+    if (pen->content->grid)
+        axis = *pen->content->grid->columns;
+    else if (layout == ATTN_LAYOUT_RANK)
+        axis.title = "projected key";
+    else if (attn_site_has_keys(matrix->site)) {
+        axis.title = "key: attended to";
+        axis.texts = key_texts(pen, matrix->layer);
+    }
+    measure_axis(pen, &axis);
+    return axis;
+}
+
+/* --- What it is ------------------------------------------------------------------------------- */
+
+static void append_part(struct attn_buffer *out, const char *name, int number)
+{
+    if (out->size > 0)
+        attn_buffer_append_string(out, ", ");
+    attn_buffer_append_format(out, "%s %d", name, number);
+}
+
+static void append_model(struct attn_buffer *out, const char *model)
+{
+    size_t size;
+    const char *name = attn_path_last(model, &size);
+
+    attn_buffer_append(out, name, size);
+}
+
+/* What the matrices have in common. */
+static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_writer *writer = pen->content->writer;
+    const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
+    const struct attn_array_axes *axes = writer->labels.axes;
+    const struct attn_head_number number =
+        attn_writer_head_number(writer, first->site, first->head);
+    bool has_one_layer = first->layer != ATTN_NO_LAYER && !axes;
+    bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
+    bool has_one_batch = axes && axes->rank == 4;
+
+    for (size_t i = 1; i < pen->content->n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+        const struct attn_head_number other =
+            attn_writer_head_number(writer, matrix->site, matrix->head);
+
+        has_one_layer &= matrix->layer == first->layer;
+        has_one_head &= other.head == number.head;
+        has_one_batch &= other.batch == number.batch;
+    }
+    if (writer->labels.model)
+        append_model(out, writer->labels.model);
+    if (has_one_layer)
+        append_part(out, "layer", first->layer);
+    if (has_one_batch)
+        append_part(out, "batch", number.batch);
+    if (has_one_head)
+        append_part(out, "head", number.head);
+}
+
+static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_figure_grid *grid = pen->content->grid;
+
+    if (!grid)
+        append_matrices(pen, out);
+    else if (grid->model)
+        append_model(out, grid->model);
 }
 
 /* --- The heading ------------------------------------------------------------------------------ */
@@ -57,7 +222,7 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
         attn_buffer_append_string(out, pen->options->title);
         return;
     }
-    attn_figure_append_subject(pen, out);
+    append_subject(pen, out);
     attn_buffer_append_string(out, out->size > 0 ? ": " : "");
     attn_buffer_append_string(out, name_of(pen));
     if (pen->options->is_difference)
@@ -70,10 +235,9 @@ static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
     const bool has_view[] = {options->hides_first, options->renormalizes, options->merges_words};
+    const bool is_said = pen->content->grid && pen->scale.span == ATTN_SPAN_MATRIX;
 
-    const bool is_told = pen->content->grid && pen->scale.span == ATTN_SPAN_MATRIX;
-
-    if (pen->scale.span != ATTN_SPAN_UNIT && !is_told) { /* the legend tells of the one matrix */
+    if (pen->scale.span != ATTN_SPAN_UNIT && !is_said) { /* the legend says it of one matrix */
         attn_color_scale_append(&pen->scale, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, "; ");
     }
@@ -95,18 +259,6 @@ static void append_run_text(const struct attn_figure_pen *pen, struct attn_buffe
             attn_buffer_append_char(out, ' ');
         attn_buffer_append(out, labels->tokens[i], labels->token_sizes[i]);
     }
-}
-
-/* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
-static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
-                             size_t n_column)
-{
-    if (attn_text_width(text, size) <= n_column) {
-        attn_buffer_append(out, text, size);
-        return;
-    }
-    attn_buffer_append(out, text, attn_text_fit(text, size, n_column - 1));
-    attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
 }
 
 /* The text that the subtitle ends in, or NULL. */
@@ -131,19 +283,13 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
     return ceil(width) + 2 * ATTN_FIGURE_PAD;
 }
 
-static bool has_subtitle(const struct attn_figure_pen *pen)
-{
-    size_t n;
-
-    return pen->subtitle.size > 0 || run_text(pen, &n);
-}
-
 double attn_figure_heading_height(struct attn_figure_pen *pen)
 {
     size_t n;
     const bool has_title = attn_shapes_note(pen->shapes, "Title", &n);
+    const bool has_subtitle = pen->subtitle.size > 0 || run_text(pen, &n);
 
-    return ATTN_FIGURE_PAD + (has_title ? 22 : 0) + (has_subtitle(pen) ? 18 : 0) + 4;
+    return ATTN_FIGURE_PAD + (has_title ? 22 : 0) + (has_subtitle ? 18 : 0) + 4;
 }
 
 void attn_figure_add_heading(struct attn_figure_pen *pen)
@@ -188,16 +334,6 @@ static bool is_relative(const struct attn_figure_pen *pen)
            (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->n > 1);
 }
 
-/* What the ramp shows: the range of the one matrix, or a range of 1 that stands for all. */
-static struct attn_color_range legend_range(const struct attn_figure_pen *pen)
-{
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-
-    if (is_relative(pen))
-        return attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1);
-    return attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
-}
-
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
     const int n_entry = 1 + pen->options->hides_first;
@@ -205,17 +341,6 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
     return (struct attn_figure_size){
         ceil(attn_figure_text_width(LEGEND_COLUMNS, ATTN_FIGURE_SMALL)) + 8,
         ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
-}
-
-static void add_ramp(struct attn_figure_pen *pen, double x, double y)
-{
-    const struct attn_shape_cells cells = {
-        .x = x, .y = y, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
-    uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
-
-    for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
-        colors[i] = (uint16_t)((RAMP_HEIGHT - 1 - i) * (ATTN_N_COLOR - 1) / (RAMP_HEIGHT - 1));
-    attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
 }
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
@@ -228,38 +353,31 @@ static void add_tick(struct attn_figure_pen *pen, double x, double y, const char
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
 
-/* The number at a tick; where there is none that holds for all, what the ends are. */
-static size_t tick_text(const struct attn_figure_pen *pen, double tick,
-                        char text[ATTN_TICK_TEXT_SIZE])
-{
-    if (!is_relative(pen) || tick == 0)
-        return attn_color_tick_text(tick, text);
-    if (fabs(tick) != 1)
-        return 0;
-    return (size_t)snprintf(text, ATTN_TICK_TEXT_SIZE, tick < 0 ? "-largest" : "largest");
-}
-
-/* Ticks that would touch the one below are left out. */
+/* Ticks of numbers, or where no number holds for all, of what the ends are. Those that would touch
+ * the one below are left out. */
 static void add_ticks(struct attn_figure_pen *pen, double x, double y)
 {
-    const struct attn_color_range range = legend_range(pen);
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_color_range range =
+        is_relative(pen)
+            ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
+            : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
     double ticks[ATTN_MOST_TICKS], last = HUGE_VAL;
     const size_t n = attn_color_ticks(&pen->scale, range, ticks);
     char text[ATTN_TICK_TEXT_SIZE];
 
     for (size_t i = 0; i < n; i++) {
         const double at = y + RAMP_HEIGHT * (1 - attn_color_place(&pen->scale, range, ticks[i]));
-        const size_t size = tick_text(pen, ticks[i], text);
+        size_t size = 0;
 
+        if (!is_relative(pen) || ticks[i] == 0)
+            size = attn_color_tick_text(ticks[i], text);
+        else if (fabs(ticks[i]) == 1)
+            size = (size_t)snprintf(text, sizeof text, ticks[i] < 0 ? "-largest" : "largest");
         if (size == 0 || last - at < ATTN_FIGURE_SMALL)
             continue;
-        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){.x = x + RAMP_WIDTH,
-                                                                   .y = at,
-                                                                   .x2 = x + RAMP_WIDTH + TICK,
-                                                                   .y2 = at,
-                                                                   .width = 1,
-                                                                   .opacity = 1,
-                                                                   .color = pen->frame});
+        attn_figure_add_line(pen, (double[]){x + RAMP_WIDTH, at},
+                             (double[]){x + RAMP_WIDTH + TICK, at}, 1, pen->frame);
         add_tick(pen, x, at, text, size);
         last = at;
     }
@@ -284,10 +402,17 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
                                          [ATTN_CURVE_LOG] = "log"};
     const struct attn_shape_text name = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    struct attn_shape_cells ramp = {
+        .x = x, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
+    uint16_t *colors;
 
     attn_shapes_add_string(pen->shapes, &name, curves[pen->scale.curve]);
     y += ENTRY;
-    add_ramp(pen, x, y);
+    ramp.y = y;
+    colors = attn_shapes_add_cells(pen->shapes, &ramp);
+    for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
+        colors[i] = (uint16_t)((RAMP_HEIGHT - 1 - i) * (ATTN_N_COLOR - 1) / (RAMP_HEIGHT - 1));
+    attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
     add_ticks(pen, x, y);
     y += RAMP_HEIGHT + ENTRY;
     if (pen->has_masked)
@@ -338,7 +463,7 @@ static void add_notes(struct attn_figure_pen *pen)
     else if (pen->content->grid->text)
         attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
     add_note(pen, "Text");
-    attn_figure_append_subject(pen, &pen->scratch);
+    append_subject(pen, &pen->scratch);
     add_note(pen, "Subject");
     attn_buffer_append_string(&pen->scratch, name_of(pen));
     add_note(pen, "Site");
@@ -445,8 +570,8 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     return ATTN_INVALID;
 }
 
-static enum attn_status draw(const struct attn_figure_content *content, struct attn_shapes *shapes,
-                             bool is_measuring, struct attn_error *err)
+/* Checks and draws the content of PEN. */
+static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
         [ATTN_FIGURE_MATRIX] = attn_figure_draw_matrix,
@@ -456,6 +581,20 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
         [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
+
+    if (pen->content->kind != ATTN_FIGURE_POINTS)
+        ATTN_TRY(check_content(pen, err));
+    ATTN_TRY(check_values(pen, err));
+    ATTN_TRY(kinds[pen->content->kind](pen, err));
+    ATTN_TRY(attn_buffer_check(&pen->scratch, err));
+    ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
+    ATTN_TRY(attn_shapes_check(pen->shapes, err));
+    return check_size(pen, err);
+}
+
+static enum attn_status draw(const struct attn_figure_content *content, struct attn_shapes *shapes,
+                             bool is_measuring, struct attn_error *err)
+{
     struct attn_figure_pen pen = {.content = content,
                                   .options = content->picture,
                                   .shapes = shapes,
@@ -464,19 +603,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     enum attn_status status;
 
     open_pen(&pen);
-    status = content->kind == ATTN_FIGURE_POINTS ? ATTN_OK : check_content(&pen, err);
-    if (status == ATTN_OK)
-        status = check_values(&pen, err);
-    if (status == ATTN_OK)
-        status = kinds[content->kind](&pen, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&pen.scratch, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&pen.subtitle, err);
-    if (status == ATTN_OK)
-        status = attn_shapes_check(shapes, err);
-    if (status == ATTN_OK)
-        status = check_size(&pen, err);
+    status = draw_content(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
     return status;

@@ -1,5 +1,5 @@
 /*
- * figure_cairo.c - see figure_cairo.h. Alone knows cairo and pango.
+ * figure_cairo.c - see figure_internal.h. Alone knows cairo and pango.
  *
  * glib and fontconfig end the process when they get no memory. So we ask for more than they take
  * before they are called. A child process could die in their place, but a library does not fork: its
@@ -8,7 +8,7 @@
  * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
  * drawn. Those of a PDF are paths, one a color, or an image where there are many.
  */
-#include "figures/figure_cairo.h"
+#include "figures/figure_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

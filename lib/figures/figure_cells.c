@@ -64,17 +64,6 @@ static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                             (view.first + r * view.n_col) / view.matrix->n_cell_column);
 }
 
-struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
-{
-    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
-}
-
-struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
-                                          const struct attn_level_matrix *matrix, size_t row)
-{
-    return attn_level_range(matrix, &pen->scale, row);
-}
-
 int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                       size_t row, double value)
 {
@@ -121,28 +110,38 @@ static bool has_lines(struct attn_figure_view view, struct attn_figure_place pla
     return place.side >= ATTN_FIGURE_HATCHED && view.n_row * view.n_col <= MOST_LINED;
 }
 
+void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], const double to[2],
+                          double width, uint32_t color)
+{
+    attn_shapes_add_line(pen->shapes, (struct attn_shape_line){.x = from[0],
+                                                               .y = from[1],
+                                                               .x2 = to[0],
+                                                               .y2 = to[1],
+                                                               .width = width,
+                                                               .opacity = 1,
+                                                               .color = color});
+}
+
+static uint32_t hatch_color(const struct attn_figure_pen *pen, enum attn_cell_kind kind)
+{
+    return rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
+}
+
 /* A hatch of KIND through one cell, upwards or downwards. */
 static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                        struct attn_figure_place place, bool is_downwards)
 {
     const double bottom = place.y + place.side;
 
-    attn_shapes_add_line(pen->shapes,
-                         (struct attn_shape_line){
-                             .x = place.x,
-                             .y = is_downwards ? place.y : bottom,
-                             .x2 = place.x + place.side,
-                             .y2 = is_downwards ? bottom : place.y,
-                             .width = 1,
-                             .opacity = 1,
-                             .color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme))});
+    attn_figure_add_line(pen, (double[]){place.x, is_downwards ? place.y : bottom},
+                         (double[]){place.x + place.side, is_downwards ? bottom : place.y}, 1,
+                         hatch_color(pen, kind));
 }
 
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
 static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
 {
-    const uint32_t color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
     const size_t n_row = view.n_row;
     const size_t first = sum < n_row ? 0 : sum - n_row + 1;
     const size_t end = sum < view.n_col ? sum + 1 : view.n_col;
@@ -152,14 +151,12 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
             continue;
         for (begin = c; c + 1 < end && kind_at(view, sum - c - 1, c + 1) == kind;)
             c++;
-        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){
-                                              .x = place.x + (double)begin * place.side,
-                                              .y = place.y + (double)(sum - begin + 1) * place.side,
-                                              .x2 = place.x + (double)(c + 1) * place.side,
-                                              .y2 = place.y + (double)(sum - c) * place.side,
-                                              .width = 1,
-                                              .opacity = 1,
-                                              .color = color});
+        attn_figure_add_line(pen,
+                             (double[]){place.x + (double)begin * place.side,
+                                        place.y + (double)(sum - begin + 1) * place.side},
+                             (double[]){place.x + (double)(c + 1) * place.side,
+                                        place.y + (double)(sum - c) * place.side},
+                             1, hatch_color(pen, kind));
     }
 }
 
@@ -215,16 +212,15 @@ static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
     const double origin = is_down ? place.y : place.x;
 
     for (size_t i = 0, begin; i < n; i++) {
-        struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->rule};
+        double from[2] = {at, at}, to[2] = {at, at};
 
         if (!is_ruled(view, is_down, k, i))
             continue;
         for (begin = i; i + 1 < n && is_ruled(view, is_down, k, i + 1);)
             i++;
-        line.x = line.x2 = line.y = line.y2 = at;
-        *(is_down ? &line.y : &line.x) = origin + (double)begin * place.side;
-        *(is_down ? &line.y2 : &line.x2) = origin + (double)(i + 1) * place.side + 1;
-        attn_shapes_add_line(pen->shapes, line);
+        from[is_down] = origin + (double)begin * place.side;
+        to[is_down] = origin + (double)(i + 1) * place.side + 1;
+        attn_figure_add_line(pen, from, to, 1, pen->rule);
     }
 }
 
@@ -243,18 +239,12 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
                            double height)
 {
     const double left = x - 0.5, top = y - 0.5, right = x + width + 0.5, bottom = y + height + 0.5;
-    struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->frame};
+    const double corners[][2] = {{left - 0.5, top},     {right + 0.5, top}, {left - 0.5, bottom},
+                                 {right + 0.5, bottom}, {left, top},        {left, bottom},
+                                 {right, top},          {right, bottom}};
 
-    line.x = left - 0.5, line.x2 = right + 0.5;
-    line.y = line.y2 = top;
-    attn_shapes_add_line(pen->shapes, line);
-    line.y = line.y2 = bottom;
-    attn_shapes_add_line(pen->shapes, line);
-    line.y = top, line.y2 = bottom;
-    line.x = line.x2 = left;
-    attn_shapes_add_line(pen->shapes, line);
-    line.x = line.x2 = right;
-    attn_shapes_add_line(pen->shapes, line);
+    for (size_t i = 0; i < sizeof corners / sizeof *corners; i += 2)
+        attn_figure_add_line(pen, corners[i], corners[i + 1], 1, pen->frame);
 }
 
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
@@ -313,15 +303,6 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
-static bool has_values(const struct attn_figure_pen *pen, struct attn_figure_view view, double side)
-{
-    const enum attn_cell_text wish = pen->options->values;
-
-    if (wish != ATTN_CELL_TEXT_AUTO)
-        return wish == ATTN_CELL_TEXT_ALWAYS;
-    return side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
-}
-
 /* Numbers all have one size, in which the longest fits its cell. */
 static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
                          double side)
@@ -344,12 +325,14 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
+    const enum attn_cell_text wish = pen->options->values;
     const bool is_share = is_percent(pen, view);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
     float value;
 
-    if (!has_values(pen, view, place.side))
+    if (wish == ATTN_CELL_TEXT_NEVER ||
+        (wish == ATTN_CELL_TEXT_AUTO && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
         return;
     text.size = value_size(pen, view, place.side);
     for (size_t r = 0; r < view.n_row; r++) {

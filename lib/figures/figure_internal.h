@@ -5,6 +5,7 @@
 #ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
+#include "base/sink.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "figures/figure.h"
@@ -51,9 +52,14 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
 
 /* Matrix I of the content, from 0. */
-const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i);
+static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,
+                                                                 size_t i)
+{
+    return pen->content->grid ? &pen->content->grid->matrix
+                              : attn_levels_at(pen->content->levels, pen->content->first + i);
+}
 
-/* --- Text (figure_text.c) -------------------------------------------------------------------- */
+/* --- The frame (figure.c) -------------------------------------------------------------------- */
 
 /* What is written beside rows or above columns. */
 struct attn_figure_axis {
@@ -77,17 +83,18 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
  * it, shortened; a position where there are no tokens. */
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n);
-size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i);
+static inline size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i)
+{
+    return axis->positions ? axis->positions[i] : i;
+}
 
 /* The width of N columns of text. */
-double attn_figure_text_width(size_t n, double size);
+static inline double attn_figure_text_width(size_t n, double size)
+{
+    return (double)n * size * ATTN_SHAPES_EM;
+}
 
-/* Appends "fable, layer 2, head 5" of MATRIX; of several matrices what they have in common. */
-void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out);
-
-/* --- The frame (figure.c) -------------------------------------------------------------------- */
-
-/* The least width of a figure with its title, and the height of title and subtitle. */
+/* The smallest width of a figure with its title, and the height of title and subtitle. */
 double attn_figure_heading_width(struct attn_figure_pen *pen);
 double attn_figure_heading_height(struct attn_figure_pen *pen);
 
@@ -110,11 +117,10 @@ struct attn_figure_view {
     size_t first, n_row, n_col;
 };
 
-struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix);
-
-/* The numbers that the ends of the map stand for in row ROW of MATRIX. */
-struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
-                                          const struct attn_level_matrix *matrix, size_t row);
+static inline struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
+{
+    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
+}
 
 /* Where a rectangle of cells goes. */
 struct attn_figure_place {
@@ -146,6 +152,8 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
                              struct attn_figure_place place);
 void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place);
+void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], const double to[2],
+                          double width, uint32_t color);
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
@@ -157,7 +165,30 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The side that --cell asks for, in units, whole; USUAL without it. Sets shapes->points. */
+/* The side that a cell is asked to have, in units, whole; USUAL without it. Sets shapes->points. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
+
+/* --- Files (figure_svg.c, figure_cairo.c) ---------------------------------------------------- */
+
+/*
+ * A figure as SVG 1.1: text stays text, and cells are paths, one a color, as long as there are not too
+ * many; else they are a PNG inside. Equal figures give equal bytes everywhere. A failure of SINK is
+ * for the caller to look at. ATTN_NO_MEMORY.
+ */
+enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
+                                       struct attn_error *err);
+
+/* Whether cairo and pango are there, which draw PNG and PDF. They are opened when a figure is drawn
+ * and not linked, so that a start without pictures does not look for them. ATTN_IO when not, at the
+ * stage ATTN_STAGE_OUTPUT; NAME is what needs them. */
+enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err);
+
+/* Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
+ * characters of which no font is installed, drawn as boxes of hex digits. Equal figures give equal
+ * bytes where the same fonts are installed. */
+enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err);
+enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err);
 
 #endif

@@ -42,7 +42,7 @@ struct layout {
 static double strength_of(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                           size_t row, double value)
 {
-    const struct attn_color_range range = attn_figure_range(pen, matrix, row);
+    const struct attn_color_range range = attn_level_range(matrix, &pen->scale, row);
     const double most = fmax(fabs(range.low), fabs(range.high));
 
     return sqrt(fmin(1, fabs(value) / most));

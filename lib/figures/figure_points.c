@@ -227,18 +227,6 @@ static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i, 
         label, n);
 }
 
-static void add_straight(struct attn_figure_pen *pen, const double from[2], const double to[2],
-                         double width, uint32_t color)
-{
-    attn_shapes_add_line(pen->shapes, (struct attn_shape_line){.x = from[0],
-                                                               .y = from[1],
-                                                               .x2 = to[0],
-                                                               .y2 = to[1],
-                                                               .width = width,
-                                                               .opacity = 1,
-                                                               .color = color});
-}
-
 /* --- Two axes ---------------------------------------------------------------------------------------- */
 
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
@@ -256,10 +244,10 @@ static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot,
         const uint32_t color = value == 0 ? pen->frame : pen->rule;
 
         if (a == 0)
-            add_straight(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1, color);
+            attn_figure_add_line(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1, color);
         else
-            add_straight(pen, (double[]){plot->left, y}, (double[]){plot->left + SIDE, y}, 1,
-                         color);
+            attn_figure_add_line(pen, (double[]){plot->left, y}, (double[]){plot->left + SIDE, y},
+                                 1, color);
         text.x = a == 0 ? x : plot->left - 6;
         text.y = a == 0 ? bottom + 15 : y + 0.35 * text.size;
         attn_shapes_add_text(pen->shapes, &text, number, n);
@@ -334,7 +322,7 @@ static void add_edge(struct attn_figure_pen *pen, const struct plot *plot, const
 
     project(plot, from, a);
     project(plot, to, b);
-    add_straight(pen, a, b, 1, color);
+    attn_figure_add_line(pen, a, b, 1, color);
 }
 
 /* The walls behind: lines at the ticks of axis A on the two that it runs along. */
@@ -398,14 +386,14 @@ static void add_arrow(struct attn_figure_pen *pen, const double from[2], const d
     const double x = to[0] - from[0], y = to[1] - from[1], length = hypot(x, y);
     const double head = fmin(10, length / 2);
 
-    add_straight(pen, from, to, 2, color);
+    attn_figure_add_line(pen, from, to, 2, color);
     if (length < 1)
         return;
     for (int side = -1; side <= 1; side += 2) {
         const double back[2] = {to[0] - head * (x - side * 0.45 * y) / length,
                                 to[1] - head * (y + side * 0.45 * x) / length};
 
-        add_straight(pen, back, to, 2, color);
+        attn_figure_add_line(pen, back, to, 2, color);
     }
 }
 

@@ -1,10 +1,10 @@
 /*
- * figure_svg.c - see figure_svg.h.
+ * figure_svg.c - see figure_internal.h.
  *
  * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two digits after the point and are written
  * without printf, whose point depends on the locale.
  */
-#include "figures/figure_svg.h"
+#include "figures/figure_internal.h"
 
 #include "base/memory.h"
 #include "base/sink_internal.h"

@@ -4,9 +4,7 @@
  * computed. In a directory a figure is written when the last row of its matrix has come, and its
  * cells are dropped.
  */
-#include "figures/figure.h"
-#include "figures/figure_cairo.h"
-#include "figures/figure_svg.h"
+#include "figures/figure_internal.h"
 
 #include "base/memory.h"
 #include "base/sink_internal.h"

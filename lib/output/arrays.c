@@ -17,8 +17,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(float) == 4,
 
 enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
 
-/* Adds an array whose name, dtype, rank and shape are set; takes over its data when that succeeds.
- * ELEMENT is the size of one number. */
+/* Adds an array whose name, dtype, rank and shape are set, and takes over its data. ELEMENT is the
+ * size of one number. */
 static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
                             struct attn_error *err)
 {
@@ -27,53 +27,43 @@ static enum attn_status add(struct attn_arrays *arrays, struct attn_array array,
         attn_grow(&items, &arrays->capacity, arrays->n + 1, sizeof array, err);
 
     arrays->items = items;
-    if (status != ATTN_OK)
-        return status;
     array.size = element;
-    for (int i = 0; i < array.rank; i++)
+    for (int i = 0; i < array.rank && status == ATTN_OK; i++)
         if (!attn_checked_mul(array.size, array.shape[i], &array.size))
-            return attn_error_no_memory(err);
-    arrays->items[arrays->n++] = array;
-    return ATTN_OK;
+            status = attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        arrays->items[arrays->n++] = array;
+    else
+        attn_free(array.data);
+    return status;
 }
 
 /* --- The small arrays ------------------------------------------------------------------------ */
 
-/* [n] of int64. */
-static enum attn_status add_integers(struct attn_arrays *arrays, const char *name,
-                                     const int64_t *values, size_t n, struct attn_error *err)
+/* Adds [n] of int64, for the caller to fill; NULL on failure, with err set. */
+static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_t n,
+                             struct attn_error *err)
 {
     struct attn_array array = {.dtype = "<i8", .rank = 1, .shape = {n}};
-    enum attn_status status;
 
     snprintf(array.name, sizeof array.name, "%s", name);
-    array.data = attn_alloc(n, sizeof *values, err);
-    if (!array.data)
-        return ATTN_NO_MEMORY;
-    memcpy(array.data, values, n * sizeof *values);
-    status = add(arrays, array, sizeof *values, err);
-    if (status != ATTN_OK)
-        attn_free(array.data);
-    return status;
+    array.data = attn_alloc(n, sizeof(int64_t), err);
+    if (!array.data || add(arrays, array, sizeof(int64_t), err) != ATTN_OK)
+        return NULL;
+    return (int64_t *)(void *)array.data;
 }
 
 static enum attn_status add_ids(struct attn_arrays *arrays, const struct attn_writer *writer,
                                 struct attn_error *err)
 {
-    size_t n = writer->n_position;
-    enum attn_status status;
     int64_t *ids;
 
     if (!writer->labels.ids)
         return ATTN_OK;
-    ids = attn_alloc(n, sizeof *ids, err);
-    if (!ids)
-        return ATTN_NO_MEMORY;
-    for (size_t p = 0; p < n; p++)
+    ids = add_integers(arrays, "ids", writer->n_position, err);
+    for (size_t p = 0; ids && p < writer->n_position; p++)
         ids[p] = writer->labels.ids[p];
-    status = add_integers(arrays, "ids", ids, n, err);
-    attn_free(ids);
-    return status;
+    return ids ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
@@ -98,7 +88,6 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
 {
     struct attn_array array = {.rank = 1, .shape = {texts->n}};
     size_t width = 1, size; /* numpy knows no empty strings */
-    enum attn_status status;
 
     if (texts->n == 0)
         return ATTN_OK;
@@ -118,46 +107,21 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
     }
     snprintf(array.name, sizeof array.name, "%s", name);
     snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
-    status = add(arrays, array, width * sizeof(uint32_t), err);
-    if (status != ATTN_OK)
-        attn_free(array.data);
-    return status;
-}
-
-static enum attn_status add_tokens(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                   struct attn_error *err)
-{
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &writer->labels, err);
-
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &writer->labels, err);
-    if (status == ATTN_OK)
-        status = add_texts(arrays, "tokens", &texts, err);
-    if (status == ATTN_OK)
-        status = add_texts(arrays, "source_tokens", &source_texts, err);
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
-    return status;
+    return add(arrays, array, width * sizeof(uint32_t), err);
 }
 
 /* queries: which positions the rows of the arrays are. */
 static enum attn_status add_queries(struct attn_arrays *arrays, const struct attn_writer *writer,
                                     struct attn_error *err)
 {
-    enum attn_status status;
     int64_t *queries;
 
     if (attn_selection_is_all_queries(writer->labels.selection))
         return ATTN_OK;
-    queries = attn_alloc(writer->n_query, sizeof *queries, err);
-    if (!queries)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < writer->n_query; i++)
+    queries = add_integers(arrays, "queries", writer->n_query, err);
+    for (size_t i = 0; queries && i < writer->n_query; i++)
         queries[i] = (int64_t)writer->queries[i];
-    status = add_integers(arrays, "queries", queries, writer->n_query, err);
-    attn_free(queries);
-    return status;
+    return queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static bool wants_heads(const struct attn_writer *writer, int layer)
@@ -196,29 +160,28 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_numbered = is_even(writer) ? n_batch_head(writer) : dims->n_head;
-    enum attn_status status = ATTN_OK;
-    int64_t *heads;
+    const int n_numbered = (int)(is_even(writer) ? n_batch_head(writer) : dims->n_head);
 
     if (attn_selection_is_all_heads(selection))
         return ATTN_OK;
-    heads = attn_alloc(dims->n_head, sizeof *heads, err);
-    if (!heads)
-        return ATTN_NO_MEMORY;
-    for (int layer = 0; layer < (int)dims->n_layer && status == ATTN_OK; layer++) {
+    for (int layer = 0; layer < (int)dims->n_layer; layer++) {
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t n = 0;
+        int64_t *heads;
 
         if (!wants_heads(writer, layer))
             continue;
-        for (int head = 0; head < (int)n_numbered; head++)
-            if (attn_selection_has_head(selection, layer, head))
-                heads[n++] = head;
+        for (int head = 0; head < n_numbered; head++)
+            n += attn_selection_has_head(selection, layer, head);
         snprintf(name, sizeof name, writer->labels.axes ? "heads" : "blocks.%d.heads", layer);
-        status = add_integers(arrays, name, heads, n, err);
+        heads = add_integers(arrays, name, n, err);
+        if (!heads)
+            return ATTN_NO_MEMORY;
+        for (int head = 0; head < n_numbered; head++)
+            if (attn_selection_has_head(selection, layer, head))
+                *heads++ = head;
     }
-    attn_free(heads);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- All of them ------------------------------------------------------------------------------ */
@@ -259,23 +222,34 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return add(arrays, array, sizeof(float), err);
 }
 
-enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
-                                  struct attn_error *err)
+/* TEXTS and SOURCE_TEXTS are for the caller to release. */
+static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
+                                struct attn_token_texts *texts,
+                                struct attn_token_texts *source_texts, struct attn_error *err)
 {
-    enum attn_status status;
-
     arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
     if (!arrays->of_slot)
         return ATTN_NO_MEMORY;
-    status = add_ids(arrays, writer, err);
-    if (status == ATTN_OK)
-        status = add_tokens(arrays, writer, err);
-    if (status == ATTN_OK)
-        status = add_queries(arrays, writer, err);
-    if (status == ATTN_OK)
-        status = add_heads(arrays, writer, err);
+    ATTN_TRY(add_ids(arrays, writer, err));
+    ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init_source(source_texts, &writer->labels, err));
+    ATTN_TRY(add_texts(arrays, "tokens", texts, err));
+    ATTN_TRY(add_texts(arrays, "source_tokens", source_texts, err));
+    ATTN_TRY(add_queries(arrays, writer, err));
+    ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
-    return status == ATTN_OK ? attn_writer_each_site(writer, add_site, arrays, err) : status;
+    return attn_writer_each_site(writer, add_site, arrays, err);
+}
+
+enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  struct attn_error *err)
+{
+    struct attn_token_texts texts = {0}, source_texts = {0};
+    const enum attn_status status = add_all(arrays, writer, &texts, &source_texts, err);
+
+    attn_token_texts_release(&texts);
+    attn_token_texts_release(&source_texts);
+    return status;
 }
 
 void attn_array_drop(struct attn_array *array)
@@ -319,10 +293,11 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writer *writer,
-                                    const struct attn_trace_event *event,
-                                    const struct attn_place *place, attn_array_put_fn put,
-                                    struct attn_error *err)
+/* Hands the rows of an event, which are not scattered, to PUT: as they lie when they lie together,
+ * else in pieces of 256 KiB or more. */
+static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *writer,
+                               const struct attn_trace_event *event, const struct attn_place *place,
+                               attn_array_put_fn put, struct attn_error *err)
 {
     struct attn_array *array = attn_arrays_find(arrays, event);
     size_t width = place->extent.n_col;
@@ -349,4 +324,14 @@ enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writ
         put(writer, array, offset + row * row_size, arrays->stage, n * row_size);
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  const struct attn_trace_event *event,
+                                  const struct attn_place *place, attn_array_put_fn put,
+                                  struct attn_error *err)
+{
+    return attn_array_is_scattered(writer, event->site)
+               ? attn_arrays_gather(arrays, event, place, err)
+               : stream(arrays, writer, event, place, put, err);
 }

@@ -58,11 +58,11 @@ void attn_array_drop(struct attn_array *array); /* frees the data */
 typedef void (*attn_array_put_fn)(struct attn_writer *writer, struct attn_array *array,
                                   size_t offset, const void *bytes, size_t size);
 
-/* Hands the rows of an event, which are not scattered, to PUT: as they lie when they lie together,
- * else in pieces of 256 KiB or more. */
-enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writer *writer,
-                                    const struct attn_trace_event *event,
-                                    const struct attn_place *place, attn_array_put_fn put,
-                                    struct attn_error *err);
+/* Takes the rows of an event: scattered ones are gathered, others go to PUT, as they lie when they
+ * lie together, else in pieces of 256 KiB or more. */
+enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  const struct attn_trace_event *event,
+                                  const struct attn_place *place, attn_array_put_fn put,
+                                  struct attn_error *err);
 
 #endif

@@ -30,6 +30,7 @@ struct csv_file {
 
 /* Labels of positions or keys, quoted where needed, one after the other. */
 struct labels {
+    struct attn_token_texts tokens;
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
 };
@@ -42,55 +43,35 @@ struct csv_writer {
     struct attn_buffer header; /* the first row of a file, being made */
 };
 
-/* --- Labels -------------------------------------------------------------------------------- */
-
-/* `3|eat`, or `3` without TEXTS. */
-static enum attn_status make_label(struct labels *labels, const struct attn_token_texts *texts,
-                                   size_t position, struct attn_error *err)
+static struct csv_writer *csv_of(struct attn_writer *writer)
 {
-    struct attn_buffer label = {0};
-    enum attn_status status;
-    size_t size;
-    const char *text = attn_token_text(texts, position, &size);
-
-    attn_buffer_append_format(&label, texts->n > 0 ? "%zu|" : "%zu", position);
-    attn_buffer_append(&label, text, size);
-    status = attn_buffer_check(&label, err);
-    if (status == ATTN_OK)
-        attn_csv_field_append(&labels->text, label.data, label.size);
-    labels->ends[position] = labels->text.size;
-    attn_buffer_release(&label);
-    return status;
+    return (struct csv_writer *)writer;
 }
 
-static enum attn_status make_labels(struct labels *labels, const struct attn_token_texts *texts,
-                                    size_t n, struct attn_error *err)
+/* --- Labels -------------------------------------------------------------------------------- */
+
+/* `3|eat` of each of N positions, or `3` without tokens. */
+static enum attn_status make_labels(struct labels *labels, size_t n, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    struct attn_buffer label = {0};
 
     labels->ends = attn_alloc(n, sizeof *labels->ends, err);
     if (!labels->ends)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        status = make_label(labels, texts, i, err);
-    return status == ATTN_OK ? attn_buffer_check(&labels->text, err) : status;
-}
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const char *text = attn_token_text(&labels->tokens, i, &size);
 
-static enum attn_status make_all_labels(struct csv_writer *w, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
-
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
-    if (status == ATTN_OK)
-        status = make_labels(&w->labels, &texts, dims->n_position, err);
-    if (status == ATTN_OK)
-        status = make_labels(&w->source_labels, &source_texts, dims->n_source, err);
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
-    return status;
+        label.size = 0;
+        attn_buffer_append_format(&label, labels->tokens.n > 0 ? "%zu|" : "%zu", i);
+        attn_buffer_append(&label, text, size);
+        if (!label.has_failed)
+            attn_csv_field_append(&labels->text, label.data, label.size);
+        labels->ends[i] = labels->text.size;
+    }
+    labels->text.has_failed |= label.has_failed;
+    attn_buffer_release(&label);
+    return attn_buffer_check(&labels->text, err);
 }
 
 static void append_label(struct attn_buffer *text, const struct labels *labels, size_t i)
@@ -108,6 +89,7 @@ static const struct labels *key_labels(const struct csv_writer *w, int layer)
 
 static void release_labels(struct labels *labels)
 {
+    attn_token_texts_release(&labels->tokens);
     attn_free(labels->ends);
     attn_buffer_release(&labels->text);
 }
@@ -118,35 +100,31 @@ static void release_labels(struct labels *labels)
 static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
+    struct attn_file_names *files = &writer->run->files;
     int n_head =
         attn_site_has_heads(site) ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
     struct attn_buffer name = {0};
-    enum attn_status status = ATTN_OK;
 
     (void)user;
-    for (int head = 0; head < n_head && status == ATTN_OK; head++) {
+    for (int head = 0; head < n_head && !name.has_failed; head++) {
         if (attn_site_has_heads(site) && !attn_writer_has_head(writer, site, layer, head))
             continue;
-        attn_buffer_reset(&name);
+        name.size = 0;
         attn_writer_append_file_name(&name, writer, site, layer, head);
-        status = attn_buffer_check(&name, err);
-        if (status == ATTN_OK)
-            attn_file_names_append(&writer->run->files, name.data);
+        if (!name.has_failed)
+            attn_file_names_append(files, name.data);
     }
+    files->text.has_failed |= name.has_failed;
     attn_buffer_release(&name);
-    return status == ATTN_OK ? attn_buffer_check(&writer->run->files.text, err) : status;
+    return attn_buffer_check(&files->text, err);
 }
 
-static enum attn_status create_sink(struct csv_writer *w, const struct attn_trace_event *event,
+static enum attn_status create_file(struct csv_writer *w, const struct attn_trace_event *event,
                                     struct attn_sink **sink, struct attn_error *err)
 {
     struct attn_buffer name = {0};
     enum attn_status status;
 
-    if (w->base.sink) {
-        *sink = w->base.sink;
-        return ATTN_OK;
-    }
     attn_writer_append_file_name(&name, &w->base, event->site, event->layer, event->head);
     status = attn_buffer_check(&name, err);
     if (status == ATTN_OK)
@@ -179,15 +157,15 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)
 {
-    struct attn_sink *sink;
+    struct attn_sink *sink = w->base.sink;
     void *files = w->files;
-    enum attn_status status = attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
+    const enum attn_status status =
+        attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
 
     w->files = files;
-    if (status == ATTN_OK)
-        status = create_sink(w, event, &sink, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
+    if (!sink)
+        ATTN_TRY(create_file(w, event, &sink, err));
     *file = &w->files[w->n_file++];
     **file = (struct csv_file){
         .site = event->site,
@@ -199,6 +177,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     return write_header(w, event, place->extent.n_col, sink, err);
 }
 
+/* The file of EVENT, opened where it is not. */
 static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)
@@ -246,10 +225,10 @@ static void append_masked(struct attn_buffer *text, size_t n)
 {
     char *out = attn_buffer_reserve(text, n);
 
-    if (!out)
-        return;
-    memset(out, ',', n);
-    text->size += n;
+    if (out) {
+        memset(out, ',', n);
+        text->size += n;
+    }
 }
 
 /* An attn_row_text_fn. */
@@ -275,7 +254,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
 static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct csv_writer *w = (struct csv_writer *)writer;
+    struct csv_writer *w = csv_of(writer);
     struct csv_file *file = NULL;
 
     ATTN_TRY(find_file(w, event, place, &file, err));
@@ -301,12 +280,14 @@ static size_t count_matrices(const struct attn_writer *writer)
 
 static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {
-    struct csv_writer *w = (struct csv_writer *)writer;
-    enum attn_status status = make_all_labels(w, err);
-    size_t n_matrix = count_matrices(writer);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    struct csv_writer *w = csv_of(writer);
+    const size_t n_matrix = count_matrices(writer);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_token_texts_init(&w->labels.tokens, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init_source(&w->source_labels.tokens, &writer->labels, err));
+    ATTN_TRY(make_labels(&w->labels, dims->n_position, err));
+    ATTN_TRY(make_labels(&w->source_labels, dims->n_source, err));
     if (writer->directory)
         return attn_writer_each_site(writer, list_files, NULL, err);
     if (n_matrix == 1)
@@ -317,16 +298,9 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     return ATTN_INVALID;
 }
 
-static enum attn_status finish_csv(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* every file was committed with its last row */
-}
-
 static void release_csv(struct attn_writer *writer)
 {
-    struct csv_writer *w = (struct csv_writer *)writer;
+    struct csv_writer *w = csv_of(writer);
 
     for (size_t i = 0; i < w->n_file; i++)
         if (w->files[i].sink != writer->sink)
@@ -341,7 +315,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct csv_writer),
     .open = open_csv,
     .event = event_csv,
-    .finish = finish_csv,
     .release = release_csv,
 };
 

@@ -69,12 +69,11 @@ enum attn_status attn_directory_open(const char *path, const char *title,
     d->descriptor = -1;
     d->path = attn_strndup(path, strlen(path), err);
     status = d->path ? enter(d, err) : ATTN_NO_MEMORY;
-    if (status != ATTN_OK) {
+    if (status == ATTN_OK)
+        *directory = d;
+    else
         attn_directory_close(d);
-        return status;
-    }
-    *directory = d;
-    return ATTN_OK;
+    return status;
 }
 
 void attn_directory_sync(struct attn_directory *directory)
@@ -110,13 +109,13 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether the directory is still where it was: the process that had the lock before may have
- * removed it. */
-static bool is_still_there(const struct attn_directory *directory)
+/* Whether PATH leads to the directory. It may not any more: the process that had the lock before may
+ * have removed it. */
+static bool is_at(const struct attn_directory *directory, const char *path)
 {
     struct stat info;
 
-    return stat(directory->path, &info) == 0 && info.st_dev == directory->info.st_dev &&
+    return stat(path, &info) == 0 && info.st_dev == directory->info.st_dev &&
            info.st_ino == directory->info.st_ino;
 }
 
@@ -128,27 +127,19 @@ static enum attn_status path_of(const struct attn_directory *directory, const ch
     return attn_buffer_check(path, err);
 }
 
-static enum attn_status read_manifest(struct attn_directory *directory, struct attn_error *err)
-{
-    enum attn_status status = attn_manifest_read(&directory->manifest, directory->path, err);
-
-    directory->had_manifest = directory->manifest.n > 0;
-    return status;
-}
-
 enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
                                      const volatile sig_atomic_t *cancel, struct attn_error *err)
 {
-    enum attn_status status = wait_for_lock(directory, waits, cancel, err);
-
-    while (status == ATTN_OK && !is_still_there(directory)) {
+    ATTN_TRY(wait_for_lock(directory, waits, cancel, err));
+    while (!is_at(directory, directory->path)) {
         leave(directory);
-        status = enter(directory, err);
-        if (status == ATTN_OK)
-            status = wait_for_lock(directory, waits, cancel, err);
+        ATTN_TRY(enter(directory, err));
+        ATTN_TRY(wait_for_lock(directory, waits, cancel, err));
     }
-    directory->is_locked = status == ATTN_OK;
-    return status == ATTN_OK ? read_manifest(directory, err) : status;
+    directory->is_locked = true;
+    ATTN_TRY(attn_manifest_read(&directory->manifest, directory->path, err));
+    directory->had_manifest = directory->manifest.n > 0;
+    return ATTN_OK;
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */
@@ -187,13 +178,11 @@ enum attn_status attn_directory_keep_off(struct attn_directory *directory, const
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *parent =
         slash ? attn_strndup(path, (size_t)(slash - path) + 1, err) : attn_strndup(".", 1, err);
-    struct stat info;
     bool is_here;
 
     if (!parent)
         return ATTN_NO_MEMORY;
-    is_here = stat(parent, &info) == 0 && info.st_dev == directory->info.st_dev &&
-              info.st_ino == directory->info.st_ino;
+    is_here = is_at(directory, parent);
     attn_free(parent);
     if (!is_here)
         return ATTN_OK;
@@ -217,27 +206,22 @@ static enum attn_status check_others(const struct attn_directory *directory, str
 
 static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
 {
-    enum attn_status status = check_others(directory, err);
-
-    if (status == ATTN_OK)
-        status =
-            attn_manifest_write(&directory->manifest, directory->path, directory->is_synced, err);
-
-    directory->has_manifest = status == ATTN_OK;
-    directory->wrote_manifest |= status == ATTN_OK;
-    return status;
+    directory->has_manifest = false;
+    ATTN_TRY(check_others(directory, err));
+    ATTN_TRY(attn_manifest_write(&directory->manifest, directory->path, directory->is_synced, err));
+    directory->has_manifest = directory->wrote_manifest = true;
+    return ATTN_OK;
 }
 
 enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
                                             struct attn_sink **sink, struct attn_error *err)
 {
-    enum attn_status status = directory->has_manifest ? ATTN_OK : write_manifest(directory, err);
-
-    if (status == ATTN_OK)
-        status = attn_sink_create_file_in(directory->path, name, sink, err);
-    if (status == ATTN_OK && directory->is_synced)
+    if (!directory->has_manifest)
+        ATTN_TRY(write_manifest(directory, err));
+    ATTN_TRY(attn_sink_create_file_in(directory->path, name, sink, err));
+    if (directory->is_synced)
         attn_sink_sync(*sink);
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
@@ -277,29 +261,18 @@ static enum attn_status sort_names(const struct attn_file_names *names, struct s
     return ATTN_OK;
 }
 
-static bool has_name(const struct sorted_names *sorted, const char *name)
-{
-    return bsearch(&name, sorted->items, sorted->n, sizeof *sorted->items, compare_names);
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t size = strlen(name), n = strlen(suffix);
-
-    return size > n && strcmp(name + size - n, suffix) == 0;
-}
-
 /* Removes a file that an earlier run wrote. What is no regular file, or is called what FORMAT calls
  * none of its files, no run wrote. */
 static enum attn_status remove_file(const struct attn_directory *directory,
                                     const struct attn_format *format, const char *name,
                                     struct attn_error *err)
 {
+    const size_t size = strlen(name), n = strlen(format->suffix);
     struct attn_buffer path = {0};
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
     struct stat info;
 
-    if (!has_suffix(name, format->suffix))
+    if (size <= n || strcmp(name + size - n, format->suffix) != 0)
         return ATTN_OK;
     status = path_of(directory, name, &path, err);
     if (status == ATTN_OK && lstat(path.data, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -323,7 +296,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
 
     earlier->files = (struct attn_file_names){0};
     while ((name = attn_file_names_next(&old, name))) {
-        if (has_name(written, name))
+        if (bsearch(&name, written->items, written->n, sizeof *written->items, compare_names))
             continue;
         if (!others_stay && status == ATTN_OK)
             status = remove_file(directory, format, name, err);
@@ -334,29 +307,38 @@ static enum attn_status supersede(const struct attn_directory *directory,
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-enum attn_status attn_directory_finish(struct attn_directory *directory,
-                                       const struct attn_manifest_run *run, bool is_addition,
-                                       struct attn_error *err)
+/* Takes from all earlier runs of the format of RUN what WRITTEN, sorted, takes the place of. */
+static enum attn_status supersede_all(struct attn_directory *directory,
+                                      const struct attn_manifest_run *run,
+                                      struct sorted_names *written, bool others_stay,
+                                      struct attn_error *err)
 {
-    struct attn_manifest *manifest = &directory->manifest;
-    struct sorted_names written = {0};
-    enum attn_status status = sort_names(&run->files, &written, err);
-
-    for (size_t i = 0; i < manifest->n && status == ATTN_OK; i++) {
-        struct attn_manifest_run *earlier = manifest->runs[i];
+    ATTN_TRY(sort_names(&run->files, written, err));
+    for (size_t i = 0; i < directory->manifest.n; i++) {
+        struct attn_manifest_run *earlier = directory->manifest.runs[i];
 
         if (earlier->is_current || strcmp(earlier->format, run->format) != 0)
             continue;
         directory->has_manifest = false;
-        status = supersede(directory, earlier, &written, is_addition, err);
+        ATTN_TRY(supersede(directory, earlier, written, others_stay, err));
     }
+    return ATTN_OK;
+}
+
+enum attn_status attn_directory_finish(struct attn_directory *directory,
+                                       const struct attn_manifest_run *run, bool is_addition,
+                                       struct attn_error *err)
+{
+    struct sorted_names written = {0};
+    const enum attn_status status = supersede_all(directory, run, &written, is_addition, err);
+
     attn_free(written.items);
-    attn_manifest_drop_empty(manifest);
-    if (status == ATTN_OK && !directory->has_manifest)
-        status = write_manifest(directory, err);
-    return status == ATTN_OK && directory->is_synced && directory->is_new
-               ? attn_sink_sync_parent(directory->path, err)
-               : status;
+    attn_manifest_drop_empty(&directory->manifest);
+    ATTN_TRY(status);
+    if (!directory->has_manifest)
+        ATTN_TRY(write_manifest(directory, err));
+    return directory->is_synced && directory->is_new ? attn_sink_sync_parent(directory->path, err)
+                                                     : ATTN_OK;
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * json_writer.c - one document:
+ * json_writer.c - the formats json and jsonl. The first is one document:
  *
  *     {"schema": 1, "model": ..., "options": {...}, "ids": [...], "tokens": [...],
  *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
@@ -14,76 +14,76 @@
  * the key/value head of each head, where heads share them. Texts are strings by JSON's rules, and
  * bytes of tokens that are not UTF-8 stand as \xNN (base/escape.h).
  */
+#include "encode/json_writer.h"
 #include "output/arrays.h"
-#include "output/json_numbers.h"
 #include "output/labels_json.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 struct json_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    struct attn_buffer text; /* what is being made; written and emptied row by row */
-    bool has_tensors;        /* one was begun */
-    bool has_predictions;    /* they were written, and the tensors ended before */
+    struct attn_buffer text;      /* what is being made; written and emptied row by row */
+    struct attn_json_writer json; /* of `text` */
 };
 
-/* --- Pieces ---------------------------------------------------------------------------------- */
-
-static void append(struct json_writer *w, const char *text)
+static struct json_writer *json_of(struct attn_writer *writer)
 {
-    attn_buffer_append_string(&w->text, text);
+    return (struct json_writer *)writer;
 }
 
 /* Hands what was made to the sink. */
 static enum attn_status flush(struct json_writer *w, struct attn_error *err)
 {
-    enum attn_status status = attn_buffer_check(&w->text, err);
-
-    if (status == ATTN_OK)
-        attn_sink_write(w->base.sink, w->text.data, w->text.size);
+    ATTN_TRY(attn_buffer_check(&w->text, err));
+    attn_sink_write(w->base.sink, w->text.data, w->text.size);
     w->text.size = 0;
-    return status;
+    return ATTN_OK;
+}
+
+/* A member on a line of its own: its key. */
+static struct attn_json_writer *begin_member(struct json_writer *w, const char *name)
+{
+    attn_json_line(&w->json);
+    attn_json_key(&w->json, name);
+    return &w->json;
+}
+
+/* The same: where its value is appended. */
+static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
+{
+    return attn_json_value(begin_member(w, name));
 }
 
 /* --- Before the tensors ----------------------------------------------------------------------- */
 
-static void append_tokens(struct json_writer *w)
+static void push_positions(struct json_writer *w)
 {
     const struct attn_labels *run = &w->base.labels;
+    const size_t n = w->base.n_position;
 
-    append(w, ",\n\"tokens\": ");
-    attn_json_append_tokens(&w->text, run->tokens, run->token_sizes, w->base.n_position);
-    if (run->source_tokens) {
-        append(w, ",\n\"source_tokens\": ");
-        attn_json_append_tokens(&w->text, run->source_tokens, run->source_token_sizes,
+    attn_json_append_tokens(begin_value(w, "tokens"), run->tokens, run->token_sizes, n);
+    if (run->source_tokens)
+        attn_json_append_tokens(begin_value(w, "source_tokens"), run->source_tokens,
+                                run->source_token_sizes,
                                 attn_selection_dims(run->selection)->n_source);
+    attn_json_append_ids(begin_value(w, "ids"), run, n);
+    if (run->n_front + run->n_back > 0) {
+        attn_json_begin(begin_member(w, "added"), '[');
+        for (size_t p = 0; p < n; p++)
+            if (attn_token_is_added(run, p))
+                attn_json_size(&w->json, p);
+        attn_json_end(&w->json);
     }
-}
-
-/* The positions of the tokens that the tokenizer added, if there are any. */
-static void append_added(struct json_writer *w)
-{
-    const struct attn_labels *run = &w->base.labels;
-    const char *separator = ",\n\"added\": [";
-
-    for (size_t p = 0; p < w->base.n_position; p++)
-        if (attn_token_is_added(run, p)) {
-            attn_buffer_append_format(&w->text, "%s%zu", separator, p);
-            separator = ",";
-        }
-    append(w, run->n_front + run->n_back > 0 ? "]" : "");
+    attn_json_append_offsets(begin_value(w, "offsets"), run, n);
 }
 
 /* Which key/value head each head reads, where several share one. */
-static void append_kv_heads(struct json_writer *w)
+static void push_kv_heads(struct json_writer *w)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const struct attn_array_axes *axes = w->base.labels.axes;
@@ -92,42 +92,50 @@ static void append_kv_heads(struct json_writer *w)
 
     if (n_shared == 1)
         return;
+    attn_json_begin(begin_member(w, "kv_heads"), '[');
     for (size_t head = 0; head < n_head; head++)
-        attn_buffer_append_format(&w->text, head > 0 ? ",%zu" : ",\n\"kv_heads\": [%zu",
-                                  head / n_shared);
-    append(w, "]");
-}
-
-static void append_positions(struct json_writer *w)
-{
-    const struct attn_labels *run = &w->base.labels;
-
-    append(w, ",\n\"ids\": ");
-    attn_json_append_ids(&w->text, run, w->base.n_position);
-    append_added(w);
-    append(w, ",\n\"offsets\": ");
-    attn_json_append_offsets(&w->text, run, w->base.n_position);
+        attn_json_size(&w->json, head / n_shared);
+    attn_json_end(&w->json);
 }
 
 /* --- Tensors ------------------------------------------------------------------------------- */
 
-static void begin_tensor(struct json_writer *w, const struct attn_array *array)
-{
-    append(w, w->has_tensors ? ",\n" : "\n");
-    attn_json_append_string(&w->text, array->name, strlen(array->name));
-    append(w, ": ");
-    w->has_tensors = true;
-}
-
 /* `queries` and `blocks.L.heads`, which say what narrowed tensors hold. */
-static void append_integers(struct json_writer *w, const struct attn_array *array)
+static void push_integers(struct json_writer *w, const struct attn_array *array)
 {
     const int64_t *values = (const int64_t *)(const void *)array->data;
 
-    begin_tensor(w, array);
+    attn_json_begin(begin_member(w, array->name), '[');
     for (size_t i = 0; i < array->shape[0]; i++)
-        attn_buffer_append_format(&w->text, i > 0 ? ",%" PRId64 : "[%" PRId64, values[i]);
-    append(w, "]");
+        attn_json_integer(&w->json, values[i]);
+    attn_json_end(&w->json);
+}
+
+/* What stands before ROW of GROUP: of a head, of a position when the heads of one lie together. A
+ * tensor of rank 4 has groups of groups. Returns where the row is appended. */
+static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
+                                     size_t group, size_t row)
+{
+    int n_bracket = 0;
+
+    if (row == 0 && group == 0) {
+        begin_member(w, array->name);
+        n_bracket = array->rank - 1;
+    } else if (row == 0) {
+        n_bracket = array->rank == 4 && group % array->shape[1] == 0 ? 2 : 1;
+        for (int i = 0; i < n_bracket; i++)
+            attn_json_end(&w->json);
+    }
+    for (int i = 0; i < n_bracket; i++)
+        attn_json_begin(&w->json, '[');
+    attn_json_line(&w->json);
+    return attn_json_value(&w->json);
+}
+
+static void end_tensor(struct json_writer *w, const struct attn_array *array)
+{
+    for (int i = 1; i < array->rank; i++)
+        attn_json_end(&w->json);
 }
 
 /* An attn_row_text_fn; what stands before the first row of an event is there already. */
@@ -139,126 +147,93 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
                          writer->options.precision);
 }
 
-/* The brackets before ROW of GROUP: of a head, of a position when the heads of one lie together. A
- * tensor of rank 4 has groups of groups. */
-static void append_before_row(struct json_writer *w, const struct attn_array *array, size_t group,
-                              size_t row)
-{
-    if (row > 0) {
-        append(w, ",\n");
-    } else if (group > 0) {
-        append(w, array->rank == 4 && group % array->shape[1] == 0 ? "]],[[\n" : "],[\n");
-    } else {
-        begin_tensor(w, array);
-        append(w, &"[[[\n"[ATTN_NPY_RANK_MAX - array->rank]);
-    }
-}
-
-static void end_tensor(struct json_writer *w, const struct attn_array *array)
-{
-    append(w, &"]]]"[ATTN_NPY_RANK_MAX - array->rank]);
-}
-
 /* An array that was put together in memory. */
 static enum attn_status write_gathered(struct json_writer *w, struct attn_array *array,
                                        struct attn_error *err)
 {
-    const float *values = (const float *)(const void *)array->data;
-    enum attn_status status = ATTN_OK;
+    struct attn_row row = {.values = (const float *)(const void *)array->data,
+                           .n = array->shape[2]};
 
     for (size_t i = 0; i < array->shape[0]; i++)
-        for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
-            append_before_row(w, array, i, j);
-            attn_json_append_row(&w->text,
-                                 (struct attn_row){.values = values, .n = array->shape[2]},
-                                 array->shape[2], w->base.options.precision);
-            values += array->shape[2];
-            status = flush(w, err);
+        for (size_t j = 0; j < array->shape[1]; j++, row.values += row.n) {
+            attn_json_append_row(begin_row(w, array, i, j), row, row.n, w->base.options.precision);
+            ATTN_TRY(flush(w, err));
         }
     end_tensor(w, array);
     attn_array_drop(array);
-    return status;
-}
-
-static enum attn_status write_rows(struct json_writer *w, const struct attn_array *array,
-                                   const struct attn_trace_event *event,
-                                   const struct attn_place *place, struct attn_error *err)
-{
-    enum attn_status status;
-
-    append_before_row(w, array, place->head, place->row);
-    status = flush(w, err);
-    if (status == ATTN_OK)
-        status =
-            attn_writer_write_rows(&w->base, event, place, append_event_row, w->base.sink, err);
-    if (place->is_last)
-        end_tensor(w, array);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- The format ---------------------------------------------------------------------------- */
 
 static enum attn_status open_json(struct attn_writer *writer, struct attn_error *err)
 {
-    struct json_writer *w = (struct json_writer *)writer;
+    struct json_writer *w = json_of(writer);
 
     ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     writer->is_in_order = true;
-    attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
-    attn_json_append_text(&w->text, writer->labels.model,
-                          writer->labels.model ? strlen(writer->labels.model) : 0);
-    append(w, ",\n\"options\": ");
-    attn_json_append_options(&w->text, &w->base.labels);
-    append_tokens(w);
-    append_positions(w);
-    append_kv_heads(w);
-    append(w, ",\n\"tensors\": {");
+    w->json = (struct attn_json_writer){.out = &w->text, .comma = ","};
+    attn_json_begin(&w->json, '{');
+    attn_json_integer(begin_member(w, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(begin_member(w, "model"), writer->labels.model);
+    attn_json_append_options(begin_value(w, "options"), &writer->labels);
+    push_positions(w);
+    push_kv_heads(w);
+    attn_json_begin(begin_member(w, "tensors"), '{');
     for (size_t i = 0; i < w->arrays.n_small; i++)
         if (strcmp(w->arrays.items[i].dtype, "<i8") == 0 &&
             strcmp(w->arrays.items[i].name, "ids") != 0)
-            append_integers(w, &w->arrays.items[i]);
+            push_integers(w, &w->arrays.items[i]);
     return flush(w, err);
 }
 
 static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct json_writer *w = (struct json_writer *)writer;
+    struct json_writer *w = json_of(writer);
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
-    enum attn_status status;
 
-    if (!attn_array_is_scattered(writer, event->site))
-        return write_rows(w, array, event, place, err);
-    status = attn_arrays_gather(&w->arrays, event, place, err);
-    return status == ATTN_OK && place->is_last ? write_gathered(w, array, err) : status;
+    if (attn_array_is_scattered(writer, event->site)) {
+        ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
+        return place->is_last ? write_gathered(w, array, err) : ATTN_OK;
+    }
+    begin_row(w, array, place->head, place->row);
+    ATTN_TRY(flush(w, err));
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_event_row, writer->sink, err));
+    if (place->is_last)
+        end_tensor(w, array);
+    return ATTN_OK;
 }
 
 static enum attn_status predictions_json(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    struct json_writer *w = (struct json_writer *)writer;
+    struct json_writer *w = json_of(writer);
 
-    append(w, "\n},\n\"predictions\": ");
-    attn_json_append_predictions(&w->text, predictions, w->base.options.precision, true);
-    w->has_predictions = true;
+    attn_json_line(&w->json);
+    attn_json_end(&w->json); /* of the tensors */
+    attn_json_append_predictions(begin_value(w, "predictions"), predictions,
+                                 writer->options.precision, true);
     return flush(w, err);
 }
 
 static enum attn_status finish_json(struct attn_writer *writer, struct attn_error *err)
 {
-    struct json_writer *w = (struct json_writer *)writer;
+    struct json_writer *w = json_of(writer);
 
-    append(w, w->has_predictions ? "\n}\n" : "\n}\n}\n"); /* of the tensors and of the document */
+    while (w->json.depth > 0) { /* the tensors, and the document */
+        attn_json_line(&w->json);
+        attn_json_end(&w->json);
+    }
+    attn_buffer_append_char(&w->text, '\n');
     return flush(w, err);
 }
 
 static void release_json(struct attn_writer *writer)
 {
-    struct json_writer *w = (struct json_writer *)writer;
-
-    attn_arrays_release(&w->arrays);
-    attn_buffer_release(&w->text);
+    attn_arrays_release(&json_of(writer)->arrays);
+    attn_buffer_release(&json_of(writer)->text);
 }
 
 static const struct attn_writer_ops ops = {
@@ -280,4 +255,16 @@ const struct attn_format attn_json_format = {
     .tensors = &ops,
     .has_tables = true,
     .table_form = ATTN_TABLE_JSON,
+};
+
+/* Tables as an object a row (tables/table_writer.h). Tensors have no place in them. */
+const struct attn_format attn_jsonl_format = {
+    .name = "jsonl",
+    .argument = "FILE",
+    .help = "write the tables of --top, --next or --compare as JSON lines, one object per row",
+    .title = "JSON lines",
+    .is_decimal = true,
+    .has_predictions = true,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_JSON_LINES,
 };

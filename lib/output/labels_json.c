@@ -1,93 +1,185 @@
 /* labels_json.c - see labels_json.h. */
 #include "output/labels_json.h"
 
-#include "output/json_numbers.h"
+#include "encode/float_text.h"
+#include "encode/json_writer.h"
 
-#include "base/escape.h"
-
-#include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+/* --- Numbers ---------------------------------------------------------------------------------- */
+
+void attn_json_append_number(struct attn_buffer *out, float value, int precision)
+{
+    attn_json_float(&(struct attn_json_writer){.out = out}, value, precision);
+}
+
+/* Appends `,value` for each cell. */
+static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
+{
+    char *out = NULL;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        if (i % ATTN_NUMBERS_AT_ONCE == 0)
+            out = attn_buffer_reserve(text,
+                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (!out)
+            return;
+        *out++ = ',';
+        if (isfinite(cells->values[i]))
+            out += attn_number_text(cells->values[i], precision, out);
+        else
+            out = (char *)memcpy(out, "null", 4) + 4;
+        text->size = (size_t)(out - text->data);
+    }
+}
+
+/* Appends `,null` for each of N masked cells. */
+static void append_masked(struct attn_buffer *text, size_t n)
+{
+    static const char null[] = ",null";
+    const size_t size = sizeof null - 1;
+
+    for (char *out = attn_buffer_reserve(text, n * size); out && n > 0; n--) {
+        out = (char *)memcpy(out, null, size) + size;
+        text->size += size;
+    }
+}
+
+void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
+{
+    size_t begin = out->size, at = 0;
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells)) {
+        append_masked(out, cells.first - at);
+        append_cells(out, &cells, precision);
+        at = cells.first + cells.n;
+    }
+    append_masked(out, width - at);
+    if (!out->has_failed)
+        out->data[begin] = '['; /* instead of the first comma */
+    attn_buffer_append_char(out, ']');
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
 
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {
-    attn_buffer_append_char(out, '{');
-    for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_option *option = &labels->options[i];
+    struct attn_json_writer json = {.out = out, .comma = ","};
 
-        attn_buffer_append_string(out, i > 0 ? "," : "");
-        attn_json_append_string(out, option->name, strlen(option->name));
-        attn_buffer_append_string(out, ": ");
-        attn_json_append_string(out, option->value, strlen(option->value));
+    attn_json_begin(&json, '{');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        attn_json_key(&json, labels->options[i].name);
+        attn_json_text(&json, labels->options[i].value);
     }
-    attn_buffer_append_char(out, '}');
+    attn_json_end(&json);
 }
 
 void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
                              const size_t *sizes, size_t n)
 {
-    attn_buffer_append_string(out, tokens ? "[" : "null");
-    for (size_t p = 0; tokens && p < n; p++) {
-        attn_buffer_append_string(out, p > 0 ? "," : "");
-        attn_json_append_text(out, tokens[p], sizes[p]);
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!tokens) {
+        attn_json_null(&json);
+        return;
     }
-    attn_buffer_append_string(out, tokens ? "]" : "");
+    attn_json_begin(&json, '[');
+    for (size_t p = 0; p < n; p++)
+        attn_json_string(&json, tokens[p], sizes[p]);
+    attn_json_end(&json);
 }
 
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n)
 {
-    attn_buffer_append_string(out, run->ids ? "[" : "null");
-    for (size_t p = 0; run->ids && p < n; p++)
-        attn_buffer_append_format(out, p > 0 ? ",%" PRId32 : "%" PRId32, run->ids[p]);
-    attn_buffer_append_string(out, run->ids ? "]" : "");
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!run->ids) {
+        attn_json_null(&json);
+        return;
+    }
+    attn_json_begin(&json, '[');
+    for (size_t p = 0; p < n; p++)
+        attn_json_integer(&json, run->ids[p]);
+    attn_json_end(&json);
 }
 
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n)
 {
-    attn_buffer_append_string(out, run->begin ? "[" : "null");
-    for (size_t p = 0; run->begin && p < n; p++)
-        attn_buffer_append_format(out, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],
-                                  run->end[p]);
-    attn_buffer_append_string(out, run->begin ? "]" : "");
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!run->begin) {
+        attn_json_null(&json);
+        return;
+    }
+    attn_json_begin(&json, '[');
+    for (size_t p = 0; p < n; p++) {
+        attn_json_begin(&json, '[');
+        attn_json_size(&json, run->begin[p]);
+        attn_json_size(&json, run->end[p]);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
 }
 
-/* "position": 3, with BLANK behind colons and commas, where positions were chosen. */
-static void append_position(struct attn_buffer *out, const struct attn_predictions *predictions,
-                            size_t position, const char *blank)
+/* --- Predictions ------------------------------------------------------------------------------ */
+
+/* Begins one of PREDICTIONS, with its position where positions were chosen. */
+static void begin_prediction(struct attn_json_writer *json,
+                             const struct attn_predictions *predictions, size_t position,
+                             bool has_lines)
 {
-    if (predictions->has_positions)
-        attn_buffer_append_format(out, "\"position\":%s%zu,%s", blank, position, blank);
+    if (has_lines)
+        attn_json_line(json);
+    attn_json_begin(json, '{');
+    if (predictions->has_positions) {
+        attn_json_key(json, "position");
+        attn_json_size(json, position);
+    }
 }
 
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines)
 {
-    const char *line = has_lines ? "\n" : "", *blank = has_lines ? " " : "";
+    struct attn_json_writer json = {
+        .out = out, .comma = has_lines ? NULL : ",", .colon = has_lines ? NULL : ":"};
 
-    attn_buffer_append_format(out, "{%s\"top\":%s[", line, blank);
+    attn_json_begin(&json, '{');
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_key(&json, "top");
+    attn_json_begin(&json, '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
 
-        attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
-        append_position(out, predictions, top->position, blank);
-        attn_buffer_append_format(out, "\"id\":%s%" PRId32 ",%s\"token\":%s", blank, top->id, blank,
-                                  blank);
-        attn_json_append_text(out, top->token, top->token_size);
-        attn_buffer_append_format(out, ",%s\"probability\":%s", blank, blank);
-        attn_json_append_number(out, (float)top->probability, precision);
-        attn_buffer_append_char(out, '}');
+        begin_prediction(&json, predictions, top->position, has_lines);
+        attn_json_key(&json, "id");
+        attn_json_integer(&json, top->id);
+        attn_json_key(&json, "token");
+        attn_json_string(&json, top->token, top->token_size);
+        attn_json_key(&json, "probability");
+        attn_json_float(&json, (float)top->probability, precision);
+        attn_json_end(&json);
     }
-    attn_buffer_append_format(out, "],%s\"next\":%s[", line, blank);
+    attn_json_end(&json);
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_key(&json, "next");
+    attn_json_begin(&json, '[');
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
-        attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
-        append_position(out, predictions, next->position, blank);
-        attn_buffer_append_format(out, "\"text\":%s", blank);
-        attn_json_append_string(out, next->text, strlen(next->text));
-        attn_buffer_append_format(out, ",%s\"logprob\":%s", blank, blank);
-        attn_json_append_number(out, (float)next->log_probability, precision);
-        attn_buffer_append_char(out, '}');
+        begin_prediction(&json, predictions, next->position, has_lines);
+        attn_json_key(&json, "text");
+        attn_json_text(&json, next->text);
+        attn_json_key(&json, "logprob");
+        attn_json_float(&json, (float)next->log_probability, precision);
+        attn_json_end(&json);
     }
-    attn_buffer_append_format(out, "]%s}", line);
+    attn_json_end(&json);
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_end(&json);
 }

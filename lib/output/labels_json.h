@@ -1,12 +1,21 @@
 /*
- * labels_json.h - what labels hold as JSON: the options of a run, its tokens, its predictions. Texts
- * are strings by JSON's rules (base/escape.h). Lack of memory stays in the buffer.
+ * labels_json.h - what a run holds as JSON: rows of numbers, its options, its tokens, its
+ * predictions. Each function appends one value. Texts are strings by JSON's rules (base/escape.h).
+ * PRECISION is as attn_number_text has it, and what is no finite number is null. Lack of memory
+ * stays in the buffer.
  */
 #ifndef ATTN_OUTPUT_LABELS_JSON_H
 #define ATTN_OUTPUT_LABELS_JSON_H
 
 #include "base/buffer.h"
 #include "output/output.h"
+#include "trace/trace_internal.h"
+
+void attn_json_append_number(struct attn_buffer *out, float value, int precision);
+
+/* [0.5,0.5,null]: WIDTH >= 1 columns, null where ROW has no cell. */
+void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
+                          int precision);
 
 /* {"heads": "0.1","sites": "z"} */
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels);
@@ -19,8 +28,8 @@ void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
-/* {"top": [{"id": 5,"token": " it","probability": 0.25}],"next": [{"text": "a","logprob": -1}]}, a
- * line each where there are lines, and no blanks where there are none; with PRECISION as attn_number_text has it. */
+/* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]}, a
+ * line each where there are lines, and no blanks where there are none. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

@@ -17,6 +17,7 @@
 #define ATTN_OUTPUT_MANIFEST_H
 
 #include "base/buffer.h"
+#include "encode/json_writer.h"
 #include "output/output.h"
 
 #define ATTN_MANIFEST_NAME "run.json"
@@ -38,8 +39,9 @@ void attn_file_names_release(struct attn_file_names *names);
 
 /* What one run wrote in one format. */
 struct attn_manifest_run {
-    char *format;             /* owns; the name of the format */
-    struct attn_buffer facts; /* version, model and options, as members of JSON */
+    char *format;                 /* owns; the name of the format */
+    struct attn_buffer facts;     /* its object of JSON up to the files */
+    struct attn_json_writer json; /* of `facts`; the object is open */
     struct attn_file_names files;
     bool is_current; /* it was added, and not read */
 };

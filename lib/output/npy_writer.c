@@ -19,6 +19,11 @@ struct npy_writer {
     struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
 };
 
+static struct npy_writer *npy_of(struct attn_writer *writer)
+{
+    return (struct npy_writer *)writer;
+}
+
 static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
 {
     return &w->files[array - w->arrays.items];
@@ -65,61 +70,46 @@ static enum attn_status close_file(struct npy_writer *w, struct attn_array *arra
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    struct attn_sink *file = *file_of((struct npy_writer *)writer, array);
+    struct attn_sink *file = *file_of(npy_of(writer), array);
 
     attn_sink_write_at(file, attn_sink_position(file) + offset, bytes, size);
 }
 
 static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npy_writer *w = (struct npy_writer *)writer;
-    enum attn_status status;
+    struct npy_writer *w = npy_of(writer);
 
-    status = attn_arrays_init(&w->arrays, writer, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
     if (!w->files)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < w->arrays.n; i++)
         attn_file_names_append(&writer->run->files, file_name(w, &w->arrays.items[i]).text);
-    status = attn_buffer_check(&writer->run->files.text, err);
-    for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++) {
-        status = open_file(w, &w->arrays.items[i], err);
-        if (status == ATTN_OK)
-            status = close_file(w, &w->arrays.items[i], err);
+    ATTN_TRY(attn_buffer_check(&writer->run->files.text, err));
+    for (size_t i = 0; i < w->arrays.n_small; i++) {
+        ATTN_TRY(open_file(w, &w->arrays.items[i], err));
+        ATTN_TRY(close_file(w, &w->arrays.items[i], err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status event_npy(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct npy_writer *w = (struct npy_writer *)writer;
+    struct npy_writer *w = npy_of(writer);
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
     struct attn_sink **file = file_of(w, array);
-    enum attn_status status = *file ? ATTN_OK : open_file(w, array, err);
 
-    if (status != ATTN_OK)
-        return status;
-    status = attn_array_is_scattered(writer, event->site)
-                 ? attn_arrays_gather(&w->arrays, event, place, err)
-                 : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(*file, err);
-    return status == ATTN_OK && place->is_last ? close_file(w, array, err) : status;
-}
-
-static enum attn_status finish_npy(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* every file was committed with its last row */
+    if (!*file)
+        ATTN_TRY(open_file(w, array, err));
+    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
+    ATTN_TRY(attn_sink_check(*file, err));
+    return place->is_last ? close_file(w, array, err) : ATTN_OK;
 }
 
 static void release_npy(struct attn_writer *writer)
 {
-    struct npy_writer *w = (struct npy_writer *)writer;
+    struct npy_writer *w = npy_of(writer);
 
     for (size_t i = 0; w->files && i < w->arrays.n; i++)
         attn_sink_free(w->files[i]);
@@ -131,7 +121,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct npy_writer),
     .open = open_npy,
     .event = event_npy,
-    .finish = finish_npy,
     .release = release_npy,
 };
 

@@ -37,6 +37,11 @@ struct npz_writer {
     uint64_t end;               /* where the next member goes; finally the central headers */
 };
 
+static struct npz_writer *npz_of(struct attn_writer *writer)
+{
+    return (struct npz_writer *)writer;
+}
+
 static bool is_stream(const struct npz_writer *w)
 {
     return w->base.is_in_order;
@@ -126,7 +131,7 @@ static void take_piece(void *context, size_t task, int worker)
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
+    struct npz_writer *w = npz_of(writer);
     struct npz_piece piece = {w, array, offset, size, bytes};
 
     if (is_stream(w) && !member_of(w, array)->has_header)
@@ -154,42 +159,36 @@ static void complete_member(struct npz_writer *w, struct attn_array *array)
 
 static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
-    enum attn_status status;
+    struct npz_writer *w = npz_of(writer);
 
     attn_crc32_init(&w->crc);
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
     w->begin = attn_sink_position(writer->sink);
-    status = attn_arrays_init(&w->arrays, writer, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     w->members = attn_alloc(w->arrays.n, sizeof *w->members, err);
     if (!w->members)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < w->arrays.n && status == ATTN_OK; i++)
-        status = plan_member(w, &w->arrays.items[i], err);
-    for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++)
+    for (size_t i = 0; i < w->arrays.n; i++)
+        ATTN_TRY(plan_member(w, &w->arrays.items[i], err));
+    for (size_t i = 0; i < w->arrays.n_small; i++)
         complete_member(w, &w->arrays.items[i]);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status event_npz(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
-    enum attn_status status =
-        attn_array_is_scattered(writer, event->site)
-            ? attn_arrays_gather(&w->arrays, event, place, err)
-            : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
+    struct npz_writer *w = npz_of(writer);
 
-    if (status == ATTN_OK && place->is_last)
+    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
+    if (place->is_last)
         complete_member(w, attn_arrays_find(&w->arrays, event));
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status finish_npz(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
+    struct npz_writer *w = npz_of(writer);
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
     struct attn_buffer central = {0};
     enum attn_status status;
@@ -206,7 +205,7 @@ static enum attn_status finish_npz(struct attn_writer *writer, struct attn_error
 
 static void release_npz(struct attn_writer *writer)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
+    struct npz_writer *w = npz_of(writer);
 
     attn_arrays_release(&w->arrays);
     attn_free(w->members);

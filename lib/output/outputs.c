@@ -35,34 +35,25 @@ struct attn_outputs {
 enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,
                                          struct attn_error *err)
 {
-    enum attn_status status = attn_sink_create_file(item->path, sink, err);
-
-    if (status == ATTN_OK && item->is_synced)
+    ATTN_TRY(attn_sink_create_file(item->path, sink, err));
+    if (item->is_synced)
         attn_sink_sync(*sink);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- What does not go together --------------------------------------------------------------- */
 
-/* The first format that hints name and that can be written to a sink. */
-static const struct attn_format *find_suggested(void)
-{
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-
-        if (format->is_suggested && !format->is_directory)
-            return format;
-    }
-    return NULL;
-}
-
 static enum attn_status refuse_sink(const struct attn_format *format, struct attn_error *err)
 {
-    const struct attn_format *suggested = find_suggested();
-
     attn_error_set(err, ATTN_INVALID, "'--%s' is '-', expected a directory", format->name);
-    if (suggested)
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *suggested = attn_format_at(i);
+
+        if (!suggested->is_suggested || suggested->is_directory)
+            continue;
         attn_error_hint(err, "--%s - writes all arrays to standard output", suggested->name);
+        break;
+    }
     return ATTN_INVALID;
 }
 
@@ -88,7 +79,7 @@ static enum attn_status find_target(const struct attn_output *item, struct attn_
                                     struct attn_error *err)
 {
     struct attn_error found = {0};
-    enum attn_status status = attn_target_find(item->path, target, &found);
+    const enum attn_status status = attn_target_find(item->path, target, &found);
 
     if (status != ATTN_OK)
         *target = (struct attn_target){0};
@@ -100,22 +91,29 @@ static bool is_directory(const struct attn_output *item)
     return item->path && attn_format_is_directory(item->format, item->path);
 }
 
+static enum attn_status compare_targets(const struct attn_output *a, const struct attn_output *b,
+                                        struct attn_target *of_a, struct attn_target *of_b,
+                                        struct attn_error *err)
+{
+    ATTN_TRY(find_target(a, of_a, err));
+    ATTN_TRY(find_target(b, of_b, err));
+    if (of_a->path && of_b->path && attn_target_is_same(of_a, of_b))
+        return attn_error_set(err, ATTN_INVALID, "'--%s %s' and '--%s %s' are the same file",
+                              a->format->name, attn_quote_string(a->path).text, b->format->name,
+                              attn_quote_string(b->path).text);
+    return ATTN_OK;
+}
+
 /* Several formats may share a directory, and nothing else that has a name. */
 static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
                                   struct attn_error *err)
 {
-    struct attn_target of_a, of_b = {0};
+    struct attn_target of_a = {0}, of_b = {0};
     enum attn_status status;
 
     if (!a->path || !b->path || (is_directory(a) && is_directory(b)))
         return ATTN_OK;
-    status = find_target(a, &of_a, err);
-    if (status == ATTN_OK)
-        status = find_target(b, &of_b, err);
-    if (status == ATTN_OK && of_a.path && of_b.path && attn_target_is_same(&of_a, &of_b))
-        status = attn_error_set(err, ATTN_INVALID, "'--%s %s' and '--%s %s' are the same file",
-                                a->format->name, attn_quote_string(a->path).text, b->format->name,
-                                attn_quote_string(b->path).text);
+    status = compare_targets(a, b, &of_a, &of_b, err);
     attn_target_release(&of_a);
     attn_target_release(&of_b);
     return status;
@@ -137,22 +135,24 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
            attn_is_given(output->path || output->sink, "sink", err);
 }
 
+static enum attn_status check_all(const struct attn_output *items, size_t n, struct attn_error *err)
+{
+    ATTN_TRY(check_sinks(items, n, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(check_needs(&items[i], err));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            ATTN_TRY(check_two(&items[j], &items[i], err));
+    return ATTN_OK;
+}
+
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     for (size_t i = 0; i < n; i++)
         if (!attn_is_given(items[i].format, "format", err))
             return ATTN_INVALID;
-    status = check_sinks(items, n, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        status = check_needs(&items[i], err);
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; status == ATTN_OK && j < i; j++)
-            status = check_two(&items[j], &items[i], err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(check_all(items, n, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Closed pipes ---------------------------------------------------------------------------- */
@@ -165,23 +165,17 @@ static bool is_any_left(const struct attn_outputs *outputs)
     return false;
 }
 
-/* Drops OUTPUT when its pipe was closed; returns whether it was. */
-static bool drop_closed(struct attn_outputs *outputs, struct open_output *output)
-{
-    if (!output->sink || !attn_sink_is_closed_pipe(output->sink))
-        return false;
-    attn_writer_free(output->writer);
-    output->writer = NULL;
-    outputs->is_abandoned = !is_any_left(outputs);
-    return true;
-}
-
-/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed. */
+/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed, and the output
+ * is dropped. */
 static enum attn_status judge(struct attn_outputs *outputs, struct open_output *output,
                               const struct attn_error *found, struct attn_error *err)
 {
-    if (drop_closed(outputs, output))
+    if (output->sink && attn_sink_is_closed_pipe(output->sink)) {
+        attn_writer_free(output->writer);
+        output->writer = NULL;
+        outputs->is_abandoned = !is_any_left(outputs);
         return ATTN_OK;
+    }
     attn_error_set(err, found->status, "%s", found->message);
     attn_error_hint(err, "%s", found->hint);
     if (found->status == ATTN_CANCELED)
@@ -196,13 +190,10 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
                                        struct attn_directory **directory, struct attn_error *err)
 {
     struct attn_directory *opened;
-    enum attn_status status;
 
     if (!is_directory(item))
         return ATTN_OK;
-    status = attn_directory_open(item->path, item->format->title, &opened, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_directory_open(item->path, item->format->title, &opened, err));
     for (size_t i = 0; i < outputs->n_directory; i++)
         if (attn_directory_compare(outputs->directories[i], opened) == 0) {
             attn_directory_close(opened);
@@ -224,37 +215,24 @@ static int compare_directories(const void *a, const void *b)
                                   *(struct attn_directory *const *)b);
 }
 
-/* Tells all directories of the files that other outputs write. */
-static enum attn_status keep_directories_off(struct attn_outputs *outputs,
-                                             const struct attn_output *items,
-                                             struct attn_error *err)
-{
-    for (size_t i = 0; i < outputs->n; i++)
-        for (size_t d = 0; d < outputs->n_directory; d++)
-            if (items[i].path && !is_directory(&items[i]))
-                ATTN_TRY(attn_directory_keep_off(outputs->directories[d], items[i].path, err));
-    return ATTN_OK;
-}
-
-/* Opens the directories of all outputs, and locks them in their order. */
+/* Opens the directories of all outputs, and locks them in their order. Each keeps off the files that
+ * other outputs write. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
                                          const struct attn_output *items,
                                          const struct attn_writer_options *options,
                                          struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < outputs->n && status == ATTN_OK; i++)
-        status = open_directory(outputs, &items[i], &outputs->items[i].directory, err);
+    for (size_t i = 0; i < outputs->n; i++)
+        ATTN_TRY(open_directory(outputs, &items[i], &outputs->items[i].directory, err));
     qsort(outputs->directories, outputs->n_directory, sizeof *outputs->directories,
           compare_directories);
-    for (size_t i = 0; i < outputs->n_directory && status == ATTN_OK; i++)
-        status = attn_directory_lock(outputs->directories[i], true, options->cancel, err);
-    if (status == ATTN_OK)
-        status = keep_directories_off(outputs, items, err);
-    return status == ATTN_CANCELED || status == ATTN_INVALID
-               ? status
-               : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    for (size_t i = 0; i < outputs->n_directory; i++)
+        ATTN_TRY(attn_directory_lock(outputs->directories[i], true, options->cancel, err));
+    for (size_t i = 0; i < outputs->n; i++)
+        for (size_t d = 0; d < outputs->n_directory; d++)
+            if (items[i].path && !is_directory(&items[i]))
+                ATTN_TRY(attn_directory_keep_off(outputs->directories[d], items[i].path, err));
+    return ATTN_OK;
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -298,11 +276,14 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
         return ATTN_NO_MEMORY;
     outputs->n = n;
     status = open_directories(outputs, items, options, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        status = open_output(outputs, &outputs->items[i], &items[i], options, err);
-    if (status == ATTN_OK) /* until now others were still to be opened */
-        outputs->is_abandoned = n > 0 && !is_any_left(outputs);
-    return status;
+    if (status != ATTN_OK)
+        return status == ATTN_CANCELED || status == ATTN_INVALID
+                   ? status
+                   : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(open_output(outputs, &outputs->items[i], &items[i], options, err));
+    outputs->is_abandoned = n > 0 && !is_any_left(outputs); /* until now others were to be opened */
+    return ATTN_OK;
 }
 
 static bool is_written(const struct attn_format *format)
@@ -334,73 +315,60 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status tell_writers(void *user, const struct attn_trace_event *event,
-                                     struct attn_error *err);
-
-/* Puts the view that PICTURE asks for before the writers. */
-static enum attn_status open_view(struct attn_outputs *outputs,
-                                  const struct attn_picture_options *picture,
-                                  struct attn_error *err)
-{
-    enum attn_status status;
-
-    if (!attn_view_is_wanted(picture))
-        return ATTN_OK;
-    status = attn_view_create(outputs->labels, picture, tell_writers, outputs, &outputs->view, err);
-    if (status == ATTN_OK)
-        outputs->labels = attn_view_labels(outputs->view);
-    return status;
-}
-
-enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
-                                     const struct attn_labels *labels,
-                                     const struct attn_writer_options *options,
-                                     struct attn_outputs **outputs, struct attn_error *err)
-{
-    enum attn_status status = attn_outputs_check(items, n, err);
-    struct attn_outputs *made;
-
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        if (!attn_output_is_given(&items[i], err))
-            status = ATTN_INVALID;
-    if (status == ATTN_OK)
-        status = check_view(items, n, options->picture, err);
-    if (status != ATTN_OK)
-        return status;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
-    made->labels = labels;
-    status = open_view(made, options->picture, err);
-    if (status == ATTN_OK)
-        status = open_all(made, items, n, options, err);
-    if (status != ATTN_OK) {
-        attn_outputs_free(made);
-        return status;
-    }
-    *outputs = made;
-    return ATTN_OK;
-}
-
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* An attn_trace_fn. */
-static enum attn_status tell_writers(void *user, const struct attn_trace_event *event,
-                                     struct attn_error *err)
-{
-    struct attn_outputs *outputs = user;
+/* Has one writer take WHAT. */
+typedef enum attn_status (*writer_fn)(struct attn_writer *writer, const void *what,
+                                      struct attn_error *err);
 
+/* Has each writer that is left take WHAT, until one fails. */
+static enum attn_status each_writer(struct attn_outputs *outputs, writer_fn take, const void *what,
+                                    struct attn_error *err)
+{
     for (size_t i = 0; i < outputs->n; i++) {
         struct open_output *output = &outputs->items[i];
         struct attn_error found = {0};
-        enum attn_status status = ATTN_OK;
 
-        if (output->writer && !attn_writer_takes_pairs(output->writer) &&
-            attn_writer_event(output->writer, event, &found) != ATTN_OK)
-            status = judge(outputs, output, &found, err);
-        if (status != ATTN_OK)
-            return status;
+        if (output->writer && take(output->writer, what, &found) != ATTN_OK)
+            ATTN_TRY(judge(outputs, output, &found, err));
     }
+    return ATTN_OK;
+}
+
+static enum attn_status take_event(struct attn_writer *writer, const void *what,
+                                   struct attn_error *err)
+{
+    return attn_writer_takes_pairs(writer) ? ATTN_OK : attn_writer_event(writer, what, err);
+}
+
+/* Rows of chosen attention, and the same of exact. */
+struct pair {
+    const struct attn_trace_event *chosen, *exact;
+};
+
+static enum attn_status take_pair(struct attn_writer *writer, const void *what,
+                                  struct attn_error *err)
+{
+    const struct pair *pair = what;
+
+    return attn_writer_takes_pairs(writer)
+               ? attn_writer_pair(writer, pair->chosen, pair->exact, err)
+               : ATTN_OK;
+}
+
+static enum attn_status take_predictions(struct attn_writer *writer, const void *what,
+                                         struct attn_error *err)
+{
+    return attn_writer_predictions(writer, what, err);
+}
+
+/* An attn_trace_fn. */
+static enum attn_status write_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_outputs *outputs = user;
+
+    ATTN_TRY(each_writer(outputs, take_event, event, err));
     if (!outputs->is_abandoned)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "the readers of all outputs are gone");
@@ -413,68 +381,39 @@ enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *e
     struct attn_outputs *outputs = user;
 
     return outputs->view ? attn_view_event(outputs->view, event, err)
-                         : tell_writers(outputs, event, err);
+                         : write_event(outputs, event, err);
 }
 
 enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
-    for (size_t i = 0; i < outputs->n; i++) {
-        struct open_output *output = &outputs->items[i];
-        struct attn_error found = {0};
-        enum attn_status status = ATTN_OK;
-
-        if (output->writer && attn_writer_takes_pairs(output->writer) &&
-            attn_writer_pair(output->writer, chosen, exact, &found) != ATTN_OK)
-            status = judge(outputs, output, &found, err);
-        if (status != ATTN_OK)
-            return status;
-    }
-    return ATTN_OK;
-}
-
-static enum attn_status tell_predictions(struct attn_outputs *outputs,
-                                         const struct attn_predictions *predictions,
-                                         struct attn_error *err)
-{
-    for (size_t i = 0; i < outputs->n; i++) {
-        struct open_output *output = &outputs->items[i];
-        struct attn_error found = {0};
-        enum attn_status status = ATTN_OK;
-
-        if (output->writer &&
-            attn_writer_predictions(output->writer, predictions, &found) != ATTN_OK)
-            status = judge(outputs, output, &found, err);
-        if (status != ATTN_OK)
-            return status;
-    }
-    return ATTN_OK;
+    return each_writer(outputs, take_pair, &(struct pair){chosen, exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
                                           const struct attn_predictions *predictions,
                                           struct attn_error *err)
 {
-    struct attn_predictions told = *predictions;
+    struct attn_predictions seen = *predictions;
     enum attn_status status = ATTN_NO_MEMORY;
 
     if (!outputs->view)
-        return tell_predictions(outputs, predictions, err);
-    told.top = attn_alloc(told.n_top, sizeof *told.top, err);
-    told.next = attn_alloc(told.n_next, sizeof *told.next, err);
-    for (size_t i = 0; told.top && i < told.n_top; i++) {
-        told.top[i] = predictions->top[i];
-        told.top[i].position = attn_view_position(outputs->view, told.top[i].position);
+        return each_writer(outputs, take_predictions, predictions, err);
+    seen.top = attn_alloc(seen.n_top, sizeof *seen.top, err);
+    seen.next = attn_alloc(seen.n_next, sizeof *seen.next, err);
+    for (size_t i = 0; seen.top && i < seen.n_top; i++) {
+        seen.top[i] = predictions->top[i];
+        seen.top[i].position = attn_view_position(outputs->view, seen.top[i].position);
     }
-    for (size_t i = 0; told.next && i < told.n_next; i++) {
-        told.next[i] = predictions->next[i];
-        told.next[i].position = attn_view_position(outputs->view, told.next[i].position);
+    for (size_t i = 0; seen.next && i < seen.n_next; i++) {
+        seen.next[i] = predictions->next[i];
+        seen.next[i].position = attn_view_position(outputs->view, seen.next[i].position);
     }
-    if (told.top && told.next)
-        status = tell_predictions(outputs, &told, err);
-    attn_free(told.top);
-    attn_free(told.next);
+    if (seen.top && seen.next)
+        status = each_writer(outputs, take_predictions, &seen, err);
+    attn_free(seen.top);
+    attn_free(seen.next);
     return status;
 }
 
@@ -498,6 +437,45 @@ enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_e
 bool attn_outputs_is_abandoned(const struct attn_outputs *outputs)
 {
     return outputs->is_abandoned;
+}
+
+/* --- From opening to the end ------------------------------------------------------------------ */
+
+static enum attn_status open_outputs(struct attn_outputs *outputs, const struct attn_output *items,
+                                     size_t n, const struct attn_writer_options *options,
+                                     struct attn_error *err)
+{
+    if (attn_view_is_wanted(options->picture)) { /* it stands before the writers */
+        ATTN_TRY(attn_view_create(outputs->labels, options->picture, write_event, outputs,
+                                  &outputs->view, err));
+        outputs->labels = attn_view_labels(outputs->view);
+    }
+    return open_all(outputs, items, n, options, err);
+}
+
+enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
+                                     const struct attn_labels *labels,
+                                     const struct attn_writer_options *options,
+                                     struct attn_outputs **outputs, struct attn_error *err)
+{
+    struct attn_outputs *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_outputs_check(items, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (!attn_output_is_given(&items[i], err))
+            return ATTN_INVALID;
+    ATTN_TRY(check_view(items, n, options->picture, err));
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->labels = labels;
+    status = open_outputs(made, items, n, options, err);
+    if (status == ATTN_OK)
+        *outputs = made;
+    else
+        attn_outputs_free(made);
+    return status;
 }
 
 void attn_outputs_free(struct attn_outputs *outputs)
@@ -530,11 +508,9 @@ static enum attn_status write_table(struct attn_directory *directory,
                                     const struct attn_output_table *table, struct attn_error *err)
 {
     struct attn_sink *sink = NULL;
-    enum attn_status status =
-        attn_directory_create_file(directory, file_name(item, table).text, &sink, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_directory_create_file(directory, file_name(item, table).text, &sink, err));
     status = attn_table_write(table->table, item->format->table_form, table->precision, sink, err);
     if (status == ATTN_OK)
         return attn_directory_commit_file(directory, sink, err);
@@ -542,22 +518,31 @@ static enum attn_status write_table(struct attn_directory *directory,
     return status;
 }
 
-static enum attn_status write_tables(struct attn_directory *directory,
-                                     const struct attn_output *item,
-                                     const struct attn_output_table *tables, size_t n,
-                                     const struct attn_labels *labels, struct attn_error *err)
+/* Opens and locks the directory of ITEM, for tables of LABELS. */
+static enum attn_status begin_tables(const struct attn_output *item,
+                                     const struct attn_labels *labels,
+                                     const volatile sig_atomic_t *cancel,
+                                     struct attn_directory **directory,
+                                     struct attn_manifest_run **run, struct attn_error *err)
 {
-    struct attn_manifest_run *run;
-    enum attn_status status = attn_directory_begin(directory, item->format, labels, &run, err);
+    ATTN_TRY(attn_directory_open(item->path, item->format->title, directory, err));
+    if (item->is_synced)
+        attn_directory_sync(*directory);
+    ATTN_TRY(attn_directory_lock(*directory, true, cancel, err));
+    return attn_directory_begin(*directory, item->format, labels, run, err);
+}
 
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+static enum attn_status write_tables(struct attn_directory *directory,
+                                     struct attn_manifest_run *run, const struct attn_output *item,
+                                     const struct attn_output_table *tables, size_t n,
+                                     struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++)
         attn_file_names_append(&run->files, file_name(item, &tables[i]).text);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&run->files.text, err);
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        status = write_table(directory, item, &tables[i], err);
-    return status == ATTN_OK ? attn_directory_finish(directory, run, item->is_addition, err)
-                             : status;
+    ATTN_TRY(attn_buffer_check(&run->files.text, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(write_table(directory, item, &tables[i], err));
+    return attn_directory_finish(directory, run, item->is_addition, err);
 }
 
 enum attn_status attn_output_write_tables(const struct attn_output *item,
@@ -567,14 +552,11 @@ enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           struct attn_error *err)
 {
     struct attn_directory *directory = NULL;
-    enum attn_status status = attn_directory_open(item->path, item->format->title, &directory, err);
+    struct attn_manifest_run *run;
+    enum attn_status status = begin_tables(item, labels, cancel, &directory, &run, err);
 
-    if (status == ATTN_OK && item->is_synced)
-        attn_directory_sync(directory);
     if (status == ATTN_OK)
-        status = attn_directory_lock(directory, true, cancel, err);
-    if (status == ATTN_OK)
-        status = write_tables(directory, item, tables, n, labels, err);
+        status = write_tables(directory, run, item, tables, n, err);
     attn_directory_close(directory);
     return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

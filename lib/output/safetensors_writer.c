@@ -25,6 +25,11 @@ struct safetensors_writer {
     uint64_t begin;    /* of the data in the sink */
 };
 
+static struct safetensors_writer *safetensors_of(struct attn_writer *writer)
+{
+    return (struct safetensors_writer *)writer;
+}
+
 /* --- The header ------------------------------------------------------------------------------ */
 
 static bool is_text(const struct attn_array *array)
@@ -54,12 +59,11 @@ static size_t list_tensors(const struct safetensors_writer *w, struct attn_writt
     return n;
 }
 
-/* The value of a fact is TEXT, once it is complete. */
-static enum attn_status add_fact(struct attn_written_fact *facts, size_t *n, const char *key,
-                                 struct attn_buffer *text, struct attn_error *err)
+/* A fact whose value is JSON. */
+static void add_fact(struct attn_written_fact *facts, size_t *n, const char *key,
+                     struct attn_buffer *text)
 {
     facts[(*n)++] = (struct attn_written_fact){key, attn_buffer_string(text)};
-    return attn_buffer_check(text, err);
 }
 
 static enum attn_status write_header(struct safetensors_writer *w,
@@ -78,11 +82,13 @@ static enum attn_status write_header(struct safetensors_writer *w,
     attn_json_append_tokens(&texts, labels->tokens, labels->token_sizes, w->base.n_position);
     attn_json_append_tokens(&source_texts, labels->source_tokens, labels->source_token_sizes,
                             attn_selection_dims(labels->selection)->n_source);
-    status = add_fact(facts, &n_fact, "options", &options, err);
-    if (status == ATTN_OK && labels->tokens)
-        status = add_fact(facts, &n_fact, "tokens", &texts, err);
-    if (status == ATTN_OK && labels->source_tokens)
-        status = add_fact(facts, &n_fact, "source_tokens", &source_texts, err);
+    add_fact(facts, &n_fact, "options", &options);
+    if (labels->tokens)
+        add_fact(facts, &n_fact, "tokens", &texts);
+    if (labels->source_tokens)
+        add_fact(facts, &n_fact, "source_tokens", &source_texts);
+    texts.has_failed |= options.has_failed | source_texts.has_failed;
+    status = attn_buffer_check(&texts, err);
     if (status == ATTN_OK)
         status = attn_safetensors_write_header(w->base.sink, facts, n_fact, tensors, n, err);
     attn_buffer_release(&options);
@@ -97,7 +103,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    const struct safetensors_writer *w = (const struct safetensors_writer *)writer;
+    const struct safetensors_writer *w = safetensors_of(writer);
 
     if (writer->is_in_order)
         attn_sink_write(writer->sink, bytes, size);
@@ -116,13 +122,12 @@ static void put_array(struct attn_writer *writer, struct attn_array *array)
 
 static enum attn_status open_safetensors(struct attn_writer *writer, struct attn_error *err)
 {
-    struct safetensors_writer *w = (struct safetensors_writer *)writer;
-    struct attn_written_tensor *tensors = NULL;
-    enum attn_status status = attn_arrays_init(&w->arrays, writer, err);
+    struct safetensors_writer *w = safetensors_of(writer);
+    struct attn_written_tensor *tensors;
+    enum attn_status status;
 
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     w->offsets = attn_alloc(w->arrays.n, sizeof *w->offsets, err);
     tensors = attn_alloc(w->arrays.n, sizeof *tensors, err);
     status = w->offsets && tensors ? write_header(w, tensors, list_tensors(w, tensors), err)
@@ -138,27 +143,17 @@ static enum attn_status event_safetensors(struct attn_writer *writer,
                                           const struct attn_trace_event *event,
                                           const struct attn_place *place, struct attn_error *err)
 {
-    struct safetensors_writer *w = (struct safetensors_writer *)writer;
-    enum attn_status status =
-        attn_array_is_scattered(writer, event->site)
-            ? attn_arrays_gather(&w->arrays, event, place, err)
-            : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
+    struct safetensors_writer *w = safetensors_of(writer);
 
-    if (status == ATTN_OK && place->is_last)
+    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
+    if (place->is_last)
         put_array(writer, attn_arrays_find(&w->arrays, event));
-    return status;
-}
-
-static enum attn_status finish_safetensors(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK; /* the last row was the end of the file */
+    return ATTN_OK;
 }
 
 static void release_safetensors(struct attn_writer *writer)
 {
-    struct safetensors_writer *w = (struct safetensors_writer *)writer;
+    struct safetensors_writer *w = safetensors_of(writer);
 
     attn_arrays_release(&w->arrays);
     attn_free(w->offsets);
@@ -168,7 +163,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct safetensors_writer),
     .open = open_safetensors,
     .event = event_safetensors,
-    .finish = finish_safetensors,
     .release = release_safetensors,
 };
 

@@ -30,7 +30,8 @@ struct piece {
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts;    /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct attn_token_texts positions, source;
     struct piece *keys;          /* owns; "17", for positions and for rows of the source */
     struct piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
     struct piece *source_tokens; /* [n_source] likewise */
@@ -38,6 +39,11 @@ struct tidy_writer {
     size_t longest;              /* bytes of the longest token */
     struct attn_buffer id;       /* quoted where needed */
 };
+
+static struct tidy_writer *tidy_of(struct attn_writer *writer)
+{
+    return (struct tidy_writer *)writer;
+}
 
 /* The piece from BEGIN to the end of the texts so far. */
 static struct piece end_piece(const struct tidy_writer *w, size_t begin)
@@ -87,57 +93,43 @@ static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *err)
-{
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
-
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
-    if (status == ATTN_OK)
-        status = make_keys(w, err);
-    if (status == ATTN_OK)
-        status = make_tokens(w, &texts, &w->tokens, err);
-    if (status == ATTN_OK)
-        status = make_tokens(w, &source_texts, &w->source_tokens, err);
-    attn_buffer_reserve(&w->texts, COPY_SIZE);
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
-    return status == ATTN_OK ? attn_buffer_check(&w->texts, err) : status;
-}
-
 static bool holds_all_tensors(const struct attn_format *format)
 {
     return format->tensors && !format->is_picture && format != &attn_tidy_format;
 }
 
+static enum attn_status refuse(struct attn_error *err)
+{
+    char formats[ATTN_ERROR_HINT_SIZE];
+
+    attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
+    attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
+    attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
+    return ATTN_INVALID;
+}
+
 static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
 {
-    struct tidy_writer *w = (struct tidy_writer *)writer;
+    struct tidy_writer *w = tidy_of(writer);
     const char *id = writer->options.own ? writer->options.own : "0";
     struct attn_buffer text = {0};
-    enum attn_status status;
 
-    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
-        char formats[ATTN_ERROR_HINT_SIZE];
-
-        attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
-        attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
-        attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
-        return ATTN_INVALID;
-    }
+    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN))
+        return refuse(err);
     attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
+    attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
+    w->id.has_failed |= text.has_failed;
     attn_buffer_release(&text);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&w->id, err);
-    if (status == ATTN_OK)
-        status = make_pieces(w, err);
-    if (status == ATTN_OK)
-        attn_sink_write(writer->sink, header, sizeof header - 1);
-    return status;
+    ATTN_TRY(attn_buffer_check(&w->id, err));
+    ATTN_TRY(attn_token_texts_init(&w->positions, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init_source(&w->source, &writer->labels, err));
+    ATTN_TRY(make_keys(w, err));
+    ATTN_TRY(make_tokens(w, &w->positions, &w->tokens, err));
+    ATTN_TRY(make_tokens(w, &w->source, &w->source_tokens, err));
+    attn_buffer_reserve(&w->texts, COPY_SIZE);
+    ATTN_TRY(attn_buffer_check(&w->texts, err));
+    attn_sink_write(writer->sink, header, sizeof header - 1);
+    return ATTN_OK;
 }
 
 /* Copies in steps of COPY_SIZE, for which there is room on both sides: most pieces are one step. */
@@ -221,17 +213,12 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
     return attn_writer_write_rows(writer, event, place, append_row, writer->sink, err);
 }
 
-static enum attn_status finish_tidy(struct attn_writer *writer, struct attn_error *err)
-{
-    (void)writer;
-    (void)err;
-    return ATTN_OK;
-}
-
 static void release_tidy(struct attn_writer *writer)
 {
-    struct tidy_writer *w = (struct tidy_writer *)writer;
+    struct tidy_writer *w = tidy_of(writer);
 
+    attn_token_texts_release(&w->positions);
+    attn_token_texts_release(&w->source);
     attn_buffer_release(&w->texts);
     attn_buffer_release(&w->id);
     attn_free(w->keys);
@@ -243,7 +230,6 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct tidy_writer),
     .open = open_tidy,
     .event = event_tidy,
-    .finish = finish_tidy,
     .release = release_tidy,
 };
 

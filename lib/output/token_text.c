@@ -5,8 +5,9 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-static enum attn_status make(struct attn_token_texts *texts, const char *const *tokens,
-                             const size_t *sizes, size_t n, struct attn_error *err)
+/* Room for the ends of the texts of N tokens; without TOKENS there are none. */
+static enum attn_status begin(struct attn_token_texts *texts, const char *const *tokens, size_t n,
+                              struct attn_error *err)
 {
     if (!tokens)
         return ATTN_OK;
@@ -14,7 +15,14 @@ static enum attn_status make(struct attn_token_texts *texts, const char *const *
     if (!texts->ends)
         return ATTN_NO_MEMORY;
     texts->n = n;
-    for (size_t p = 0; p < n; p++) {
+    return ATTN_OK;
+}
+
+static enum attn_status make(struct attn_token_texts *texts, const char *const *tokens,
+                             const size_t *sizes, size_t n, struct attn_error *err)
+{
+    ATTN_TRY(begin(texts, tokens, n, err));
+    for (size_t p = 0; p < texts->n; p++) {
         attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
         texts->ends[p] = texts->bytes.size;
     }
@@ -59,7 +67,7 @@ bool attn_token_is_added(const struct attn_labels *run, size_t position)
 /* --- Pieces of characters -------------------------------------------------------------------- */
 
 /* Bytes of tokens, one after the other. */
-struct place {
+struct token_cursor {
     const char *const *tokens;
     const size_t *sizes;
     size_t n, token, at; /* tokens; the one that is read, and where in it */
@@ -68,82 +76,70 @@ struct place {
 enum { MOST_BYTES = 4 }; /* of a character */
 
 /* Goes on to a token with bytes left; false at the end. */
-static bool has_bytes(struct place *place)
+static bool has_bytes(struct token_cursor *cursor)
 {
-    while (place->token < place->n && place->at == place->sizes[place->token]) {
-        place->token++;
-        place->at = 0;
+    while (cursor->token < cursor->n && cursor->at == cursor->sizes[cursor->token]) {
+        cursor->token++;
+        cursor->at = 0;
     }
-    return place->token < place->n;
+    return cursor->token < cursor->n;
 }
 
-/* Copies the next bytes, of as many tokens as it takes. */
-static size_t peek(struct place place, char bytes[MOST_BYTES])
-{
-    size_t n = 0;
-
-    while (n < MOST_BYTES && has_bytes(&place))
-        bytes[n++] = place.tokens[place.token][place.at++];
-    return n;
-}
-
-/* Reads a character that begins in the token that is read. Returns its length, or 0 when the bytes
- * are none. */
-static size_t read_character(const struct place *place, char bytes[MOST_BYTES])
+/* Reads a character that begins in the token that is read and may go on in the next ones. Returns its
+ * length, or 0 when the bytes are none. */
+static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;
+    size_t n = 0;
 
-    return attn_utf8_decode(bytes, peek(*place, bytes), &code_point);
+    while (n < MOST_BYTES && has_bytes(&cursor))
+        bytes[n++] = cursor.tokens[cursor.token][cursor.at++];
+    return attn_utf8_decode(bytes, n, &code_point);
 }
 
 /* Appends the character of LENGTH bytes to the texts of its tokens, with the number of the piece
  * where there are several. */
-static void append_character(struct attn_token_texts *texts, struct place *place, const char *bytes,
-                             size_t length)
+static void append_character(struct attn_token_texts *texts, struct token_cursor *cursor,
+                             const char *bytes, size_t length)
 {
-    const bool is_split = place->sizes[place->token] - place->at < length;
+    const bool is_split = cursor->sizes[cursor->token] - cursor->at < length;
     size_t left = length;
 
     for (unsigned piece = 1; left > 0; piece++) {
-        size_t n = place->sizes[place->token] - place->at;
+        size_t n = cursor->sizes[cursor->token] - cursor->at;
 
         n = n < left ? n : left;
         attn_escape_append(&texts->bytes, bytes, length);
         if (is_split)
             attn_buffer_append_format(&texts->bytes, "/%u", piece);
-        texts->ends[place->token] = texts->bytes.size;
-        place->at += n;
+        texts->ends[cursor->token] = texts->bytes.size;
+        cursor->at += n;
         left -= n;
         if (left > 0)
-            has_bytes(place);
+            has_bytes(cursor);
     }
 }
 
 static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err)
 {
-    struct place place = {tokens, sizes, n, 0, 0};
+    struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
 
-    if (!tokens)
-        return ATTN_OK;
-    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
-    if (!texts->ends)
-        return ATTN_NO_MEMORY;
-    texts->n = n;
-    while (has_bytes(&place)) {
+    ATTN_TRY(begin(texts, tokens, n, err));
+    while (texts->n > 0 && has_bytes(&cursor)) {
         char bytes[MOST_BYTES];
-        const size_t length = read_character(&place, bytes);
+        const size_t length = read_character(cursor, bytes);
 
         if (length > 0) {
-            append_character(texts, &place, bytes, length);
+            append_character(texts, &cursor, bytes, length);
             continue;
         }
         attn_escape_append(&texts->bytes, bytes, 1);
-        texts->ends[place.token] = texts->bytes.size;
-        place.at++;
+        texts->ends[cursor.token] = texts->bytes.size;
+        cursor.at++;
     }
-    for (size_t i = 0; i < n; i++) /* tokens without bytes */
+    for (size_t i = 0; i < texts->n; i++) /* tokens without bytes */
         texts->ends[i] = last = texts->ends[i] > last ? texts->ends[i] : last;
     return attn_buffer_check(&texts->bytes, err);
 }
@@ -165,17 +161,17 @@ enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
 
 size_t attn_token_labels_n_split(const struct attn_labels *run)
 {
-    struct place place = {run->tokens, run->token_sizes,
-                          attn_selection_dims(run->selection)->n_position, 0, 0};
+    struct token_cursor cursor = {run->tokens, run->token_sizes,
+                                  attn_selection_dims(run->selection)->n_position, 0, 0};
     size_t n_split = 0;
 
-    while (run->tokens && has_bytes(&place)) {
+    while (run->tokens && has_bytes(&cursor)) {
         char bytes[MOST_BYTES];
-        size_t length = read_character(&place, bytes);
+        size_t length = read_character(cursor, bytes);
 
-        n_split += length > place.sizes[place.token] - place.at;
-        for (length += length == 0; length > 0 && has_bytes(&place); length--)
-            place.at++;
+        n_split += length > cursor.sizes[cursor.token] - cursor.at;
+        for (length += length == 0; length > 0 && has_bytes(&cursor); length--)
+            cursor.at++;
     }
     return n_split;
 }

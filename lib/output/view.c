@@ -31,7 +31,7 @@ struct attn_view {
     const struct attn_picture_options *picture;
     attn_trace_fn on_event;
     void *user;
-    struct attn_labels labels;        /* what is told */
+    struct attn_labels labels;        /* of what is emitted */
     struct attn_selection *selection; /* owns; of words, or NULL */
     struct words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
@@ -128,45 +128,39 @@ static enum attn_status count_rows(struct attn_view *view, struct attn_error *er
     return ATTN_OK;
 }
 
-/* The layers that were given. */
-static enum attn_status select_layers(struct attn_view *view, struct attn_error *err)
+/* The layers that were given, as a list: "0,2". */
+static enum attn_status list_layers(const struct attn_selection *given, struct attn_buffer *list,
+                                    struct attn_error *err)
 {
-    const struct attn_selection *given = view->given->selection;
-    struct attn_buffer list = {0};
-    enum attn_status status;
-
     for (int layer = 0; layer < (int)attn_selection_dims(given)->n_layer; layer++)
         if (attn_selection_has_layer(given, layer))
-            attn_buffer_append_format(&list, list.size > 0 ? ",%d" : "%d", layer);
-    status = attn_buffer_check(&list, err);
-    if (status == ATTN_OK && list.size > 0)
-        status = attn_selection_set_layers(view->selection, attn_buffer_string(&list), err);
-    attn_buffer_release(&list);
-    return status;
+            attn_buffer_append_format(list, list->size > 0 ? ",%d" : "%d", layer);
+    attn_buffer_string(list);
+    return attn_buffer_check(list, err);
 }
 
-/* The selection that was given, with words for queries. */
-static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
+/* The selection that was given, with words for queries. LAYERS is empty, for the caller to release. */
+static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
+                                     struct attn_error *err)
 {
     const struct attn_selection *given = view->given->selection;
     struct attn_dims dims = *attn_selection_dims(given);
-    enum attn_status status;
 
     dims.n_position = view->positions.n;
     dims.n_source = view->source.n;
-    status = attn_selection_create(&dims, &view->selection, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(view->selection, attn_selection_sites(given), err);
-    if (status == ATTN_OK)
-        status = select_layers(view, err);
+    ATTN_TRY(attn_selection_create(&dims, &view->selection, err));
+    ATTN_TRY(attn_selection_set_sites(view->selection, attn_selection_sites(given), err));
+    ATTN_TRY(list_layers(given, layers, err));
+    if (layers->size > 0)
+        ATTN_TRY(attn_selection_set_layers(view->selection, layers->data, err));
     for (int layer = 0; layer < (int)dims.n_layer; layer++)
-        for (int head = 0; head < (int)dims.n_head && status == ATTN_OK; head++)
+        for (int head = 0; head < (int)dims.n_head; head++)
             if (attn_selection_has_head(given, layer, head))
-                status = attn_selection_keep(view->selection, layer, head, err);
-    for (size_t word = 0; word < dims.n_position && status == ATTN_OK; word++)
+                ATTN_TRY(attn_selection_keep(view->selection, layer, head, err));
+    for (size_t word = 0; word < dims.n_position; word++)
         if (view->rows_of_word[word] > 0 && !attn_selection_is_all_queries(given))
-            status = attn_selection_keep_queries(view->selection, word, 1, err);
-    return status;
+            ATTN_TRY(attn_selection_keep_queries(view->selection, word, 1, err));
+    return ATTN_OK;
 }
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
@@ -196,23 +190,20 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
     const struct attn_dims *dims = attn_selection_dims(given->selection);
+    struct attn_buffer layers = {0};
     enum attn_status status = check_words(given, err);
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    status = make_words(&view->positions, given->words, dims->n_position, given->tokens,
-                        given->token_sizes, err);
-    if (status == ATTN_OK)
-        status = make_words(&view->source, given->source_words, dims->n_source,
-                            given->source_tokens, given->source_token_sizes, err);
-    if (status == ATTN_OK)
-        status = count_rows(view, err);
-    if (status == ATTN_OK)
-        status = find_bytes(view, err);
-    if (status == ATTN_OK)
-        status = select_words(view, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
+                        given->token_sizes, err));
+    ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
+                        given->source_token_sizes, err));
+    ATTN_TRY(count_rows(view, err));
+    ATTN_TRY(find_bytes(view, err));
+    status = select_words(view, &layers, err);
+    attn_buffer_release(&layers);
+    ATTN_TRY(status);
     view->labels.selection = view->selection;
     view->labels.ids = NULL;
     view->labels.tokens = view->positions.texts;
@@ -262,18 +253,18 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
                                 struct attn_error *err)
 {
     void *values = view->values, *keys = view->keys, *n_kept = view->n_kept;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
     size_t n;
 
     if (!attn_checked_mul(n_row, n_key, &n))
         return attn_error_no_memory(err);
     status = attn_grow(&values, &view->cell_capacity, n, sizeof *view->values, err);
     view->values = values;
-    if (status == ATTN_OK)
-        status = attn_grow(&keys, &view->key_capacity, n, sizeof *view->keys, err);
+    ATTN_TRY(status);
+    status = attn_grow(&keys, &view->key_capacity, n, sizeof *view->keys, err);
     view->keys = keys;
-    if (status == ATTN_OK)
-        status = attn_grow(&n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
+    ATTN_TRY(status);
+    status = attn_grow(&n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
     view->n_kept = n_kept;
     return status;
 }
@@ -303,23 +294,9 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
     return n;
 }
 
-/* Copies the cells of row R of EVENT that count; returns their number. */
-static size_t copy_row(const struct attn_trace_event *event, size_t r, float *values, int32_t *keys)
-{
-    struct attn_row row = attn_event_row(event, r);
-    struct attn_cells cells;
-    size_t n = 0;
-
-    while (attn_row_next(&row, &cells))
-        for (size_t i = 0; i < cells.n; i++) {
-            values[n] = cells.values[i];
-            keys[n++] = (int32_t)(cells.first + i);
-        }
-    return n;
-}
-
-/* Projected keys are no keys: all of them count. */
-static enum attn_status tell(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
+/* Hands on the first N_ROW rows that were made for EVENT. Projected keys are no keys: all of them
+ * count. */
+static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
                              size_t n_key, struct attn_error *err)
 {
     const bool has_keys = attn_site_has_keys(event->site);
@@ -334,20 +311,28 @@ static enum attn_status tell(struct attn_view *view, struct attn_trace_event *ev
     return view->on_event(view->user, event, err);
 }
 
-static enum attn_status tell_narrowed(struct attn_view *view, const struct attn_trace_event *event,
+static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_trace_event *event,
                                       struct attn_error *err)
 {
-    struct attn_trace_event told = *event;
+    struct attn_trace_event narrowed = *event;
     const size_t ld = event->n_col;
 
     ATTN_TRY(reserve(view, event->n_row, ld, err));
     for (size_t r = 0; r < event->n_row; r++) {
         float *values = view->values + r * ld;
         int32_t *keys = view->keys + r * ld;
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+        size_t n = 0;
 
-        view->n_kept[r] = narrow(view, event->site, values, keys, copy_row(event, r, values, keys));
+        while (attn_row_next(&row, &cells))
+            for (size_t i = 0; i < cells.n; i++) {
+                values[n] = cells.values[i];
+                keys[n++] = (int32_t)(cells.first + i);
+            }
+        view->n_kept[r] = narrow(view, event->site, values, keys, n);
     }
-    return tell(view, &told, event->n_row, ld, err);
+    return emit(view, &narrowed, event->n_row, ld, err);
 }
 
 /* --- Rows of words --------------------------------------------------------------------------- */
@@ -394,7 +379,7 @@ static size_t close_row(struct open_row *open, size_t n_key, float *values, int3
     return n;
 }
 
-static enum attn_status tell_words(struct attn_view *view, const struct attn_trace_event *event,
+static enum attn_status emit_words(struct attn_view *view, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
@@ -404,26 +389,25 @@ static enum attn_status tell_words(struct attn_view *view, const struct attn_tra
     struct open_row *open =
         &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
                     head];
-    struct attn_trace_event told = *event;
-    enum attn_status status = open_row(open, keys->n, err);
-    size_t n_told = 0;
+    struct attn_trace_event merged = *event;
+    size_t n = 0;
 
-    if (status == ATTN_OK)
-        status = reserve(view, event->n_row, keys->n, err);
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+    ATTN_TRY(open_row(open, keys->n, err));
+    ATTN_TRY(reserve(view, event->n_row, keys->n, err));
+    for (size_t r = 0; r < event->n_row; r++) {
         const size_t word = word_of(&view->positions, event->row0 + r);
-        float *values = view->values + n_told * keys->n;
-        int32_t *kept = view->keys + n_told * keys->n;
+        float *values = view->values + n * keys->n;
+        int32_t *kept = view->keys + n * keys->n;
 
         add_row(open, keys, event, r);
         if (open->n_row < view->rows_of_word[word])
             continue;
-        if (n_told == 0)
-            told.row0 = word;
-        view->n_kept[n_told++] =
+        if (n == 0)
+            merged.row0 = word;
+        view->n_kept[n++] =
             narrow(view, event->site, values, kept, close_row(open, keys->n, values, kept));
     }
-    return status == ATTN_OK ? tell(view, &told, n_told, keys->n, err) : status;
+    return emit(view, &merged, n, keys->n, err);
 }
 
 enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
@@ -432,9 +416,9 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
     struct attn_view *view = user;
 
     if (view->picture->merges_words)
-        return tell_words(view, event, err);
+        return emit_words(view, event, err);
     if (attn_site_has_keys(event->site) || attn_site_layout(event->site) == ATTN_LAYOUT_RANK)
-        return tell_narrowed(view, event, err);
+        return emit_narrowed(view, event, err);
     return view->on_event(view->user, event, err);
 }
 

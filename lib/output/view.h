@@ -1,6 +1,6 @@
 /*
- * view.h - other views of patterns: words in place of tokens, without the first key, divided by what
- * is left. A view stands between a trace and its writers: it has labels of its own, and tells what
+ * view.h - other views of patterns: words instead of tokens, without the first key, divided by what
+ * is left. A view stands between a trace and its writers: it has labels of its own, and emits what
  * becomes of each event as events that fit them.
  *
  *     struct attn_view *view;
@@ -34,7 +34,7 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,
                                   struct attn_error *err);
 
-/* Of what is told. Borrowed. */
+/* Of what is emitted. Borrowed. */
 const struct attn_labels *attn_view_labels(const struct attn_view *view);
 
 /* An attn_trace_fn, in the order of a trace; USER is the struct attn_view. */

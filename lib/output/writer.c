@@ -8,10 +8,12 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "encode/float_text.h"
-#include "output/event_queue.h"
 #include "output/format_internal.h"
+#include "output/picture_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+
+#include <string.h>
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 
@@ -33,19 +35,18 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
 {
     const struct attn_selection *selection = writer->labels.selection;
     int n_layer = (int)attn_selection_dims(selection)->n_layer;
-    enum attn_status status = ATTN_OK;
 
     /* embed is the one site of the model that comes before the layers */
     if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
-        status = visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err);
+        ATTN_TRY(visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err));
     for (int layer = 0; layer < n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE && status == ATTN_OK; site++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
             if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
-                status = visit(writer, user, site, layer, err);
-    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE && status == ATTN_OK; site++)
+                ATTN_TRY(visit(writer, user, site, layer, err));
+    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE; site++)
         if (!attn_site_is_in_layer(site) && attn_selection_wants(selection, site, ATTN_NO_LAYER))
-            status = visit(writer, user, site, ATTN_NO_LAYER, err);
-    return status;
+            ATTN_TRY(visit(writer, user, site, ATTN_NO_LAYER, err));
+    return ATTN_OK;
 }
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
@@ -113,6 +114,30 @@ void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_wr
     attn_buffer_string(name);
 }
 
+void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
+                             int head, struct attn_buffer *out)
+{
+    const struct attn_array_axes *axes = writer->labels.axes;
+    const struct attn_head_number number = attn_writer_head_number(writer, site, head);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const size_t begin = out->size, n_shared = dims->n_head / dims->n_kv_head;
+    const bool is_shared = attn_site_layout(site) == ATTN_LAYOUT_KEY && n_shared > 1;
+
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(out, "batch %d", number.batch);
+    else if (!axes && layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(out, "layer %d", layer);
+    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(out, "%s%shead %d", out->size > begin ? ", " : "",
+                                  is_shared ? "key/value " : "", number.head);
+    if (is_shared)
+        attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
+                                  n_shared * (size_t)(number.head + 1) - 1);
+    attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
+    if (attn_site_has_keys(site))
+        attn_picture_append_view(writer->options.picture, out);
+}
+
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -145,6 +170,235 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
         }
     }
     return attn_writer_each_site(writer, count_rows, NULL, err);
+}
+
+/* --- Events in order ------------------------------------------------------------------------- */
+
+/* The events of a run in the order of a document: site after site, of each head after head, of each
+ * row after row. A trace emits large matrices in blocks whose sites follow one another. What is due
+ * goes through at once; the rest waits as copies, without the masked cells: for a run fed in one
+ * step never more than the matrices of one layer. Rows of one head come in order, so what waits is a
+ * list for each head of each site. */
+
+enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
+
+/* An event that waits, packed: of each row the cells that count, one row after the other. */
+struct waiting {
+    struct waiting *next;
+    struct attn_trace_event event; /* data and keys lie after the counts */
+    struct attn_place place;
+    size_t counts[]; /* [event.n_row] cells of each row */
+};
+
+/* The rows of one head of one site, or of a site without heads. */
+struct lane {
+    size_t n_row, next_row;        /* all, and the first that has not gone through */
+    bool is_last;                  /* of its site */
+    struct waiting *first, **last; /* in order; NULL: none, and where the next is linked */
+};
+
+struct attn_event_queue {
+    struct attn_writer *writer;
+    struct lane *lanes;    /* [n_lane] owns; in the order of the document */
+    size_t n_lane, at;     /* all, and the one whose rows are due */
+    size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
+};
+
+static enum attn_status count_lanes(struct attn_writer *writer, void *user, enum attn_site site,
+                                    int layer, struct attn_error *err)
+{
+    struct attn_event_queue *queue = user;
+
+    (void)err;
+    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
+    queue->n_lane += attn_writer_extent(writer, site, layer).n_head;
+    return ATTN_OK;
+}
+
+static enum attn_status set_lanes(struct attn_writer *writer, void *user, enum attn_site site,
+                                  int layer, struct attn_error *err)
+{
+    const struct attn_event_queue *queue = user;
+    const struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    struct lane *lanes = queue->lanes + queue->lanes_of_slot[attn_writer_slot(site, layer)];
+
+    (void)err;
+    for (size_t h = 0; h < extent.n_head; h++)
+        lanes[h] = (struct lane){
+            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lanes[h].first};
+    return ATTN_OK;
+}
+
+/* The queue of WRITER, which is released with it. */
+static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
+{
+    struct attn_event_queue *q = attn_alloc(1, sizeof *q, err);
+
+    writer->queue = q;
+    if (!q)
+        return ATTN_NO_MEMORY;
+    q->writer = writer;
+    q->lanes_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *q->lanes_of_slot, err);
+    if (!q->lanes_of_slot)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_writer_each_site(writer, count_lanes, q, err));
+    q->lanes = attn_alloc(q->n_lane, sizeof *q->lanes, err);
+    return q->lanes ? attn_writer_each_site(writer, set_lanes, q, err) : ATTN_NO_MEMORY;
+}
+
+/* Keeps rows that fit a piece. */
+static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct waiting *waiting;
+    size_t n = 0, size;
+    float *values;
+    int32_t *keys;
+
+    for (size_t r = 0; r < event->n_row; r++)
+        n += attn_event_row(event, r).n;
+    size = sizeof *waiting + event->n_row * sizeof *waiting->counts + n * sizeof *values;
+    if (event->keys)
+        size += n * sizeof *keys;
+    waiting = attn_alloc_uninitialized(size, 1, err);
+    if (!waiting)
+        return ATTN_NO_MEMORY;
+    values = (float *)(void *)(waiting->counts + event->n_row);
+    keys = event->keys ? (int32_t *)(void *)(values + n) : NULL;
+    waiting->next = NULL;
+    waiting->event = *event;
+    waiting->event.data = values;
+    waiting->event.keys = keys;
+    waiting->place = *place;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const struct attn_row row = attn_event_row(event, r);
+
+        waiting->counts[r] = row.n;
+        if (row.n == 0)
+            continue;
+        values = (float *)memcpy(values, row.values, row.n * sizeof *values) + row.n;
+        if (keys)
+            keys = (int32_t *)memcpy(keys, row.keys, row.n * sizeof *keys) + row.n;
+    }
+    *lane->last = waiting;
+    lane->last = &waiting->next;
+    return ATTN_OK;
+}
+
+static enum attn_status keep(struct lane *lane, const struct attn_trace_event *event,
+                             const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_trace_event rest = *event;
+    struct attn_place at = *place;
+
+    while (rest.n_row > 0) {
+        struct attn_trace_event piece = rest;
+
+        piece.n_row = 0; /* as many rows as make a piece */
+        for (size_t n = 0; piece.n_row < rest.n_row && n < PIECE_FLOATS; piece.n_row++)
+            n += attn_event_row(&rest, piece.n_row).n;
+        ATTN_TRY(keep_piece(lane, &piece, &at, err));
+        at.row += piece.n_row;
+        rest.row0 += piece.n_row;
+        rest.n_row -= piece.n_row;
+        rest.data += piece.n_row * rest.ld;
+        if (rest.keys) {
+            rest.keys += piece.n_row * rest.ld;
+            rest.n_kept += piece.n_row;
+        }
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status deliver(struct attn_event_queue *queue, struct lane *lane,
+                                const struct attn_trace_event *event, struct attn_place place,
+                                struct attn_error *err)
+{
+    lane->next_row += event->n_row;
+    place.is_last = lane->is_last && lane->next_row == lane->n_row;
+    return queue->writer->ops->event(queue->writer, event, &place, err);
+}
+
+/* The rows of a piece as they lie: rows of one length, which follow one another, are an event. */
+static enum attn_status deliver_piece(struct attn_event_queue *queue, struct lane *lane,
+                                      const struct waiting *waiting, struct attn_error *err)
+{
+    struct attn_trace_event event = waiting->event;
+    struct attn_place place = waiting->place;
+    const size_t n_row = event.n_row;
+
+    for (size_t row = 0, n; row < n_row; row += n) {
+        const size_t *counts = waiting->counts + row;
+
+        for (n = 1; row + n < n_row && counts[n] == counts[0]; n++)
+            ;
+        event.n_row = n;
+        event.ld = counts[0];
+        event.n_kept = event.keys ? counts : NULL;
+        ATTN_TRY(deliver(queue, lane, &event, place, err));
+        place.row += n;
+        event.row0 += n;
+        event.data += n * counts[0];
+        if (event.keys)
+            event.keys += n * counts[0];
+    }
+    return ATTN_OK;
+}
+
+static void drop_first(struct lane *lane)
+{
+    struct waiting *waiting = lane->first;
+
+    lane->first = waiting->next;
+    if (!lane->first)
+        lane->last = &lane->first;
+    attn_free(waiting);
+}
+
+/* Hands the event, and then those that have become due, to the format of the writer; or keeps it. */
+static enum attn_status take_in_order(struct attn_event_queue *queue,
+                                      const struct attn_trace_event *event,
+                                      const struct attn_place *place, struct attn_error *err)
+{
+    size_t slot = attn_writer_slot(event->site, event->layer);
+    struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] + place->head];
+
+    if (lane != &queue->lanes[queue->at] || place->row != lane->next_row)
+        return keep(lane, event, place, err);
+    ATTN_TRY(deliver(queue, lane, event, *place, err));
+    while (queue->at < queue->n_lane) {
+        lane = &queue->lanes[queue->at];
+        if (lane->next_row == lane->n_row) {
+            queue->at++;
+        } else if (lane->first && lane->first->place.row == lane->next_row) {
+            ATTN_TRY(deliver_piece(queue, lane, lane->first, err));
+            drop_first(lane);
+        } else {
+            break;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Whether nothing waits: false after all rows came means that some came out of order. */
+static bool is_empty(const struct attn_event_queue *queue)
+{
+    for (size_t i = 0; i < queue->n_lane; i++)
+        if (queue->lanes[i].first)
+            return false;
+    return true;
+}
+
+static void free_queue(struct attn_event_queue *queue)
+{
+    if (!queue)
+        return;
+    for (size_t i = 0; queue->lanes && i < queue->n_lane; i++)
+        while (queue->lanes[i].first)
+            drop_first(&queue->lanes[i]);
+    attn_free(queue->lanes);
+    attn_free(queue->lanes_of_slot);
+    attn_free(queue);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -235,7 +489,6 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
     struct attn_place place;
-    enum attn_status status;
     size_t *rows_left;
 
     if (writer->options.cancel && *writer->options.cancel) /* a layer takes seconds to write */
@@ -260,11 +513,12 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     writer->n_row_left -= event->n_row;
     place.is_last = *rows_left == 0;
     if (exact)
-        status = writer->ops->pair(writer, event, exact, &place, err);
+        ATTN_TRY(writer->ops->pair(writer, event, exact, &place, err));
+    else if (writer->queue)
+        ATTN_TRY(take_in_order(writer->queue, event, &place, err));
     else
-        status = writer->queue ? attn_event_queue_take(writer->queue, event, &place, err)
-                               : writer->ops->event(writer, event, &place, err);
-    return status == ATTN_OK && writer->sink ? attn_sink_check(writer->sink, err) : status;
+        ATTN_TRY(writer->ops->event(writer, event, &place, err));
+    return writer->sink ? attn_sink_check(writer->sink, err) : ATTN_OK;
 }
 
 /* --- Rows as text --------------------------------------------------------------------------- */
@@ -299,13 +553,10 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
     struct rows rows = {writer, event, place, append_row,
                         PIECE_CELLS / (place->extent.n_col + 1) + 1};
     size_t n_piece = (event->n_row - 1) / rows.n_at_once + 1;
-    enum attn_status status = ATTN_OK;
 
     if (!writer->pieces)
-        status = attn_pieces_create(writer->options.pool, &writer->pieces, err);
-    return status == ATTN_OK
-               ? attn_pieces_write(writer->pieces, n_piece, append_rows, &rows, sink, err)
-               : status;
+        ATTN_TRY(attn_pieces_create(writer->options.pool, &writer->pieces, err));
+    return attn_pieces_write(writer->pieces, n_piece, append_rows, &rows, sink, err);
 }
 
 /* --- The end ------------------------------------------------------------------------------- */
@@ -315,20 +566,16 @@ static enum attn_status check_rows(const struct attn_writer *writer, struct attn
     if (writer->n_row_left > 0)
         return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
                               writer->n_row_left);
-    if (writer->queue && !attn_event_queue_is_empty(writer->queue))
+    if (writer->queue && !is_empty(writer->queue))
         return attn_error_set(err, ATTN_INVALID, "rows came out of order");
     return ATTN_OK;
 }
 
 static enum attn_status finish(struct attn_writer *writer, struct attn_error *err)
 {
-    enum attn_status status = check_rows(writer, err);
-
-    if (status != ATTN_OK)
-        return status;
-    status = writer->ops->finish(writer, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_rows(writer, err));
+    if (writer->ops->finish)
+        ATTN_TRY(writer->ops->finish(writer, err));
     if (writer->directory)
         return attn_directory_finish(writer->directory, writer->run, writer->options.is_addition,
                                      err);
@@ -362,45 +609,30 @@ struct target {
     struct attn_directory *directory;
 };
 
-static enum attn_status open_directory(struct attn_writer *w, const char *path,
-                                       struct attn_error *err)
-{
-    enum attn_status status = attn_directory_open(path, w->format->title, &w->directory, err);
-
-    w->owns_directory = status == ATTN_OK;
-    if (status == ATTN_OK && w->options.is_synced)
-        attn_directory_sync(w->directory);
-    return status == ATTN_OK ? attn_directory_lock(w->directory, false, NULL, err) : status;
-}
-
-static enum attn_status open_file(struct attn_writer *w, const char *path, struct attn_error *err)
-{
-    enum attn_status status = attn_sink_create_file(path, &w->sink, err);
-
-    w->owns_sink = status == ATTN_OK;
-    if (status == ATTN_OK && w->options.is_synced)
-        attn_sink_sync(w->sink);
-    return status;
-}
-
-static enum attn_status open_target(struct attn_writer *w, struct target target,
+static enum attn_status open_target(struct attn_writer *w, const struct target *target,
                                     struct attn_error *err)
 {
-    enum attn_status status = rank_queries(w, err);
-
-    w->sink = target.sink;
-    w->directory = target.directory;
-    if (status == ATTN_OK && target.path)
-        status = attn_format_is_directory(w->format, target.path)
-                     ? open_directory(w, target.path, err)
-                     : open_file(w, target.path, err);
-    if (status == ATTN_OK && w->directory)
-        status = attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err);
-    if (status == ATTN_OK)
-        status = w->ops->open(w, err);
-    if (status == ATTN_OK && w->is_in_order)
-        status = attn_event_queue_create(w, &w->queue, err);
-    return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
+    ATTN_TRY(rank_queries(w, err));
+    w->sink = target->sink;
+    w->directory = target->directory;
+    if (target->path && attn_format_is_directory(w->format, target->path)) {
+        ATTN_TRY(attn_directory_open(target->path, w->format->title, &w->directory, err));
+        w->owns_directory = true;
+        if (w->options.is_synced)
+            attn_directory_sync(w->directory);
+        ATTN_TRY(attn_directory_lock(w->directory, false, NULL, err));
+    } else if (target->path) {
+        ATTN_TRY(attn_sink_create_file(target->path, &w->sink, err));
+        w->owns_sink = true;
+        if (w->options.is_synced)
+            attn_sink_sync(w->sink);
+    }
+    if (w->directory)
+        ATTN_TRY(attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err));
+    ATTN_TRY(w->ops->open(w, err));
+    if (w->is_in_order)
+        ATTN_TRY(create_queue(w, err));
+    return w->sink ? attn_sink_check(w->sink, err) : ATTN_OK;
 }
 
 static enum attn_status check_axes(const struct attn_labels *labels, struct attn_error *err)
@@ -433,11 +665,10 @@ static enum attn_status create(const struct attn_format *format, struct target t
                                struct attn_error *err)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
+    enum attn_status status;
     struct attn_writer *w;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &options, err));
     if (!format->tensors)
         return attn_error_set(err, ATTN_INVALID, "%s hold tables, no tensors", format->title);
     if (target.sink && format->needs_directory)
@@ -446,9 +677,7 @@ static enum attn_status create(const struct attn_format *format, struct target t
     if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options.precision, ATTN_FIXED_PRECISION_MAX);
-    status = check_axes(labels, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_axes(labels, err));
     w = attn_alloc(1, format->tensors->size, err);
     if (!w)
         return ATTN_NO_MEMORY;
@@ -458,13 +687,12 @@ static enum attn_status create(const struct attn_format *format, struct target t
     w->options = options;
     if (!w->options.picture)
         w->options.picture = &usual_picture;
-    status = open_target(w, target, err);
-    if (status != ATTN_OK) {
+    status = open_target(w, &target, err);
+    if (status == ATTN_OK)
+        *writer = w;
+    else
         attn_writer_free(w);
-        return status;
-    }
-    *writer = w;
-    return ATTN_OK;
+    return status;
 }
 
 enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
@@ -517,15 +745,15 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     if (writer->failure.status != ATTN_OK)
         return repeat_failure(writer, err);
-    if (!writer->ops->predictions)
-        return ATTN_OK;
-    status = check_rows(writer, err);
-    if (status == ATTN_OK)
-        status = writer->ops->predictions(writer, predictions, err);
+    if (writer->ops->predictions) {
+        status = check_rows(writer, err);
+        if (status == ATTN_OK)
+            status = writer->ops->predictions(writer, predictions, err);
+    }
     return keep_failure(writer, status, err);
 }
 
@@ -541,7 +769,7 @@ void attn_writer_free(struct attn_writer *writer)
     if (!writer)
         return;
     writer->ops->release(writer);
-    attn_event_queue_free(writer->queue);
+    free_queue(writer->queue);
     attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);

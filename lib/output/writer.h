@@ -71,10 +71,10 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err);
 
-/* Whether a run that is compared tells it of chosen and exact attention, in place of events. */
+/* Whether a run that is compared tells it of chosen and exact attention instead of events. */
 bool attn_writer_takes_pairs(const struct attn_writer *writer);
 
-/* In place of an event: rows of CHOSEN attention, and the same rows of EXACT. */
+/* Instead of an event: rows of CHOSEN attention, and the same rows of EXACT. */
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err);
 
@@ -126,7 +126,8 @@ struct attn_writer_ops {
     enum attn_status (*pair)(struct attn_writer *writer, const struct attn_trace_event *chosen,
                              const struct attn_trace_event *exact, const struct attn_place *place,
                              struct attn_error *err);
-    /* All events came. The frame commits the sink, or finishes the directory, afterwards. */
+    /* All events came. The frame commits the sink, or finishes the directory, afterwards. NULL:
+     * the last event was the end. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
     /* What comes next, after all events; NULL unless the format has_predictions. */
     enum attn_status (*predictions)(struct attn_writer *writer,
@@ -179,7 +180,7 @@ struct attn_writer {
     struct attn_directory *directory; /* NULL for a sink */
     bool owns_directory;
     struct attn_manifest_run *run;  /* borrowed from the directory; what is written there */
-    bool is_in_order;               /* set by _open: events come as event_queue.h orders them */
+    bool is_in_order;               /* set by _open: events come in the order of a document */
     struct attn_event_queue *queue; /* owns; NULL unless is_in_order */
     size_t n_position;              /* positions of the run */
     size_t *queries;                /* [n_query] owns; the kept queries, ascending */
@@ -232,6 +233,12 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
  * directory is called; HEAD counts when the site has heads. */
 void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
                                   enum attn_site site, int layer, int head);
+
+/* Appends what a matrix of a run is called above it, with the view of a pattern: "layer 2, head 5:
+ * pattern", "batch 0, head 3: pattern, words" of arrays, "logits" of a site without layers. HEAD
+ * counts when the site has heads. */
+void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
+                             int head, struct attn_buffer *out);
 
 /* Whether HEAD (a key/value head for k and v) is kept. */
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,

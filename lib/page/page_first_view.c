@@ -55,6 +55,7 @@ struct picture {
     size_t n_down, n_across;
     size_t cell, side; /* pixels of a cell, and of a head */
     uint32_t palette[256];
+    struct attn_sink *png; /* owns; what is drawn */
 };
 
 static size_t largest_thumb(const struct attn_page_heads *heads)
@@ -144,49 +145,40 @@ static void fill_row(void *user, size_t y, unsigned char *row)
     }
 }
 
-static enum attn_status write_png(struct picture *picture, struct attn_buffer *out,
-                                  struct attn_error *err)
+/* What it makes is the picture's, also after a failure. */
+static enum attn_status draw_picture(struct picture *picture,
+                                     const struct attn_page_first_view *view,
+                                     struct attn_buffer *out, struct attn_error *err)
 {
-    const size_t step = picture->side + GAP;
-    const struct attn_png_image image = {.width = picture->n_across * step - GAP,
-                                         .height = picture->n_down * step - GAP,
-                                         .palette = picture->palette,
-                                         .n_color = 256,
-                                         .fill_row = fill_row,
-                                         .user = picture};
-    struct attn_sink *sink;
-    enum attn_status status = attn_sink_create_memory(&sink, err);
+    struct attn_png_image image = {
+        .palette = picture->palette, .n_color = 256, .fill_row = fill_row, .user = picture};
+    const void *bytes;
     size_t size;
 
-    if (status != ATTN_OK)
-        return status;
-    status = attn_png_write(&image, sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(sink, err);
-    if (status == ATTN_OK) {
-        const void *bytes = attn_sink_bytes(sink, &size);
-
-        attn_base64_append(out, bytes, size);
-    }
-    attn_sink_free(sink);
-    return status;
+    ATTN_TRY(place_heads(picture, view->heads, err));
+    fill_palette(picture, view->writer->options.picture);
+    image.width = picture->n_across * (picture->side + GAP) - GAP;
+    image.height = picture->n_down * (picture->side + GAP) - GAP;
+    ATTN_TRY(attn_sink_create_memory(&picture->png, err));
+    ATTN_TRY(attn_png_write(&image, picture->png, err));
+    ATTN_TRY(attn_sink_check(picture->png, err));
+    attn_buffer_append_string(
+        out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
+             "larger on light ground. With a script they can be looked at one by one.</p>\n"
+             "<p><img alt=\"The weights of all heads as a picture\" src=\"data:image/png;base64,");
+    bytes = attn_sink_bytes(picture->png, &size);
+    attn_base64_append(out, bytes, size);
+    attn_buffer_append_string(out, "\"></p>\n");
+    return ATTN_OK;
 }
 
 static enum attn_status append_picture(const struct attn_page_first_view *view,
                                        struct attn_buffer *out, struct attn_error *err)
 {
     struct picture picture = {0};
-    enum attn_status status = place_heads(&picture, view->heads, err);
+    const enum attn_status status = draw_picture(&picture, view, out, err);
 
-    if (status != ATTN_OK)
-        return status;
-    fill_palette(&picture, view->writer->options.picture);
-    attn_buffer_append_string(
-        out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
-             "larger on light ground. With a script they can be looked at one by one.</p>\n"
-             "<p><img alt=\"The weights of all heads as a picture\" src=\"data:image/png;base64,");
-    status = write_png(&picture, out, err);
-    attn_buffer_append_string(out, "\"></p>\n");
+    attn_sink_free(picture.png);
     attn_free(picture.places);
     return status;
 }
@@ -242,16 +234,21 @@ static void append_table(const struct attn_page_first_view *view, struct attn_bu
     attn_buffer_append_string(out, "</table>\n");
 }
 
+static enum attn_status make(const struct attn_page_first_view *view, struct attn_buffer *out,
+                             struct attn_error *err)
+{
+    ATTN_TRY(append_picture(view, out, err));
+    if (view->cells)
+        append_table(view, out);
+    return attn_buffer_check(out, err);
+}
+
 enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
                                             struct attn_sink *sink, struct attn_error *err)
 {
     struct attn_buffer text = {0};
-    enum attn_status status = append_picture(view, &text, err);
+    const enum attn_status status = make(view, &text, err);
 
-    if (view->cells)
-        append_table(view, &text);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
         attn_sink_write(sink, text.data, text.size);
     attn_buffer_release(&text);

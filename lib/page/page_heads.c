@@ -53,17 +53,16 @@ static enum attn_status list_heads(struct attn_page_heads *heads, const struct a
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    enum attn_status status = ATTN_OK;
 
     for (int layer = 0; layer < (int)dims->n_layer; layer++) {
         heads->first_of_layer[layer] = heads->n;
         if (!attn_selection_wants(selection, ATTN_SITE_PATTERN, layer))
             continue;
-        for (int head = 0; head < (int)dims->n_head && status == ATTN_OK; head++)
+        for (int head = 0; head < (int)dims->n_head; head++)
             if (attn_writer_has_head(writer, ATTN_SITE_PATTERN, layer, head))
-                status = add_head(heads, writer, layer, head, err);
+                ATTN_TRY(add_head(heads, writer, layer, head, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status begin_measures(struct attn_page_heads *heads,
@@ -75,26 +74,24 @@ static enum attn_status begin_measures(struct attn_page_heads *heads,
 #undef METRIC_ADDRESS
     };
     static const struct attn_metric_settings settings = {.n_recalled = 1};
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE && status == ATTN_OK; i++)
-        status = attn_measurement_create(metrics[i], &settings, writer->labels.selection,
-                                         writer->options.pool, &heads->measurements[i], err);
-    return status;
+    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
+        ATTN_TRY(attn_measurement_create(metrics[i], &settings, writer->labels.selection,
+                                         writer->options.pool, &heads->measurements[i], err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-    enum attn_status status;
 
     heads->first_of_layer = attn_alloc(dims->n_layer, sizeof *heads->first_of_layer, err);
     heads->items = attn_alloc(dims->n_layer * dims->n_head, sizeof *heads->items, err);
     if (!heads->items || !heads->first_of_layer)
         return ATTN_NO_MEMORY;
-    status = list_heads(heads, writer, err);
-    return status == ATTN_OK ? begin_measures(heads, writer, err) : status;
+    ATTN_TRY(list_heads(heads, writer, err));
+    return begin_measures(heads, writer, err);
 }
 
 void attn_page_heads_release(struct attn_page_heads *heads)
@@ -132,13 +129,6 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
         attn_measurement_find(heads->measurements[i], head->layer, head->head, values);
         head->values[i] = values[0];
     }
-}
-
-/* Notes a run of cells that are not finite. */
-static void note_not_finite(struct attn_page_head *head, size_t row, size_t column, size_t n)
-{
-    attn_buffer_append_format(&head->not_finite, "%s%zu,%zu,%zu",
-                              head->not_finite.size > 0 ? "," : "", row, column, n);
 }
 
 /* Puts a level into a plane of thumbnails, in the row that begins with cell BEGIN. */
@@ -200,7 +190,8 @@ static void note_row(struct attn_page_head *head, size_t row, const float *weigh
             continue;
         while (c + n < head->n_column && isinf(weights[c + n]))
             n++;
-        note_not_finite(head, row, c, n);
+        attn_buffer_append_format(&head->not_finite, "%s%zu,%zu,%zu",
+                                  head->not_finite.size > 0 ? "," : "", row, c, n);
         c += n - 1;
     }
 }

@@ -4,9 +4,9 @@
  *
  * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
  * at most 32 x 32 cells, each the largest of k x k. Where k is above 1 there are three of them: as
- * it is, without the first key, and without it and divided by what is left, as cells that are pooled
- * cannot be divided later. Of a run that is compared there are those of chosen and of exact attention,
- * and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
+ * it is, without the first key, and without it and divided by what is left, as cells that are
+ * pooled cannot be divided later. Of a run that is compared there are those of chosen and of exact
+ * attention, and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
  */
 #ifndef ATTN_PAGE_PAGE_HEADS_H
 #define ATTN_PAGE_PAGE_HEADS_H

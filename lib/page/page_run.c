@@ -6,41 +6,51 @@
 #include "base/version.h"
 #include "encode/base64.h"
 #include "encode/colormap_internal.h"
+#include "encode/json_writer.h"
 #include "output/labels_json.h"
 #include "output/picture_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* The object, in the making. Its own members stand on lines of their own; what is inside of them
+ * has no blanks. */
+struct run_json {
+    const struct attn_page_run *run;
+    struct attn_buffer text;
+    struct attn_json_writer json; /* of that */
+};
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
-static void append_key(struct attn_buffer *out, const char *name)
+/* Begins the member NAME of the object itself. */
+static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 {
-    attn_buffer_append_format(out, ",\n\"%s\": ", name);
+    attn_json_line(&to->json);
+    to->json.colon = ": ";
+    attn_json_key(&to->json, name);
+    to->json.colon = ":";
+    return &to->json;
 }
 
-static void append_boolean(struct attn_buffer *out, const char *name, bool value)
-{
-    append_key(out, name);
-    attn_buffer_append_string(out, value ? "true" : "false");
-}
-
-/* A number with six digits, whatever the locale; null where there is none. */
-static void append_measure(struct attn_buffer *out, const char *name, double value)
+/* A number of N_DIGIT digits, whatever the locale; null where there is none. */
+static void push_number(struct attn_json_writer *json, int n_digit, double value)
 {
     if (isfinite(value))
-        attn_buffer_append_format(out, ",\"%s\":%.6g", name, value);
+        attn_buffer_append_format(attn_json_value(json), "%.*g", n_digit, value);
     else
-        attn_buffer_append_format(out, ",\"%s\":null", name);
+        attn_json_null(json);
 }
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-static void append_ramp(struct attn_buffer *out, const struct attn_colormap *map,
-                        enum attn_theme theme, const char *ending)
+static void push_ramp(struct run_json *to, const struct attn_colormap *map, enum attn_theme theme,
+                      const char *ending)
 {
     unsigned char bytes[ATTN_N_COLOR][3];
+    char name[64];
+    struct attn_buffer *out;
 
     for (int i = 0; i < ATTN_N_COLOR; i++) {
         const struct attn_rgb color = attn_colormap_color(map, theme, i);
@@ -49,35 +59,38 @@ static void append_ramp(struct attn_buffer *out, const struct attn_colormap *map
         bytes[i][1] = color.g;
         bytes[i][2] = color.b;
     }
-    attn_buffer_append_format(out, "\"%s%s\":\"", attn_colormap_name(map), ending);
+    snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), ending);
+    attn_json_key(&to->json, name);
+    out = attn_json_value(&to->json);
+    attn_buffer_append_char(out, '"');
     attn_base64_append(out, bytes, sizeof bytes);
     attn_buffer_append_char(out, '"');
 }
 
 /* All maps, 256 times red, green and blue each; of diverging ones that of either theme. */
-static void append_colormaps(struct attn_buffer *out)
+static void push_colormaps(struct run_json *to)
 {
-    append_key(out, "colormaps");
+    attn_json_begin(push_key(to, "colormaps"), '{');
+    to->json.comma = ",\n";
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
 
-        attn_buffer_append_string(out, i > 0 ? ",\n" : "{");
-        append_ramp(out, map, ATTN_THEME_LIGHT, "");
-        if (!attn_colormap_is_diverging(map))
-            continue;
-        attn_buffer_append_string(out, ",\n");
-        append_ramp(out, map, ATTN_THEME_DARK, "-dark");
+        push_ramp(to, map, ATTN_THEME_LIGHT, "");
+        if (attn_colormap_is_diverging(map))
+            push_ramp(to, map, ATTN_THEME_DARK, "-dark");
     }
-    attn_buffer_append_char(out, '}');
+    to->json.comma = ",";
+    attn_json_end(&to->json);
 }
 
-static void append_color(struct attn_buffer *out, struct attn_rgb color)
+static void push_color(struct attn_json_writer *json, struct attn_rgb color)
 {
-    attn_buffer_append_format(out, "\"#%02x%02x%02x\"", color.r, color.g, color.b);
+    attn_buffer_append_format(attn_json_value(json), "\"#%02x%02x%02x\"", color.r, color.g,
+                              color.b);
 }
 
 /* Ground and hatch of the cells without a value, in both themes. */
-static void append_cells(struct attn_buffer *out)
+static void push_cells(struct run_json *to)
 {
     static const struct {
         const char *name;
@@ -86,120 +99,119 @@ static void append_cells(struct attn_buffer *out)
                  {"hidden", ATTN_CELL_HIDDEN},
                  {"not_finite", ATTN_CELL_NOT_FINITE}};
     static const char *const themes[] = {"light", "dark"};
+    struct attn_json_writer *json = push_key(to, "nothing");
 
-    append_key(out, "nothing");
+    attn_json_begin(json, '{');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        attn_buffer_append_format(out, "%s\"%s\":{", i > 0 ? "," : "{", kinds[i].name);
+        attn_json_begin(attn_json_key(json, kinds[i].name), '{');
         for (int theme = ATTN_THEME_LIGHT; theme <= ATTN_THEME_DARK; theme++) {
-            attn_buffer_append_format(out, "%s\"%s\":[", theme > 0 ? "," : "", themes[theme]);
-            append_color(out, attn_cell_color(kinds[i].kind, theme));
-            attn_buffer_append_char(out, ',');
-            append_color(out, attn_cell_hatch_color(kinds[i].kind, theme));
-            attn_buffer_append_char(out, ']');
+            attn_json_begin(attn_json_key(json, themes[theme]), '[');
+            push_color(json, attn_cell_color(kinds[i].kind, theme));
+            push_color(json, attn_cell_hatch_color(kinds[i].kind, theme));
+            attn_json_end(json);
         }
-        attn_buffer_append_char(out, '}');
+        attn_json_end(json);
     }
-    attn_buffer_append_char(out, '}');
+    attn_json_end(json);
 }
 
 /* What options ask for of the first look: map, scale, theme, and what was done to the rows. */
-static void append_look(struct attn_buffer *out, const struct attn_picture_options *picture)
+static void push_look(struct run_json *to)
 {
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
-    const struct attn_color_scale *scale = &picture->color_scale;
     static const char *const values[] = {"auto", "always", "never"};
-    const char *figure =
-        picture->figure == ATTN_FIGURE_DEFAULT ? NULL : attn_figure_name(picture->figure);
-    const char *map = picture->colormap ? attn_colormap_name(picture->colormap) : NULL;
+    const struct attn_picture_options *picture = to->run->writer->options.picture;
+    const struct attn_color_scale *scale = &picture->color_scale;
 
-    append_key(out, "colormap");
-    attn_json_append_text(out, map, map ? strlen(map) : 0);
-    append_key(out, "theme");
-    attn_buffer_append_string(out, picture->theme == ATTN_THEME_DARK ? "\"dark\"" : "null");
-    attn_buffer_append_format(out, ",\n\"scale\": \"%s\",\n\"span\": \"%s\"", curves[scale->curve],
-                              spans[scale->span]);
-    if (scale->span == ATTN_SPAN_FIXED)
-        attn_buffer_append_format(out, ",\n\"low\": %.9g,\n\"high\": %.9g", scale->low,
-                                  scale->high);
-    append_key(out, "values");
-    attn_buffer_append_format(out, "\"%s\"", values[picture->values]);
-    append_key(out, "cell");
-    attn_buffer_append_format(out, "%zu", picture->cell);
-    append_key(out, "figure");
-    attn_json_append_text(out, figure, figure ? strlen(figure) : 0);
-    append_boolean(out, "hides_first", picture->hides_first);
-    append_boolean(out, "renormalizes", picture->renormalizes);
-    append_boolean(out, "merges_words", picture->merges_words);
+    attn_json_text(push_key(to, "colormap"),
+                   picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
+    attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
+    attn_json_text(push_key(to, "scale"), curves[scale->curve]);
+    attn_json_text(push_key(to, "span"), spans[scale->span]);
+    if (scale->span == ATTN_SPAN_FIXED) {
+        push_number(push_key(to, "low"), 9, scale->low);
+        push_number(push_key(to, "high"), 9, scale->high);
+    }
+    attn_json_text(push_key(to, "values"), values[picture->values]);
+    attn_json_size(push_key(to, "cell"), picture->cell);
+    attn_json_text(push_key(to, "figure"), picture->figure == ATTN_FIGURE_DEFAULT
+                                               ? NULL
+                                               : attn_figure_name(picture->figure));
+    attn_json_bool(push_key(to, "hides_first"), picture->hides_first);
+    attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
+    attn_json_bool(push_key(to, "merges_words"), picture->merges_words);
 }
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-static void append_ids(struct attn_buffer *out, const struct attn_writer *writer)
+/* Whether something stands between each token and the one before it: 0 or 1 of each; null where
+ * that is not known. */
+static void push_gaps(struct run_json *to)
 {
-    const int32_t *ids = writer->labels.ids;
-
-    append_key(out, "ids");
-    for (size_t i = 0; ids && i < writer->n_position; i++)
-        attn_buffer_append_format(out, i > 0 ? ",%" PRId32 : "[%" PRId32, ids[i]);
-    attn_buffer_append_string(out, ids ? "]" : "null");
-}
-
-/* Whether something stands between each token and the one before it: 0 or 1 of each; null where that
- * is not known. */
-static void append_gaps(struct attn_buffer *out, const struct attn_writer *writer)
-{
+    const struct attn_writer *writer = to->run->writer;
     const size_t *begin = writer->labels.begin, *end = writer->labels.end;
+    struct attn_json_writer *json = push_key(to, "gaps");
 
-    append_key(out, "gaps");
-    for (size_t i = 0; begin && i < writer->n_position; i++)
-        attn_buffer_append_format(out, "%s%d", i > 0 ? "," : "[", i > 0 && begin[i] > end[i - 1]);
-    attn_buffer_append_string(out, begin ? "]" : "null");
+    if (!begin) {
+        attn_json_null(json);
+        return;
+    }
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < writer->n_position; i++)
+        attn_json_integer(json, i > 0 && begin[i] > end[i - 1]);
+    attn_json_end(json);
 }
 
 /* The positions of the rows; null: all. */
-static void append_queries(struct attn_buffer *out, const struct attn_writer *writer)
+static void push_queries(struct run_json *to)
 {
-    const bool is_all = writer->n_query == writer->n_position;
+    const struct attn_writer *writer = to->run->writer;
+    struct attn_json_writer *json = push_key(to, "queries");
 
-    append_key(out, "queries");
-    for (size_t i = 0; !is_all && i < writer->n_query; i++)
-        attn_buffer_append_format(out, i > 0 ? ",%zu" : "[%zu", writer->queries[i]);
-    attn_buffer_append_string(out, is_all ? "null" : writer->n_query > 0 ? "]" : "[]");
+    if (writer->n_query == writer->n_position) {
+        attn_json_null(json);
+        return;
+    }
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < writer->n_query; i++)
+        attn_json_size(json, writer->queries[i]);
+    attn_json_end(json);
 }
 
-static void append_options(struct attn_buffer *out, const struct attn_labels *labels)
+static void push_options(struct run_json *to)
 {
-    append_key(out, "options");
-    for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_option *option = &labels->options[i];
-        size_t n_value;
-        const char *value = attn_path_last(option->value, &n_value);
+    const struct attn_labels *labels = &to->run->writer->labels;
+    struct attn_json_writer *json = push_key(to, "options");
 
-        attn_buffer_append_string(out, i > 0 ? "," : "{");
-        attn_json_append_string(out, option->name, strlen(option->name));
-        attn_buffer_append_char(out, ':');
-        attn_json_append_string(out, value, n_value);
+    attn_json_begin(json, '{');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        size_t n_value;
+        const char *value = attn_path_last(labels->options[i].value, &n_value);
+
+        attn_json_string(attn_json_key(json, labels->options[i].name), value, n_value);
     }
-    attn_buffer_append_string(out, labels->n_option > 0 ? "}" : "{}");
+    attn_json_end(json);
 }
 
 /* TEXTS as a list; null where they are what stands before. */
-static void append_texts(struct attn_buffer *out, const char *name,
-                         const struct attn_token_texts *texts, bool is_same)
+static void push_texts(struct run_json *to, const char *name, const struct attn_token_texts *texts,
+                       bool is_same)
 {
-    const char *separator = "[";
+    struct attn_json_writer *json = push_key(to, name);
 
-    append_key(out, name);
-    for (size_t p = 0; !is_same && p < texts->n; p++) {
+    if (is_same || texts->n == 0) {
+        attn_json_null(json);
+        return;
+    }
+    attn_json_begin(json, '[');
+    for (size_t p = 0; p < texts->n; p++) {
         size_t size;
         const char *text = attn_token_text(texts, p, &size);
 
-        attn_buffer_append_string(out, separator);
-        attn_json_append_string(out, text, size);
-        separator = ",";
+        attn_json_string(json, text, size);
     }
-    attn_buffer_append_string(out, is_same || texts->n == 0 ? "null" : "]");
+    attn_json_end(json);
 }
 
 /* Whether no token is escaped in TEXTS: an escape is longer than what it stands for. */
@@ -220,56 +232,56 @@ static bool are_equal(const struct attn_token_texts *a, const struct attn_token_
 }
 
 /* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
-static void append_tokens(struct attn_buffer *out, const struct attn_page_run *run)
+static void push_tokens(struct run_json *to)
 {
+    const struct attn_page_run *run = to->run;
     const struct attn_labels *labels = &run->writer->labels;
 
-    append_key(out, "tokens");
-    attn_json_append_tokens(out, labels->tokens, labels->token_sizes, run->texts->n);
-    append_key(out, "source_tokens");
-    attn_json_append_tokens(out, labels->source_tokens, labels->source_token_sizes,
-                            run->source_texts->n);
-    append_texts(out, "texts", run->texts, are_plain(run->texts, labels->token_sizes));
-    append_texts(out, "source_texts", run->source_texts,
-                 are_plain(run->source_texts, labels->source_token_sizes));
-    append_texts(out, "labels", run->names, are_equal(run->names, run->texts));
-    append_texts(out, "source_labels", run->source_names,
-                 are_equal(run->source_names, run->source_texts));
+    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens,
+                            labels->token_sizes, run->texts->n);
+    attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
+                            labels->source_token_sizes, run->source_texts->n);
+    push_texts(to, "texts", run->texts, are_plain(run->texts, labels->token_sizes));
+    push_texts(to, "source_texts", run->source_texts,
+               are_plain(run->source_texts, labels->source_token_sizes));
+    push_texts(to, "labels", run->names, are_equal(run->names, run->texts));
+    push_texts(to, "source_labels", run->source_names,
+               are_equal(run->source_names, run->source_texts));
 }
 
-static void append_labels(struct attn_buffer *out, const struct attn_page_run *run)
+static void push_labels(struct run_json *to)
 {
+    const struct attn_page_run *run = to->run;
     const struct attn_labels *labels = &run->writer->labels;
     size_t n_model = 0;
     const char *model = labels->model ? attn_path_last(labels->model, &n_model) : NULL;
 
-    attn_buffer_append_format(out, "{\n\"schema\": %d,\n\"version\": \"%s\"", ATTN_JSON_SCHEMA,
-                              ATTN_VERSION);
-    append_key(out, "model");
-    attn_json_append_text(out, model, n_model);
-    append_key(out, "title");
-    attn_json_append_string(out, run->title->data, run->title->size);
-    append_key(out, "heading");
-    attn_json_append_text(out, run->heading->size > run->title->size ? run->heading->data : NULL,
-                          run->heading->size);
-    append_key(out, "text");
-    attn_json_append_text(out, labels->tokens ? run->text->data : NULL, run->text->size);
-    append_key(out, "site");
-    attn_buffer_append_string(out, "\"pattern\"");
-    append_options(out, labels);
-    append_tokens(out, run);
-    append_ids(out, run->writer);
-    append_gaps(out, run->writer);
-    append_queries(out, run->writer);
-    append_look(out, run->writer->options.picture);
-    append_key(out, "predictions");
+    attn_json_integer(push_key(to, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(push_key(to, "version"), ATTN_VERSION);
+    attn_json_string(push_key(to, "model"), model, n_model);
+    attn_json_string(push_key(to, "title"), run->title->data ? run->title->data : "",
+                     run->title->size);
+    attn_json_string(push_key(to, "heading"),
+                     run->heading->size > run->title->size ? run->heading->data : NULL,
+                     run->heading->size);
+    attn_json_string(push_key(to, "text"), labels->tokens ? run->text->data : NULL,
+                     run->text->size);
+    attn_json_text(push_key(to, "site"), "pattern");
+    push_options(to);
+    push_tokens(to);
+    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, run->writer->n_position);
+    push_gaps(to);
+    push_queries(to);
+    push_look(to);
+    push_key(to, "predictions");
     if (run->predictions->size > 0)
-        attn_buffer_append(out, run->predictions->data, run->predictions->size);
+        attn_buffer_append(attn_json_value(&to->json), run->predictions->data,
+                           run->predictions->size);
     else
-        attn_buffer_append_string(out, "null");
+        attn_json_null(&to->json);
 }
 
-static void append_head(struct attn_buffer *out, const struct attn_page_head *head)
+static void push_head(struct attn_json_writer *json, const struct attn_page_head *head)
 {
     static const char *const names[] = {
 #define MEASURE_NAME(name) #name,
@@ -277,88 +289,106 @@ static void append_head(struct attn_buffer *out, const struct attn_page_head *he
 #undef MEASURE_NAME
     };
 
-    attn_buffer_append_format(
-        out,
-        "{\"id\":\"%s\",\"layer\":%d,\"group\":%d,\"head\":%d,\"rows\":%zu,\"cols\":%zu,"
-        "\"is_source\":%s,\"pooled\":%zu",
-        head->id, head->layer, head->group, head->number, head->n_row, head->n_column,
-        head->is_source ? "true" : "false", head->k);
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        append_measure(out, names[i], head->values[i]);
-    if (head->n_outside > 0)
-        attn_buffer_append_format(out, ",\"outside\":%zu", head->n_outside);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "id"), head->id);
+    attn_json_integer(attn_json_key(json, "layer"), head->layer);
+    attn_json_integer(attn_json_key(json, "group"), head->group);
+    attn_json_integer(attn_json_key(json, "head"), head->number);
+    attn_json_size(attn_json_key(json, "rows"), head->n_row);
+    attn_json_size(attn_json_key(json, "cols"), head->n_column);
+    attn_json_bool(attn_json_key(json, "is_source"), head->is_source);
+    attn_json_size(attn_json_key(json, "pooled"), head->k);
+    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
+        push_number(attn_json_key(json, names[i]), 6, head->values[i]);
+    }
+    if (head->n_outside > 0) {
+        attn_json_size(attn_json_key(json, "outside"), head->n_outside);
+    }
     if (head->not_finite.size > 0) {
-        attn_buffer_append_string(out, ",\"not_finite\":[");
-        attn_buffer_append(out, head->not_finite.data, head->not_finite.size);
-        attn_buffer_append_char(out, ']');
+        attn_json_begin(attn_json_key(json, "not_finite"), '[');
+        attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
+        attn_json_end(json);
     }
-    out->has_failed |= head->not_finite.has_failed;
-    attn_buffer_append_char(out, '}');
+    json->out->has_failed |= head->not_finite.has_failed;
+    attn_json_end(json);
 }
 
-static void append_heads(struct attn_buffer *out, const struct attn_page_run *run)
+static void push_heads(struct run_json *to)
 {
+    const struct attn_page_run *run = to->run;
     const struct attn_array_axes *axes = run->writer->labels.axes;
+    struct attn_json_writer *json;
 
-    attn_buffer_append_format(
-        out, ",\n\"grouping\": \"%s\",\n\"bytes\": %d,\n\"start\": %zu,\n\"sets\": [\"\"%s]",
-        !axes             ? "layer"
-        : axes->rank == 4 ? "batch"
-                          : "none",
-        run->n_byte, run->start,
-        run->writer->options.picture->is_difference ? ",\"" ATTN_PAGE_EXACT "\"" : "");
-    append_key(out, "heads");
+    attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
+    attn_json_integer(push_key(to, "bytes"), run->n_byte);
+    attn_json_size(push_key(to, "start"), run->start);
+    json = push_key(to, "sets");
+    attn_json_begin(json, '[');
+    attn_json_text(json, "");
+    if (run->writer->options.picture->is_difference)
+        attn_json_text(json, ATTN_PAGE_EXACT);
+    attn_json_end(json);
+    json = push_key(to, "heads");
+    attn_json_begin(json, '[');
     for (size_t i = 0; i < run->heads->n; i++) {
-        attn_buffer_append_string(out, i > 0 ? ",\n" : "[\n");
-        append_head(out, &run->heads->items[i]);
+        attn_json_line(json);
+        push_head(json, &run->heads->items[i]);
     }
-    attn_buffer_append_string(out, "]");
+    attn_json_end(json);
 }
 
-/* ,"label":"\\n": how TEXT is shown, where that is anything else. */
-static void append_label(struct attn_buffer *out, const char *text, size_t size)
+/* "label": how TEXT is shown, where that is anything else. */
+static void push_label(struct attn_json_writer *json, const char *text, size_t size)
 {
     struct attn_buffer label = {0};
 
     if (text)
         attn_escape_append(&label, text, size);
     if (label.size > size) {
-        attn_buffer_append_string(out, ",\"label\":");
-        attn_json_append_string(out, label.data, label.size);
+        attn_json_string(attn_json_key(json, "label"), label.data, label.size);
     }
-    out->has_failed |= label.has_failed;
+    json->out->has_failed |= label.has_failed;
     attn_buffer_release(&label);
-}
-
-static void append_candidate(struct attn_buffer *out, const struct attn_candidate *top)
-{
-    attn_buffer_append_format(out, "{\"position\":%zu,\"id\":%" PRId32 ",\"token\":", top->position,
-                              top->id);
-    attn_json_append_text(out, top->token, top->token_size);
-    append_label(out, top->token, top->token_size);
-    attn_buffer_append_format(out, ",\"probability\":%.6g}", top->probability);
 }
 
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions)
 {
-    attn_buffer_append_string(out, "{\"top\":[");
+    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
+
+    attn_json_begin(&json, '{');
+    attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
-        attn_buffer_append_string(out, i > 0 ? ",\n" : "");
-        append_candidate(out, &predictions->top[i]);
+        const struct attn_candidate *top = &predictions->top[i];
+
+        json.comma = ",\n";
+        attn_json_begin(&json, '{');
+        json.comma = ",";
+        attn_json_size(attn_json_key(&json, "position"), top->position);
+        attn_json_integer(attn_json_key(&json, "id"), top->id);
+        attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
+        push_label(&json, top->token, top->token_size);
+        push_number(attn_json_key(&json, "probability"), 6, top->probability);
+        attn_json_end(&json);
     }
-    attn_buffer_append_string(out, "],\n\"next\":[");
+    attn_json_end(&json);
+    attn_json_line(&json);
+    attn_json_begin(attn_json_key(&json, "next"), '[');
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
-        attn_buffer_append_string(out, i > 0 ? ",\n{" : "{");
-        if (predictions->has_positions)
-            attn_buffer_append_format(out, "\"position\":%zu,", next->position);
-        attn_buffer_append_string(out, "\"text\":");
-        attn_json_append_string(out, next->text, strlen(next->text));
-        attn_buffer_append_format(out, ",\"logprob\":%.6g}", next->log_probability);
+        json.comma = ",\n";
+        attn_json_begin(&json, '{');
+        json.comma = ",";
+        if (predictions->has_positions) {
+            attn_json_size(attn_json_key(&json, "position"), next->position);
+        }
+        attn_json_text(attn_json_key(&json, "text"), next->text);
+        push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
+        attn_json_end(&json);
     }
-    attn_buffer_append_string(out, "]}");
+    attn_json_end(&json);
+    attn_json_end(&json);
 }
 
 /* --- The element ----------------------------------------------------------------------------- */
@@ -396,20 +426,24 @@ enum attn_status attn_page_run_write(const struct attn_page_run *run, struct att
 {
     static const char before[] = "<script type=\"application/json\" id=\"run\">\n";
     static const char after[] = "</script>\n";
-    struct attn_buffer json = {0};
+    struct run_json to = {.run = run, .json.comma = ","};
     enum attn_status status;
 
-    append_labels(&json, run);
-    append_cells(&json);
-    append_colormaps(&json);
-    append_heads(&json, run);
-    attn_buffer_append_string(&json, "\n}\n");
-    status = attn_buffer_check(&json, err);
+    to.json.out = &to.text;
+    attn_json_begin(&to.json, '{');
+    push_labels(&to);
+    push_cells(&to);
+    push_colormaps(&to);
+    push_heads(&to);
+    attn_json_line(&to.json);
+    attn_json_end(&to.json);
+    attn_buffer_append_char(&to.text, '\n');
+    status = attn_buffer_check(&to.text, err);
     if (status == ATTN_OK) {
         attn_sink_write(sink, before, sizeof before - 1);
-        write_embedded(sink, json.data, json.size);
+        write_embedded(sink, to.text.data, to.text.size);
         attn_sink_write(sink, after, sizeof after - 1);
     }
-    attn_buffer_release(&json);
+    attn_buffer_release(&to.text);
     return status;
 }

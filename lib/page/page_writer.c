@@ -4,17 +4,14 @@
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254 sqrt(w)).
- * A page of few cells has two bytes: first the high ones of all cells, then the low ones, of
- * 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
- * attention. Then follow the run (page_run.h), the thumbnails, the first view, and
- * the script.
+ * block of each (page_data.h) with a byte a cell, 0 where it is masked, else
+ * 1 + round(254 sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then
+ * the low ones, of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
+ * attention. Then follow the run (page_run.h), the thumbnails, the first view, and the script.
  */
 #include "output/view.h"
 #include "output/writer.h"
 #include "page/page_data.h"
-#include "page/page_figure.h"
-#include "page/page_files.h"
 #include "page/page_first_view.h"
 #include "page/page_run.h"
 
@@ -25,11 +22,20 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
+#include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The files of this folder, which are part of the library (page_files.S): the document with marks
+ * @NAME@ where something is put, its style, its script, and what a policy of the document says of
+ * both by their hashes, which is made when the library is built. */
+extern const char attn_page_html[], attn_page_html_end[];
+extern const char attn_page_css[], attn_page_css_end[];
+extern const char attn_page_js[], attn_page_js_end[];
+extern const char attn_page_policy[], attn_page_policy_end[];
 
 enum {
     MOST_CELLS = 160000000,
@@ -267,50 +273,25 @@ static void append_theme(struct page_writer *w, struct attn_buffer *out)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
 }
 
-static void append_file(struct attn_buffer *out, const char *begin, const char *end)
-{
-    attn_buffer_append(out, begin, (size_t)(end - begin));
-}
+static const char version[] = ATTN_VERSION;
 
-static void append_policy(struct page_writer *w, struct attn_buffer *out)
-{
-    (void)w;
-    append_file(out, attn_page_policy, attn_page_policy_end);
-}
-
-static void append_version(struct page_writer *w, struct attn_buffer *out)
-{
-    (void)w;
-    attn_buffer_append_string(out, ATTN_VERSION);
-}
-
-static void append_style(struct page_writer *w, struct attn_buffer *out)
-{
-    (void)w;
-    append_file(out, attn_page_css, attn_page_css_end);
-}
-
-static void append_script(struct page_writer *w, struct attn_buffer *out)
-{
-    (void)w;
-    append_file(out, attn_page_js, attn_page_js_end);
-}
-
-/* What stands in the place of a mark; NULL: the mark is a place to stop at. */
+/* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a
+ * place to stop at. */
 static const struct mark {
     const char *name;
     void (*append)(struct page_writer *w, struct attn_buffer *out);
+    const char *begin, *end;
 } marks[] = {
-    {"@THEME@", append_theme},
-    {"@POLICY@", append_policy},
-    {"@VERSION@", append_version},
-    {"@TITLE@", append_title},
-    {"@STYLE@", append_style},
-    {"@HEADING@", append_heading},
-    {"@ABOUT@", append_about},
-    {"@DATA@", NULL},
-    {"@STATIC@", NULL},
-    {"@SCRIPT@", append_script},
+    {"@THEME@", append_theme, NULL, NULL},
+    {"@POLICY@", NULL, attn_page_policy, attn_page_policy_end},
+    {"@VERSION@", NULL, version, version + sizeof version - 1},
+    {"@TITLE@", append_title, NULL, NULL},
+    {"@STYLE@", NULL, attn_page_css, attn_page_css_end},
+    {"@HEADING@", append_heading, NULL, NULL},
+    {"@ABOUT@", append_about, NULL, NULL},
+    {"@DATA@", NULL, NULL, NULL},
+    {"@STATIC@", NULL, NULL, NULL},
+    {"@SCRIPT@", NULL, attn_page_js, attn_page_js_end},
 };
 
 static const struct mark *find_mark(const char *at)
@@ -331,13 +312,15 @@ static enum attn_status write_document(struct page_writer *w, struct attn_error 
         const char *at = memchr(w->rest, '@', (size_t)(attn_page_html_end - w->rest));
         const struct mark *mark = at ? find_mark(at) : NULL;
 
-        append_file(&out, w->rest, at ? at : attn_page_html_end);
+        attn_buffer_append(&out, w->rest, (size_t)((at ? at : attn_page_html_end) - w->rest));
         w->rest = !at ? attn_page_html_end : at + (mark ? strlen(mark->name) : 1);
         if (mark && mark->append)
             mark->append(w, &out);
+        else if (mark && mark->begin)
+            attn_buffer_append(&out, mark->begin, (size_t)(mark->end - mark->begin));
         else if (at && !mark)
             attn_buffer_append_char(&out, '@');
-        is_going_on = !mark || mark->append;
+        is_going_on = !mark || mark->append || mark->begin;
     }
     status = attn_buffer_check(&out, err);
     if (status == ATTN_OK)
@@ -455,10 +438,9 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
                                    const struct attn_place *place, struct attn_error *err)
 {
     struct attn_page_head *head = attn_page_heads_find(&w->heads, event, place);
-    enum attn_status status = ATTN_OK;
 
     attn_page_heads_measure(&w->heads, event);
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+    for (size_t r = 0; r < event->n_row; r++) {
         read_row(event, r, w->row, head->n_column);
         take_row(w, head);
         if (exact) {
@@ -466,11 +448,10 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
             take_exact_row(w, head);
         }
         if (++w->n_row == head->n_row)
-            status = end_head(w, head, err);
-        if (status == ATTN_OK)
-            status = attn_page_data_flush(w->data, err);
+            ATTN_TRY(end_head(w, head, err));
+        ATTN_TRY(attn_page_data_flush(w->data, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
@@ -500,7 +481,69 @@ static enum attn_status predictions_page(struct attn_writer *writer,
     return attn_buffer_check(&w->predictions, err);
 }
 
-/* --- The format ------------------------------------------------------------------------------ */
+/* --- A page that is one figure --------------------------------------------------------------- */
+
+/* The title of a figure, with references as it stands there. */
+static void write_title(const char *svg, size_t n, struct attn_sink *sink)
+{
+    static const char opening[] = "<title>", none[] = "attention";
+    const char *begin = memmem(svg, n, opening, sizeof opening - 1), *end = NULL;
+
+    if (begin) {
+        begin += sizeof opening - 1;
+        end = memchr(begin, '<', n - (size_t)(begin - svg));
+    }
+    if (end && end > begin)
+        attn_sink_write(sink, begin, (size_t)(end - begin));
+    else
+        attn_sink_write(sink, none, sizeof none - 1);
+}
+
+/* A page that is one figure, SVG [n], without a script: the page has no view for it. */
+static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
+{
+    static const char before[] =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+        "base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>";
+    static const char between[] = "</title>\n</head>\n<body>\n", after[] = "</body>\n</html>\n";
+
+    attn_sink_write(sink, before, sizeof before - 1);
+    write_title(svg, n, sink);
+    attn_sink_write(sink, between, sizeof between - 1);
+    attn_sink_write(sink, svg, n);
+    attn_sink_write(sink, after, sizeof after - 1);
+}
+
+static enum attn_status draw_svg(const struct attn_shapes *figure, struct attn_sink *svg,
+                                 struct attn_sink *sink, struct attn_error *err)
+{
+    const char *bytes;
+    size_t n;
+
+    ATTN_TRY(attn_figure_svg_write(figure, svg, err));
+    ATTN_TRY(attn_sink_check(svg, err));
+    bytes = attn_sink_bytes(svg, &n);
+    write_figure(bytes, n, sink);
+    return ATTN_OK;
+}
+
+/* Writes FIGURE to SINK, whose own failure is for the caller to look at; *N_UNKNOWN is 0: the
+ * browser has the fonts. */
+static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
+                                    size_t *n_unknown, struct attn_error *err)
+{
+    struct attn_sink *svg;
+    enum attn_status status;
+
+    *n_unknown = 0;
+    ATTN_TRY(attn_sink_create_memory(&svg, err));
+    status = draw_svg(figure, svg, sink, err);
+    attn_sink_free(svg);
+    return status;
+}
 
 /* Figures that the page has no view for. */
 static bool is_figure(const struct attn_picture_options *picture)
@@ -510,16 +553,12 @@ static bool is_figure(const struct attn_picture_options *picture)
 
 static enum attn_status open_figure(struct page_writer *w, struct attn_error *err)
 {
-    enum attn_status status;
-
     if (is_comparison(w))
         return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
                               attn_figure_name(w->base.options.picture->figure));
-    status = attn_sink_create_memory(&w->svg, err);
-    return status == ATTN_OK
-               ? attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
-                                         &w->base.options, &w->figure, err)
-               : status;
+    ATTN_TRY(attn_sink_create_memory(&w->svg, err));
+    return attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
+                                   &w->base.options, &w->figure, err);
 }
 
 static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
@@ -530,42 +569,34 @@ static enum attn_status finish_figure(struct page_writer *w, struct attn_error *
     ATTN_TRY(attn_writer_finish(w->figure, err));
     ATTN_TRY(attn_sink_check(w->svg, err));
     svg = attn_sink_bytes(w->svg, &n);
-    attn_page_figure_write(svg, n, w->base.sink);
+    write_figure(svg, n, w->base.sink);
     return ATTN_OK;
 }
+
+/* --- The format ------------------------------------------------------------------------------ */
 
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct page_writer *w = (struct page_writer *)writer;
-    enum attn_status status;
 
     if (is_figure(writer->options.picture))
         return open_figure(w, err);
-    status = attn_page_heads_init(&w->heads, writer, err);
     writer->is_in_order = true;
     w->rest = attn_page_html;
-    if (status == ATTN_OK)
-        status = check_selection(w, err);
-    if (status == ATTN_OK)
-        status = attn_token_texts_init(&w->texts, &writer->labels, err);
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&w->source_texts, &writer->labels, err);
-    if (status == ATTN_OK)
-        status = attn_token_labels_init(&w->names, &writer->labels, err);
-    if (status == ATTN_OK)
-        status = attn_token_labels_init_source(&w->source_names, &writer->labels, err);
-    if (status == ATTN_OK)
-        status = find_room(w, err);
-    if (status == ATTN_OK)
-        status = attn_page_data_create(writer->options.pool, writer->sink, &w->data, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
+    ATTN_TRY(check_selection(w, err));
+    ATTN_TRY(attn_token_texts_init(&w->texts, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init_source(&w->source_texts, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(&w->names, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init_source(&w->source_names, &writer->labels, err));
+    ATTN_TRY(find_room(w, err));
+    ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
     join_tokens(w);
     make_title(w);
-    status = attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err);
-    return status == ATTN_OK ? write_document(w, err) : status;
+    ATTN_TRY(attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err));
+    return write_document(w, err);
 }
 
 static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *err)
@@ -605,19 +636,14 @@ static enum attn_status finish_patterns(struct page_writer *w, struct attn_error
                                               .head = &w->heads.items[w->start],
                                               .cells = w->has_best ? w->best : NULL,
                                               .n_digit = w->n_byte == 2 ? 4 : 2};
-    enum attn_status status = attn_buffer_check(&w->heading, err);
 
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&w->text, err);
-    if (status == ATTN_OK)
-        status = write_thumbs(w, err);
-    if (status == ATTN_OK)
-        status = attn_page_run_write(&run, writer->sink, err);
-    if (status == ATTN_OK)
-        status = write_document(w, err); /* up to the first view */
-    if (status == ATTN_OK)
-        status = attn_page_first_view_write(&view, writer->sink, err);
-    return status == ATTN_OK ? write_document(w, err) : status;
+    ATTN_TRY(attn_buffer_check(&w->heading, err));
+    ATTN_TRY(attn_buffer_check(&w->text, err));
+    ATTN_TRY(write_thumbs(w, err));
+    ATTN_TRY(attn_page_run_write(&run, writer->sink, err));
+    ATTN_TRY(write_document(w, err)); /* up to the first view */
+    ATTN_TRY(attn_page_first_view_write(&view, writer->sink, err));
+    return write_document(w, err);
 }
 
 static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
@@ -659,7 +685,7 @@ static const struct attn_writer_ops ops = {
     .pair = pair_page,
     .finish = finish_page,
     .predictions = predictions_page,
-    .draw = attn_page_figure_draw,
+    .draw = draw_figure,
     .release = release_page,
 };
 

@@ -4,7 +4,6 @@
 #include "base/utf8.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
-#include "output/matrix_name.h"
 #include "output/picture_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
@@ -32,6 +31,13 @@ enum {
 
 #define KEYS "keys:"
 
+size_t attn_heatmap_width(const struct attn_picture_options *picture)
+{
+    if (picture->width == 0)
+        return USUAL_WIDTH;
+    return picture->width < LEAST_WIDTH ? LEAST_WIDTH : picture->width;
+}
+
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
                                    struct attn_sink *sink, struct attn_error *err)
 {
@@ -41,9 +47,7 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
     map->sink = sink;
     map->line.depth = picture->depth;
     map->most_number_rows = SIZE_MAX;
-    map->width = picture->width > 0 ? picture->width : USUAL_WIDTH;
-    if (map->width < LEAST_WIDTH)
-        map->width = LEAST_WIDTH;
+    map->width = attn_heatmap_width(picture);
     ATTN_TRY(attn_token_labels_init(&map->tokens, &writer->labels, err));
     return attn_token_labels_init_source(&map->source_tokens, &writer->labels, err);
 }
@@ -58,11 +62,10 @@ void attn_heatmap_release(struct attn_heatmap *map)
 
 struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer)
 {
-    const size_t asked = writer->options.picture->width;
-    const size_t width = asked == 0 ? USUAL_WIDTH : asked < LEAST_WIDTH ? LEAST_WIDTH : asked;
-
-    return (struct attn_levels_limits){
-        .n_row = SIZE_MAX, .n_column = width - MARGIN, .is_square = true};
+    return (struct attn_levels_limits){.n_row = SIZE_MAX,
+                                       .n_column =
+                                           attn_heatmap_width(writer->options.picture) - MARGIN,
+                                       .is_square = true};
 }
 
 uint64_t attn_heatmap_sites(const struct attn_writer *writer)
@@ -128,27 +131,12 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_writer *writer,
     return colors;
 }
 
-/* The range of one row, where each has its own. */
-static void find_row_range(struct attn_heatmap_colors *colors,
-                           const struct attn_level_matrix *matrix, size_t row)
+struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
+                                     enum attn_color_depth depth)
 {
-    double least = (double)INFINITY, most = -(double)INFINITY;
-    float value;
+    const int level = attn_color_level(&colors->scale, colors->range, value);
 
-    if (colors->scale.span != ATTN_SPAN_ROW)
-        return;
-    for (size_t c = 0; c < matrix->n_cell_column; c++)
-        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
-            least = fmin(least, (double)value);
-            most = fmax(most, (double)value);
-        }
-    colors->range = attn_color_range(&colors->scale, least, most);
-}
-
-static struct attn_ink ink_of(const struct attn_heatmap_colors *colors, double value)
-{
-    return attn_ink_of(colors->map, colors->theme,
-                       attn_color_level(&colors->scale, colors->range, value));
+    return attn_paint_behind(attn_ink_of(colors->map, colors->theme, level), depth);
 }
 
 /* --- Labels ---------------------------------------------------------------------------------- */
@@ -179,31 +167,14 @@ static bool has_right_to_left(const char *text, size_t size)
 static size_t make_label(struct attn_heatmap *map, const struct attn_token_texts *tokens,
                          size_t position)
 {
-    const char *more = map->writer->options.picture->is_plain ? "..." : "\xe2\x80\xa6";
-    const size_t n_more = map->writer->options.picture->is_plain ? 3 : 1;
-    size_t size, whole;
-    const char *text = attn_token_text(tokens, position, &whole);
-    size_t width;
+    const bool is_plain = map->writer->options.picture->is_plain;
+    size_t size, width;
+    const char *text = attn_token_text(tokens, position, &size);
 
-    for (size = whole; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
     map->label.size = 0;
-    width = attn_text_width(text, size);
-    if (size == 0 && whole > 0) {
-        attn_buffer_append_format(&map->label, "'%*s'", (int)(whole < 8 ? whole : 8), "");
-        return map->label.size;
-    }
-    if (width > MOST_LABEL) {
-        size = attn_text_fit(text, size, MOST_LABEL - n_more);
-        width = attn_text_width(text, size) + n_more;
-    } else {
-        more = "";
-    }
-    attn_buffer_append(&map->label, text, size);
-    attn_buffer_append_string(&map->label, more);
-    if (has_right_to_left(text, size))
+    attn_text_append_label(&map->label, text, size, MOST_LABEL, is_plain ? "..." : ATTN_ELLIPSIS);
+    width = attn_text_width(map->label.data, map->label.size);
+    if (has_right_to_left(map->label.data, map->label.size))
         attn_buffer_append_string(&map->label, "\xe2\x80\x8e"); /* U+200E, no column */
     return width;
 }
@@ -332,8 +303,7 @@ static void append_cell(struct attn_heatmap *map, const struct attn_level_matrix
         return;
     }
     format_value(matrix, (double)value, text);
-    attn_color_line_paint(&map->line,
-                          attn_paint_behind(ink_of(colors, (double)value), map->line.depth));
+    attn_color_line_paint(&map->line, attn_heatmap_paint(colors, (double)value, map->line.depth));
     append_padded(&map->line, text, cell_width(map, matrix));
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
@@ -343,22 +313,21 @@ static enum attn_status draw_numbers(struct attn_heatmap *map,
 {
     struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
     const struct edge edge = edge_of(map, matrix);
-    enum attn_status status;
 
     append_corner(map, matrix, &edge);
     for (size_t c = 0; c < matrix->n_column; c++) {
         attn_color_line_blanks(&map->line, 1);
         append_number(&map->line, c, cell_width(map, matrix));
     }
-    status = attn_color_line_write(&map->line, map->sink, err);
-    for (size_t r = 0; r < matrix->n_cell_row && status == ATTN_OK; r++) {
-        find_row_range(&colors, matrix, r);
+    ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+    for (size_t r = 0; r < matrix->n_cell_row; r++) {
+        colors.range = attn_level_range(matrix, &colors.scale, r);
         append_edge(map, matrix, &edge, r);
         for (size_t c = 0; c < matrix->n_column; c++)
             append_cell(map, matrix, &colors, r, c);
-        status = attn_color_line_write(&map->line, map->sink, err);
+        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* --- Half blocks ----------------------------------------------------------------------------- */
@@ -375,7 +344,6 @@ static struct half half_of(const struct attn_level_matrix *matrix,
                            const struct attn_heatmap_colors *colors, size_t k, size_t row,
                            size_t column)
 {
-    struct attn_heatmap_colors own = *colors;
     struct half half = {.kind = ATTN_CELL_MASKED};
 
     for (size_t r = row * k; r < (row + 1) * k && r < matrix->n_cell_row; r++)
@@ -388,9 +356,9 @@ static struct half half_of(const struct attn_level_matrix *matrix,
             half.kind = kind;
             half.value = value;
         }
-    find_row_range(&own, matrix, row * k);
     if (half.kind == ATTN_CELL_VALUE)
-        half.place = attn_color_place(&own.scale, own.range, (double)half.value);
+        half.place = attn_color_place(
+            &colors->scale, attn_level_range(matrix, &colors->scale, row * k), (double)half.value);
     return half;
 }
 
@@ -502,20 +470,19 @@ static enum attn_status draw_halves(struct attn_heatmap *map,
 {
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
     const struct edge edge = edge_of(map, matrix);
-    enum attn_status status;
 
     append_corner(map, matrix, &edge);
     attn_color_line_blanks(&map->line, 1);
     append_ticks(map, matrix);
-    status = attn_color_line_write(&map->line, map->sink, err);
-    for (size_t r = 0; r < matrix->n_cell_row && status == ATTN_OK; r += 2) {
+    ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+    for (size_t r = 0; r < matrix->n_cell_row; r += 2) {
         append_edge(map, matrix, &edge, r);
         attn_color_line_blanks(&map->line, 1);
         for (size_t c = 0; c < matrix->n_cell_column; c++)
             attn_heatmap_half(map, matrix, &colors, 1, r, c);
-        status = attn_color_line_write(&map->line, map->sink, err);
+        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     }
-    return status == ATTN_OK ? draw_pooling(map, matrix, err) : status;
+    return draw_pooling(map, matrix, err);
 }
 
 /* --- A matrix -------------------------------------------------------------------------------- */
@@ -560,11 +527,10 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          size_t most_lines, struct attn_error *err)
 {
     const size_t indent = strlen(head);
-    enum attn_status status = ATTN_OK;
     size_t used = indent, n_line = 1;
 
     attn_color_line_string(&map->line, head);
-    for (size_t i = 0; i < tokens->n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < tokens->n; i++) {
         const size_t width = attn_heatmap_item_width(map, tokens, i);
         const size_t room =
             n_line == most_lines && i + 1 < tokens->n ? map->width - N_MORE : map->width;
@@ -574,7 +540,7 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                 attn_color_line_string(&map->line, "  ...");
                 break;
             }
-            status = attn_color_line_write(&map->line, map->sink, err);
+            ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
             attn_color_line_blanks(&map->line, indent);
             used = indent;
             n_line++;
@@ -582,7 +548,7 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
         attn_heatmap_append_item(map, tokens, i);
         used += width;
     }
-    return status == ATTN_OK ? attn_color_line_write(&map->line, map->sink, err) : status;
+    return attn_color_line_write(&map->line, map->sink, err);
 }
 
 size_t attn_heatmap_n_item_line(struct attn_heatmap *map, const struct attn_token_texts *tokens,
@@ -618,16 +584,10 @@ static enum attn_status draw_not_finite(struct attn_heatmap *map,
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (has_key_line(map, matrix))
-        status = attn_heatmap_draw_items(map, &map->source_tokens, KEYS, MOST_KEY_LINES, err);
-    if (status != ATTN_OK)
-        return status;
-    status =
-        has_numbers(map, matrix) ? draw_numbers(map, matrix, err) : draw_halves(map, matrix, err);
-    return status == ATTN_OK && matrix->n_not_finite > 0 ? draw_not_finite(map, matrix, err)
-                                                         : status;
+        ATTN_TRY(attn_heatmap_draw_items(map, &map->source_tokens, KEYS, MOST_KEY_LINES, err));
+    ATTN_TRY((has_numbers(map, matrix) ? draw_numbers : draw_halves)(map, matrix, err));
+    return matrix->n_not_finite > 0 ? draw_not_finite(map, matrix, err) : ATTN_OK;
 }
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
@@ -687,26 +647,6 @@ void attn_heatmap_append_ramp(struct attn_heatmap *map, const struct attn_heatma
     attn_color_line_append(&map->line, map->label.data, map->label.size);
 }
 
-/* Each tick on its colour. */
-static void append_ticks_on_colors(struct attn_heatmap *map,
-                                   const struct attn_heatmap_colors *colors)
-{
-    double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_color_ticks(&colors->scale, colors->range, ticks);
-    char text[ATTN_TICK_TEXT_SIZE];
-
-    for (size_t i = 0; i < n; i++) {
-        attn_color_tick_text(ticks[i], text);
-        attn_color_line_paint(&map->line,
-                              attn_paint_behind(ink_of(colors, ticks[i]), map->line.depth));
-        attn_color_line_blanks(&map->line, 1);
-        attn_color_line_string(&map->line, text);
-        attn_color_line_blanks(&map->line, 1);
-        attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
-        attn_color_line_blanks(&map->line, 1);
-    }
-}
-
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix, struct attn_error *err)
 {
@@ -716,11 +656,34 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
         attn_heatmap_append_ramp(map, &colors);
         return attn_color_line_write(&map->line, map->sink, err);
     }
-    attn_color_line_string(&map->line, "colors: ");
-    if (colors.scale.span != ATTN_SPAN_ROW)
-        append_ticks_on_colors(map, &colors);
-    map->label.size = 0;
-    attn_color_scale_append(&colors.scale, &map->label);
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
-    return attn_color_line_write(&map->line, map->sink, err);
+    return attn_heatmap_ticks(&map->line, &colors, map->sink, err);
+}
+
+enum attn_status attn_heatmap_ticks(struct attn_color_line *line,
+                                    const struct attn_heatmap_colors *colors,
+                                    struct attn_sink *sink, struct attn_error *err)
+{
+    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = is_row ? 0 : attn_color_ticks(&colors->scale, colors->range, ticks);
+    struct attn_buffer words = {0};
+    enum attn_status status;
+
+    attn_color_line_string(line, "colors: ");
+    for (size_t i = 0; i < n; i++) {
+        char text[ATTN_TICK_TEXT_SIZE];
+
+        attn_color_tick_text(ticks[i], text);
+        attn_color_line_paint(line, attn_heatmap_paint(colors, ticks[i], line->depth));
+        attn_color_line_blanks(line, 1);
+        attn_color_line_string(line, text);
+        attn_color_line_blanks(line, 1);
+        attn_color_line_paint(line, ATTN_PAINT_NONE);
+        attn_color_line_blanks(line, 1);
+    }
+    attn_color_scale_append(&colors->scale, &words);
+    attn_color_line_append(line, words.data, words.size);
+    status = attn_buffer_check(&words, err);
+    attn_buffer_release(&words);
+    return status == ATTN_OK ? attn_color_line_write(line, sink, err) : status;
 }

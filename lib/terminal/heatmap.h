@@ -15,8 +15,8 @@
  *       2 short       4  96   .
  *
  * Without colours the characters are the same where there are numbers; half blocks become shades. A
- * masked cell is blank, a weight that rounds to 0 is `.`, the hidden first key `--`, and what is not
- * finite `!!`.
+ * masked cell is blank, a weight that rounds to 0 is `.`, the hidden first key `--`, and what is
+ * not finite `!!`.
  */
 #ifndef ATTN_TERMINAL_HEATMAP_H
 #define ATTN_TERMINAL_HEATMAP_H
@@ -68,7 +68,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
 
-/* --- Cells of half a character, for others that draw them -------------------------------------- */
+/* --- Cells of half a character, for others that draw them ------------------------------------ */
 
 /* What of a matrix its colours need. */
 struct attn_heatmap_colors {
@@ -81,8 +81,21 @@ struct attn_heatmap_colors {
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_writer *writer,
                                                const struct attn_level_matrix *matrix);
 
-/* Appends the character that stands for column COLUMN of rows ROW and ROW + 1, where K x K cells are
- * pooled to one. */
+/* A number on the colour of VALUE. */
+struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
+                                     enum attn_color_depth depth);
+
+/* Writes a line with each tick of the scale on its colour, and the words of the scale; where
+ * each row has colours of its own, the words alone. */
+enum attn_status attn_heatmap_ticks(struct attn_color_line *line,
+                                    const struct attn_heatmap_colors *colors,
+                                    struct attn_sink *sink, struct attn_error *err);
+
+/* Columns of the terminal: those of PICTURE, or 80; 24 at least. */
+size_t attn_heatmap_width(const struct attn_picture_options *picture);
+
+/* Appends the character that stands for column COLUMN of rows ROW and ROW + 1, where K x K cells
+ * are pooled to one. */
 void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                        const struct attn_heatmap_colors *colors, size_t k, size_t row,
                        size_t column);
@@ -100,9 +113,9 @@ void attn_heatmap_append_item(struct attn_heatmap *map, const struct attn_token_
 size_t attn_heatmap_item_width(struct attn_heatmap *map, const struct attn_token_texts *tokens,
                                size_t position);
 
-/* Draws HEAD and the positions of TOKENS with their labels, "keys:  0 eat  1 dessert", in MOST_LINES
- * lines at most; "..." stands for the rest. The second function counts the lines, for a head of
- * INDENT columns. */
+/* Draws HEAD and the positions of TOKENS with their labels, "keys:  0 eat  1 dessert", in
+ * MOST_LINES lines at most; "..." stands for the rest. The second function counts the lines, for
+ * a head of INDENT columns. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_token_texts *tokens, const char *head,
                                          size_t most_lines, struct attn_error *err);

@@ -1,19 +1,145 @@
 /* panel_table.c - see panel_table.h. */
 #include "terminal/panel_table.h"
 
+#include "base/memory.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "output/picture_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
+    SHOWN_POSITIONS = 16,
+    SHOWN_COMPONENTS = 8,
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     DIGITS = 4,
     TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
 };
+
+/* --- What is kept ----------------------------------------------------------------------------- */
+
+struct attn_text_limits attn_text_limits(bool is_full)
+{
+    return is_full ? (struct attn_text_limits){SIZE_MAX, SIZE_MAX}
+                   : (struct attn_text_limits){SHOWN_POSITIONS, SHOWN_COMPONENTS};
+}
+
+struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
+                                          const struct attn_place *place,
+                                          const struct attn_text_limits *limits)
+{
+    enum attn_site_layout layout = attn_site_layout(event->site);
+    bool is_matrix = attn_site_has_keys(event->site) || layout == ATTN_LAYOUT_RANK;
+    const struct attn_extent *extent = &place->extent;
+
+    return (struct attn_text_panel){
+        .site = event->site,
+        .layer = event->layer,
+        .head = event->head,
+        .rows = window_of(extent->n_row, limits->positions),
+        .columns = window_of(extent->n_col, is_matrix ? limits->positions : limits->components),
+    };
+}
+
+static enum attn_status add(struct attn_text_panels *panels, struct attn_text_panel panel,
+                            struct attn_error *err)
+{
+    size_t n = panel.rows.n_shown * panel.columns.n_shown;
+    void *items = panels->items;
+
+    ATTN_TRY(attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err));
+    panels->items = items;
+    panel.values = attn_alloc(n, sizeof *panel.values, err);
+    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
+    panels->items[panels->n++] = panel;
+    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Of a row that is shown at PLACE those cells that are shown. */
+static void keep_row(struct attn_text_panel *panel, struct attn_row row, size_t place)
+{
+    size_t n = panel->columns.n_shown;
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t c = 0; c < n; c++) {
+            size_t column = window_thing(panel->columns, c);
+
+            if (column < cells.first || column - cells.first >= cells.n)
+                continue;
+            panel->is_visible[place * n + c] = true;
+            panel->values[place * n + c] = cells.values[column - cells.first];
+        }
+}
+
+/* The place of a panel, panels->n when it is not there. The one that is looked for came last, or
+ * is near it. */
+static size_t find(const struct attn_text_panels *panels, enum attn_site site, int layer, int head)
+{
+    for (size_t i = panels->n; i-- > 0;) {
+        const struct attn_text_panel *panel = &panels->items[i];
+
+        if (panel->site == site && panel->layer == layer && panel->head == head)
+            return i;
+    }
+    return panels->n;
+}
+
+const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
+                                                    enum attn_site site, int layer, int head)
+{
+    const size_t i = find(panels, site, layer, head);
+
+    return i < panels->n ? &panels->items[i] : NULL;
+}
+
+static int compare_panels(const void *a, const void *b)
+{
+    const struct attn_text_panel *first = a, *second = b;
+
+    if (first->site != second->site)
+        return first->site < second->site ? -1 : 1;
+    return (first->head > second->head) - (first->head < second->head);
+}
+
+void attn_text_panels_sort(struct attn_text_panels *panels)
+{
+    if (panels->n > 0)
+        qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
+}
+
+enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
+                                       const struct attn_text_panel *shape,
+                                       const struct attn_trace_event *event,
+                                       const struct attn_place *place, struct attn_error *err)
+{
+    const size_t i = find(panels, shape->site, shape->layer, shape->head);
+
+    if (i == panels->n)
+        ATTN_TRY(add(panels, *shape, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        size_t row = window_place(shape->rows, place->row + r);
+
+        if (row != SIZE_MAX)
+            keep_row(&panels->items[i], attn_event_row(event, r), row);
+    }
+    return ATTN_OK;
+}
+
+void attn_text_panels_release(struct attn_text_panels *panels)
+{
+    for (size_t i = 0; i < panels->n; i++) {
+        attn_free(panels->items[i].values);
+        attn_free(panels->items[i].is_visible);
+    }
+    attn_free(panels->items);
+    *panels = (struct attn_text_panels){0};
+}
+
+/* --- Its table -------------------------------------------------------------------------------- */
 
 static void begin(struct attn_panel_table *t, const struct attn_writer *writer)
 {
@@ -25,23 +151,18 @@ static void begin(struct attn_panel_table *t, const struct attn_writer *writer)
 enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
                                        struct attn_error *err)
 {
-    enum attn_status status = attn_token_texts_init(&t->tokens, &writer->labels, err);
-
     begin(t, writer);
-    return status == ATTN_OK ? attn_token_texts_init_source(&t->source_tokens, &writer->labels, err)
-                             : status;
+    ATTN_TRY(attn_token_texts_init(&t->tokens, &writer->labels, err));
+    return attn_token_texts_init_source(&t->source_tokens, &writer->labels, err);
 }
 
 enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
                                               const struct attn_writer *writer,
                                               struct attn_error *err)
 {
-    enum attn_status status = attn_token_labels_init(&t->tokens, &writer->labels, err);
-
     begin(t, writer);
-    return status == ATTN_OK
-               ? attn_token_labels_init_source(&t->source_tokens, &writer->labels, err)
-               : status;
+    ATTN_TRY(attn_token_labels_init(&t->tokens, &writer->labels, err));
+    return attn_token_labels_init_source(&t->source_tokens, &writer->labels, err);
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)
@@ -52,29 +173,17 @@ void attn_panel_table_release(struct attn_panel_table *t)
     attn_buffer_release(&t->label);
 }
 
-/* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
- * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
+/* A token for the edge of a matrix. */
 static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
                        size_t position)
 {
-    size_t size, width;
+    size_t size;
     const char *text = attn_token_text(tokens, position, &size);
 
     t->label.size = 0; /* unlike a reset this keeps a failure, which the write finds */
-    for (; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
-    width = attn_text_width(text, size);
-    if (size == 0) {
-        text = attn_token_text(tokens, position, &size);
-        attn_buffer_append_format(&t->label, "'%.*s'", (int)attn_text_fit(text, size, 8), text);
-    } else if (width > LABEL_WIDTH) {
-        attn_buffer_append(&t->label, text, attn_text_fit(text, size, LABEL_WIDTH - 1));
-        attn_buffer_append_string(&t->label, "\xe2\x80\xa6"); /* U+2026, an ellipsis */
-    } else {
-        attn_buffer_append(&t->label, text, size);
-    }
+    attn_text_append_label(&t->label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
+    if (size == 0)
+        attn_buffer_append_string(&t->label, "''");
 }
 
 static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,

@@ -1,5 +1,13 @@
 /*
- * panel_table.h - what is kept of a matrix or of vectors (text_panel.h) as a table with labels.
+ * panel_table.h - what is kept of a matrix or of vectors, a panel, and the table with labels that
+ * shows it: the first and the last few rows and columns. Only these cells are kept, from the time
+ * that they come until they are printed.
+ *
+ *     const struct attn_text_limits limits = attn_text_limits(false);
+ *     struct attn_text_panel shape = attn_text_panel_of(event, place, &limits);
+ *     attn_text_panels_keep(&panels, &shape, event, place, &err);
+ *     attn_panel_table_write(&table, &panels.items[i], sink, &err);
+ *     attn_text_panels_release(&panels);
  *
  *        query    Life      is   short
  *     0  Life   1.0000       .       .
@@ -12,7 +20,93 @@
 
 #include "encode/text_table.h"
 #include "output/token_text.h"
-#include "terminal/text_panel.h"
+#include "output/writer.h"
+
+/* --- What is kept ----------------------------------------------------------------------------- */
+
+/* N things of which n_shown are shown: when that is fewer, `half` at the beginning, the others at
+ * the end. */
+struct window {
+    size_t n, n_shown, half;
+};
+
+static inline struct window window_of(size_t n, size_t limit)
+{
+    return (struct window){n, n < limit ? n : limit, limit / 2};
+}
+
+static inline bool is_shortened(struct window w)
+{
+    return w.n_shown < w.n;
+}
+
+/* Where thing I is shown, or SIZE_MAX. */
+static inline size_t window_place(struct window w, size_t i)
+{
+    size_t n_hidden = w.n - w.n_shown;
+
+    if (i < w.half || n_hidden == 0)
+        return i;
+    return i < w.half + n_hidden ? SIZE_MAX : i - n_hidden;
+}
+
+/* Which thing is shown at PLACE. */
+static inline size_t window_thing(struct window w, size_t place)
+{
+    return place < w.half ? place : place + (w.n - w.n_shown);
+}
+
+/* Whether the gap comes just before PLACE. */
+static inline bool has_gap(struct window w, size_t place)
+{
+    return is_shortened(w) && place == w.half;
+}
+
+/* How many are shown. */
+struct attn_text_limits {
+    size_t positions;  /* rows, and columns that are keys */
+    size_t components; /* of vectors */
+};
+
+/* 16 and 8, or without limits when IS_FULL. */
+struct attn_text_limits attn_text_limits(bool is_full);
+
+/* A head of a site in one layer. */
+struct attn_text_panel {
+    enum attn_site site;
+    int layer, head;
+    struct window rows, columns;
+    float *values;    /* [rows.n_shown, columns.n_shown] owns */
+    bool *is_visible; /* likewise: false for masked cells */
+};
+
+/* Initialize with = {0}; may be used again after the release. */
+struct attn_text_panels {
+    struct attn_text_panel *items; /* [n] owns */
+    size_t n, capacity;
+};
+
+/* What will be shown of the event's head, without room for the cells. */
+struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
+                                          const struct attn_place *place,
+                                          const struct attn_text_limits *limits);
+
+/* Keeps those cells of the event that SHAPE, its panel, shows. */
+enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
+                                       const struct attn_text_panel *shape,
+                                       const struct attn_trace_event *event,
+                                       const struct attn_place *place, struct attn_error *err);
+
+/* The panel of a head, or NULL. */
+const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
+                                                    enum attn_site site, int layer, int head);
+
+/* Orders the panels by site and head. */
+void attn_text_panels_sort(struct attn_text_panels *panels);
+
+void attn_text_panels_release(struct attn_text_panels *panels);
+
+/* --- Its table -------------------------------------------------------------------------------- */
 
 /* Initialize with = {0}; end with attn_panel_table_release. */
 struct attn_panel_table {

@@ -13,7 +13,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "output/matrix_name.h"
+#include "output/writer.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,21 +76,16 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
     const uint64_t sites = attn_heatmap_sites(writer);
     struct attn_levels_limits limits = attn_heatmap_limits(writer);
-    enum attn_status status = attn_heatmap_init(&w->map, writer, writer->sink, err);
 
+    ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
     limits.n_row = MOST_HALF_ROWS;
     w->map.most_number_rows = MOST_ROWS;
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
-    if (status == ATTN_OK)
-        status = attn_panel_table_init_labels(&w->table, writer, err);
-    if (status == ATTN_OK)
-        status = attn_levels_create(writer, ATTN_SITE_BIT(w->site), &limits, &w->levels, err);
-    if (status == ATTN_OK)
-        status = attn_measurement_create(attn_metric_find("far"), &settings, selection,
-                                         writer->options.pool, &w->far, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_panel_table_init_labels(&w->table, writer, err));
+    ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &limits, &w->levels, err));
+    ATTN_TRY(attn_measurement_create(attn_metric_find("far"), &settings, selection,
+                                     writer->options.pool, &w->far, err));
     w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
     if (!w->vectors)
         return ATTN_NO_MEMORY;
@@ -176,8 +171,7 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
 static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                   double far, struct attn_error *err)
 {
-    enum attn_status status = attn_heatmap_name(&w->map, matrix, err);
-
+    ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
     if (far > 0)
         attn_color_line_string(
             &w->map.line,
@@ -186,9 +180,8 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
         attn_color_line_string(
             &w->map.line,
             "(no head looks at other tokens than the first, the previous and its own)");
-    if (status == ATTN_OK)
-        status = end_line(w, err);
-    return status == ATTN_OK ? attn_heatmap_draw(&w->map, matrix, err) : status;
+    ATTN_TRY(end_line(w, err));
+    return attn_heatmap_draw(&w->map, matrix, err);
 }
 
 static enum attn_status draw_vectors(struct screen_writer *w,
@@ -196,7 +189,6 @@ static enum attn_status draw_vectors(struct screen_writer *w,
 {
     const struct attn_text_panel *panel =
         attn_text_panels_find(&w->vectors[matrix->layer], ATTN_SITE_Z, matrix->layer, matrix->head);
-    enum attn_status status;
 
     if (!panel)
         return ATTN_OK;
@@ -205,12 +197,12 @@ static enum attn_status draw_vectors(struct screen_writer *w,
     attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     append_label(w);
-    status = end_line(w, err);
+    ATTN_TRY(end_line(w, err));
     w->table.digits = MOST_DIGITS;
     while (w->table.digits > LEAST_DIGITS &&
            attn_panel_table_width(&w->table, panel) > w->map.width)
         w->table.digits--;
-    return status == ATTN_OK ? attn_panel_table_write(&w->table, panel, w->base.sink, err) : status;
+    return attn_panel_table_write(&w->table, panel, w->base.sink, err);
 }
 
 /* "--heads 3.2: another head   --html FILE: all, in a browser   --csv DIR: numbers" */
@@ -237,21 +229,17 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     struct screen_writer *w = (struct screen_writer *)writer;
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
-    enum attn_status status = draw_model(w, err);
 
-    if (status == ATTN_OK && w->map.tokens.n > 0)
-        status = attn_heatmap_draw_items(&w->map, &w->map.tokens, "", MOST_TOKEN_LINES, err);
+    ATTN_TRY(draw_model(w, err));
+    if (w->map.tokens.n > 0)
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &w->map.tokens, "", MOST_TOKEN_LINES, err));
     attn_sink_write(writer->sink, "\n", 1);
-    if (status == ATTN_OK)
-        status = attn_thumbnails_draw(&w->thumbnails, err);
+    ATTN_TRY(attn_thumbnails_draw(&w->thumbnails, err));
     attn_sink_write(writer->sink, "\n", 1);
-    if (status == ATTN_OK)
-        status = draw_head(w, matrix, far, err);
-    if (status == ATTN_OK)
-        status = draw_vectors(w, matrix, err);
-    if (status == ATTN_OK)
-        status = draw_next(w, matrix, err);
-    return status == ATTN_OK ? attn_buffer_check(&w->map.label, err) : status;
+    ATTN_TRY(draw_head(w, matrix, far, err));
+    ATTN_TRY(draw_vectors(w, matrix, err));
+    ATTN_TRY(draw_next(w, matrix, err));
+    return attn_buffer_check(&w->map.label, err);
 }
 
 static void release_screen(struct attn_writer *writer)

@@ -11,7 +11,7 @@
  * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
  * anything was left out the last line says so.
  */
-#include "output/matrix_name.h"
+#include "output/writer.h"
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"
@@ -105,13 +105,11 @@ static enum attn_status print_panel(struct text_writer *w, const struct attn_tex
 static enum attn_status print_group(struct text_writer *w, struct group *group,
                                     struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     attn_text_panels_sort(&group->panels);
-    for (size_t i = 0; i < group->panels.n && status == ATTN_OK; i++)
-        status = print_panel(w, &group->panels.items[i], err);
-    attn_text_panels_release(&group->panels);
-    return status;
+    for (size_t i = 0; i < group->panels.n; i++)
+        ATTN_TRY(print_panel(w, &group->panels.items[i], err));
+    attn_text_panels_release(&group->panels); /* those of a failure are the writer's */
+    return ATTN_OK;
 }
 
 /* Whether any token begins or ends with a blank, so that only quotes show where it ends. */
@@ -127,7 +125,7 @@ static bool needs_quotes(const struct text_writer *w)
     return false;
 }
 
-/* Whether the tokenizer added tokens of its own, which the table of tokens tells then. */
+/* Whether the tokenizer added tokens of its own, which the table of tokens shows then. */
 static bool has_added(const struct text_writer *w)
 {
     return w->base.labels.n_front + w->base.labels.n_back > 0;
@@ -233,17 +231,15 @@ static void print_what_is_left_out(struct text_writer *w)
 static enum attn_status open_text(struct attn_writer *writer, struct attn_error *err)
 {
     struct text_writer *w = (struct text_writer *)writer;
-    enum attn_status status;
 
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
     if (!w->groups)
         return ATTN_NO_MEMORY;
-    status = attn_writer_each_site(writer, count_site, NULL, err);
     w->limits = attn_text_limits(writer->options.picture->is_full);
-    if (status == ATTN_OK)
-        status = attn_panel_table_init(&w->table, writer, err);
-    return status == ATTN_OK ? print_tokens(w, err) : status;
+    ATTN_TRY(attn_writer_each_site(writer, count_site, NULL, err));
+    ATTN_TRY(attn_panel_table_init(&w->table, writer, err));
+    return print_tokens(w, err);
 }
 
 static enum attn_status event_text(struct attn_writer *writer, const struct attn_trace_event *event,
@@ -252,10 +248,8 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
     struct text_writer *w = (struct text_writer *)writer;
     struct group *group = group_of(w, event->site, event->layer);
     struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
-    enum attn_status status = attn_text_panels_keep(&group->panels, &shape, event, place, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_text_panels_keep(&group->panels, &shape, event, place, err));
     note_what_is_left_out(w, &shape);
     if (place->is_last && --group->n_site_left == 0)
         return print_group(w, group, err);

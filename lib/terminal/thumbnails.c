@@ -167,8 +167,8 @@ static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn
     return end_line(t, err);
 }
 
-/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT columns; blank
- * below the first line. */
+/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT
+ * columns; blank below the first line. */
 static void append_left(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
 {
     const struct attn_array_axes *axes = t->map->writer->labels.axes;
@@ -202,15 +202,14 @@ static enum attn_status draw_block(const struct attn_thumbnails *t, size_t down,
                                    struct attn_error *err)
 {
     const size_t n_line = block_lines(t, down, first);
-    enum attn_status status = ATTN_OK;
 
-    for (size_t line = 0; line < n_line && status == ATTN_OK; line++) {
+    for (size_t line = 0; line < n_line; line++) {
         append_left(t, down, first, line);
         for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++)
             append_thumbnail(t, find(t, down, across), line);
-        status = end_line(t, err);
+        ATTN_TRY(end_line(t, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* "queries down, keys across        0 ░▒▓█ 1, square root", and what is not as it seems. */
@@ -242,11 +241,9 @@ static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
-    enum attn_status status = draw_header(t, err);
-
+    ATTN_TRY(draw_header(t, err));
     for (size_t down = 0; down < t->n_down; down += t->step)
-        for (size_t first = 0; first < t->n_across && is_shown(t, down) && status == ATTN_OK;
-             first += t->n_at_once)
-            status = draw_block(t, down, first, err);
-    return status == ATTN_OK ? draw_legend(t, err) : status;
+        for (size_t first = 0; first < t->n_across && is_shown(t, down); first += t->n_at_once)
+            ATTN_TRY(draw_block(t, down, first, err));
+    return draw_legend(t, err);
 }

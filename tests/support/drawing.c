@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "figures/figure_cairo.h"
+#include "figures/figure_internal.h"
 #include "tests/support/suite.h"
 
 bool attn_can_draw(void)

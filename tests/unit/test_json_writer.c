@@ -59,6 +59,27 @@ START_TEST(begins_lines_where_it_is_told_to)
 }
 END_TEST
 
+START_TEST(separates_by_what_it_is_given)
+{
+    struct attn_buffer out = {0};
+    struct attn_json_writer json = {.out = &out, .comma = ",", .colon = ":"};
+
+    attn_json_begin(&json, '{');
+    for (int i = 0; i < 2; i++) {
+        attn_json_key(&json, i == 0 ? "a" : "b");
+        attn_json_begin(&json, '[');
+        attn_json_integer(&json, 1);
+        attn_json_integer(&json, 2);
+        attn_json_end(&json);
+    }
+    attn_json_line(&json);
+    attn_json_key(&json, "c");
+    attn_json_null(&json);
+    attn_json_end(&json);
+    expect(&out, "{\"a\":[1,2],\"b\":[1,2],\n\"c\":null}");
+}
+END_TEST
+
 START_TEST(writes_numbers_that_read_back)
 {
     struct attn_buffer out = {0};
@@ -78,4 +99,4 @@ START_TEST(writes_numbers_that_read_back)
 END_TEST
 
 ATTN_SUITE("json_writer", separates_members_and_values, begins_lines_where_it_is_told_to,
-           writes_numbers_that_read_back)
+           separates_by_what_it_is_given, writes_numbers_that_read_back)

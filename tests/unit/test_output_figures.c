@@ -3,7 +3,7 @@
  * any place leaves an error and no leak, and how the rows come makes no difference.
  */
 #include "base/table_internal.h"
-#include "figures/figure_cairo.h"
+#include "figures/figure_internal.h"
 #include "figures/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/drawing.h"

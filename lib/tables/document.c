@@ -1,0 +1,431 @@
+/* document.c - see document.h. */
+#include "tables/document.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "encode/float_text.h"
+#include "encode/json_writer.h"
+#include "tables/table_writer_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum block_kind { WORDS, GRID, VALUE, BEGIN, END, TABLE };
+
+struct attn_document_block {
+    struct attn_document_block *next;
+    enum block_kind kind;
+    const char *name;            /* of a member of JSON */
+    struct attn_buffer words;    /* owns */
+    struct attn_text_table grid; /* owns */
+    struct attn_cell cell;       /* VALUE */
+    const struct attn_table *table;
+    struct attn_document_view view;
+};
+
+/* --- Filling ---------------------------------------------------------------------------------- */
+
+/* A new block at the end; NULL when memory ran out. */
+static struct attn_document_block *add(struct attn_document *document, enum block_kind kind,
+                                       const char *name)
+{
+    struct attn_document_block *block = attn_alloc(1, sizeof *block, NULL);
+
+    if (!block) {
+        document->has_failed = true;
+        return NULL;
+    }
+    block->kind = kind;
+    block->name = name;
+    if (document->last)
+        document->last->next = block;
+    else
+        document->first = block;
+    document->last = block;
+    return block;
+}
+
+/* Where words go: those of the last block go on. */
+static struct attn_buffer *words_of(struct attn_document *document)
+{
+    struct attn_document_block *block = document->last;
+
+    if (!block || block->kind != WORDS)
+        block = add(document, WORDS, NULL);
+    return block ? &block->words : &document->spare.text;
+}
+
+void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
+{
+    char text[1024];
+    const int size = vsnprintf(text, sizeof text, format, arguments);
+
+    assert(size >= 0 && (size_t)size < sizeof text);
+    attn_buffer_append(words_of(document), text, (size_t)size);
+}
+
+void attn_document_text(struct attn_document *document, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    attn_document_text_list(document, format, arguments);
+    va_end(arguments);
+}
+
+void attn_document_escaped(struct attn_document *document, const char *text, size_t size)
+{
+    attn_escape_append(words_of(document), text, size);
+}
+
+void attn_document_cell(struct attn_document *document, const struct attn_column *column,
+                        struct attn_cell cell)
+{
+    attn_table_append_cell(words_of(document), column, &cell);
+}
+
+struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
+                                           size_t indent)
+{
+    struct attn_document_block *block = add(document, GRID, NULL);
+    struct attn_text_table *grid = block ? &block->grid : &document->spare;
+
+    attn_text_table_begin(grid, n_column);
+    grid->indent = indent;
+    return grid;
+}
+
+void attn_document_value(struct attn_document *document, const char *name, struct attn_cell cell)
+{
+    struct attn_document_block *block = add(document, VALUE, name);
+
+    if (block)
+        block->cell = cell;
+}
+
+void attn_document_begin(struct attn_document *document, const char *name)
+{
+    add(document, BEGIN, name);
+}
+
+void attn_document_end(struct attn_document *document)
+{
+    add(document, END, NULL);
+}
+
+void attn_document_table(struct attn_document *document, const struct attn_table *table,
+                         const struct attn_document_view *view)
+{
+    struct attn_document_block *block = add(document, TABLE, view->name);
+
+    if (!block)
+        return;
+    block->table = table;
+    block->view = *view;
+}
+
+void attn_document_release(struct attn_document *document)
+{
+    struct attn_document_block *next;
+
+    for (struct attn_document_block *block = document->first; block; block = next) {
+        next = block->next;
+        attn_buffer_release(&block->words);
+        attn_text_table_release(&block->grid);
+        attn_free(block);
+    }
+    attn_text_table_release(&document->spare);
+    *document = (struct attn_document){0};
+}
+
+/* --- Text ------------------------------------------------------------------------------------- */
+
+/* CELL of COLUMN in LINES: numbers as people read them, where STYLE says so. */
+static void put_cell(struct attn_text_table *lines, const struct attn_column *column,
+                     const struct attn_cell *cell, enum attn_number_style style)
+{
+    struct attn_buffer text = {0};
+    char number[ATTN_QUANTITY_SIZE];
+
+    if (cell->type == ATTN_VALUE_INTEGER && style == ATTN_NUMBER_QUANTITY) {
+        const uint64_t n = (uint64_t)cell->integer;
+
+        attn_text_table_string(lines, !column->unit ? attn_quantity_count(n, number)
+                                      : strcmp(column->unit, "bytes") == 0
+                                          ? attn_quantity_bytes(n, number)
+                                          : attn_quantity_operations(n, number));
+    } else if (style == ATTN_NUMBER_PERCENT) {
+        attn_text_table_format(lines, "%.1f %%", 100 * cell->real);
+    } else {
+        attn_table_append_cell(&text, column, cell);
+        attn_text_table_cell(lines, text.data, text.size);
+        lines->text.has_failed |= text.has_failed;
+        attn_buffer_release(&text);
+    }
+}
+
+/* One line a column; a number that is missing is no limit, or no factor. */
+static void put_settings(struct attn_text_table *lines, const struct attn_table *table,
+                         const struct attn_document_view *view)
+{
+    char number[ATTN_FLOAT_TEXT_SIZE];
+
+    attn_text_table_begin(lines, 2);
+    attn_text_table_flush_left(lines, 0);
+    attn_text_table_flush_left(lines, 1);
+    attn_text_table_widen(lines, 0, view->width);
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        const struct attn_cell cell = attn_table_cell(table, 0, c);
+
+        attn_text_table_string(lines, column->name);
+        if (cell.type == ATTN_VALUE_MISSING)
+            attn_text_table_string(lines,
+                                   column->type == ATTN_VALUE_INTEGER ? "unlimited" : "none");
+        else if (cell.type == ATTN_VALUE_REAL) /* whatever digits programs get */
+            attn_text_table_cell(lines, number, attn_format_float((float)cell.real, number));
+        else
+            put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY);
+    }
+}
+
+static void put_amounts(struct attn_text_table *lines, const struct attn_table *table,
+                        const struct attn_document_view *view)
+{
+    const size_t n = attn_table_n_column(table);
+    const bool has_total = strcmp(attn_table_column(table, n - 1)->name, "total") == 0;
+    const double total = has_total ? (double)attn_table_cell(table, 0, n - 1).integer : 0;
+
+    attn_text_table_begin(lines, 3);
+    attn_text_table_flush_left(lines, 0);
+    attn_text_table_widen(lines, 0, view->width);
+    for (size_t c = 0; c < n; c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        const struct attn_cell cell = attn_table_cell(table, 0, c);
+
+        attn_text_table_string(lines, view->labels ? view->labels[c] : column->name);
+        put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY);
+        if (total > 0 && c + 1 < n)
+            attn_text_table_format(lines, "%5.1f %%", 100 * (double)cell.integer / total);
+        attn_text_table_end_row(lines);
+    }
+}
+
+/* The number of the column of TABLE, which has one of this NAME. */
+static size_t find_column(const struct attn_table *table, const char *name)
+{
+    size_t c = 0;
+
+    while (strcmp(attn_table_column(table, c)->name, name) != 0)
+        c++;
+    return c;
+}
+
+static void put_row(struct attn_text_table *lines, const struct attn_table *table, size_t row,
+                    const struct attn_document_view *view)
+{
+    for (size_t i = 0; i < view->n_column; i++) {
+        const struct attn_document_column *shown = &view->columns[i];
+        const size_t c = find_column(table, shown->name);
+        const struct attn_cell cell = attn_table_cell(table, row, c);
+
+        if (cell.type == ATTN_VALUE_MISSING)
+            attn_text_table_string(lines, shown->missing ? shown->missing : "");
+        else
+            put_cell(lines, attn_table_column(table, c), &cell, shown->style);
+    }
+}
+
+/* All rows, of which there may be as many as a file has tensors: none is kept. */
+static enum attn_status write_columns(struct attn_text_table *lines, const struct attn_table *table,
+                                      const struct attn_document_view *view, struct attn_sink *sink,
+                                      struct attn_error *err)
+{
+    attn_text_table_begin(lines, view->n_column);
+    for (size_t i = 0; i < view->n_column; i++) {
+        const struct attn_document_column *shown = &view->columns[i];
+        const enum attn_value_type type =
+            attn_table_column(table, find_column(table, shown->name))->type;
+
+        if (type == ATTN_VALUE_TEXT || type == ATTN_VALUE_LIST)
+            attn_text_table_flush_left(lines, i);
+        attn_text_table_limit(lines, i, shown->limit);
+        attn_text_table_widen(lines, i, shown->width);
+        if (view->has_headings) /* no narrower than its heading */
+            attn_text_table_widen(lines, i, strlen(shown->heading ? shown->heading : shown->name));
+    }
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        put_row(lines, table, row, view);
+        ATTN_TRY(attn_text_table_measure(lines, err));
+        attn_text_table_clear(lines);
+    }
+    for (size_t i = 0; view->has_headings && i < view->n_column; i++)
+        attn_text_table_string(lines, view->columns[i].heading ? view->columns[i].heading
+                                                               : view->columns[i].name);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        put_row(lines, table, row, view);
+        ATTN_TRY(attn_text_table_write(lines, sink, err));
+        attn_text_table_clear(lines);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status write_table(const struct attn_document_block *block, struct attn_sink *sink,
+                                    struct attn_error *err)
+{
+    struct attn_text_table lines = {.indent = 2};
+    enum attn_status status;
+
+    if (!block->table || block->view.text == ATTN_TEXT_NOTHING)
+        return ATTN_OK;
+    if (block->view.text == ATTN_TEXT_ALIGNED)
+        return attn_table_write(block->table, ATTN_TABLE_ALIGNED, -1, sink, err);
+    if (block->view.text == ATTN_TEXT_COLUMNS) {
+        status = write_columns(&lines, block->table, &block->view, sink, err);
+    } else {
+        (block->view.text == ATTN_TEXT_SETTINGS ? put_settings : put_amounts)(&lines, block->table,
+                                                                              &block->view);
+        status = attn_text_table_write(&lines, sink, err);
+    }
+    attn_text_table_release(&lines);
+    return status;
+}
+
+static enum attn_status write_text(struct attn_document *document, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    for (struct attn_document_block *block = document->first; block; block = block->next) {
+        if (block->kind == WORDS) {
+            ATTN_TRY(attn_buffer_check(&block->words, err));
+            attn_sink_write(sink, block->words.data, block->words.size);
+        } else if (block->kind == GRID) {
+            ATTN_TRY(attn_text_table_write(&block->grid, sink, err));
+        } else if (block->kind == TABLE) {
+            ATTN_TRY(write_table(block, sink, err));
+        }
+    }
+    return ATTN_OK;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* A document of JSON in the making. */
+struct json_form {
+    struct attn_sink *sink;
+    struct attn_buffer text;      /* handed to the sink row by row */
+    struct attn_json_writer json; /* of that */
+    int margin;                   /* of the line that was begun last */
+};
+
+/* Begins the member NAME, on a line of its own unless IS_JOINED. */
+static void push_name(struct json_form *form, const char *name, bool is_joined)
+{
+    if (!is_joined) {
+        attn_json_line(&form->json);
+        form->margin = form->json.indent * form->json.depth;
+    }
+    attn_json_key(&form->json, name);
+}
+
+static void push_members(struct json_form *form, const struct attn_table *table, size_t row)
+{
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const struct attn_cell cell = attn_table_cell(table, row, c);
+
+        attn_table_push_cells(&form->json, attn_table_column(table, c), &cell, 1, -1);
+    }
+}
+
+/* All rows; where they have LINES, each begins two blanks further in than the line before. */
+static void push_rows(struct json_form *form, const struct attn_table *table, bool has_lines)
+{
+    char line[64];
+
+    snprintf(line, sizeof line, ",\n%*s", form->margin + form->json.indent, "");
+    attn_json_begin(&form->json, '[');
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        if (has_lines && row == 0)
+            attn_buffer_append_string(&form->text, line + 1);
+        form->json.comma = has_lines ? line : NULL;
+        attn_json_begin(&form->json, '{');
+        form->json.comma = NULL;
+        push_members(form, table, row);
+        attn_json_end(&form->json);
+        attn_sink_write(form->sink, form->text.data, form->text.size);
+        form->text.size = 0;
+    }
+    attn_json_end(&form->json);
+}
+
+static void push_table(struct json_form *form, const struct attn_document_block *block)
+{
+    const struct attn_document_view *view = &block->view;
+
+    if (view->json == ATTN_JSON_NOTHING)
+        return;
+    if (view->json == ATTN_JSON_MEMBERS) {
+        push_members(form, block->table, 0);
+        return;
+    }
+    push_name(form, block->name, view->is_joined);
+    if (!block->table) {
+        attn_json_null(&form->json);
+    } else if (view->json == ATTN_JSON_OBJECT) {
+        attn_json_begin(&form->json, '{');
+        push_members(form, block->table, 0);
+        attn_json_end(&form->json);
+    } else {
+        push_rows(form, block->table, view->json == ATTN_JSON_LINES);
+    }
+}
+
+static void push_document(struct json_form *form, const struct attn_document *document)
+{
+    attn_json_begin(&form->json, '{');
+    for (const struct attn_document_block *block = document->first; block; block = block->next) {
+        if (block->kind == VALUE) {
+            const struct attn_column column = {.name = block->name};
+
+            if (form->json.depth == 1)
+                attn_json_line(&form->json);
+            attn_table_push_cells(&form->json, &column, &block->cell, 1, -1);
+        } else if (block->kind == BEGIN) {
+            push_name(form, block->name, false);
+            attn_json_begin(&form->json, '{');
+        } else if (block->kind == END) {
+            attn_json_end(&form->json);
+        } else if (block->kind == TABLE) {
+            push_table(form, block);
+        }
+    }
+    attn_json_line(&form->json);
+    attn_json_end(&form->json);
+    attn_buffer_append_char(&form->text, '\n');
+}
+
+static enum attn_status write_json(const struct attn_document *document, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    struct json_form form = {.sink = sink, .json.indent = 2};
+    enum attn_status status;
+
+    form.json.out = &form.text;
+    push_document(&form, document);
+    status = attn_buffer_check(&form.text, err);
+    if (status == ATTN_OK)
+        attn_sink_write(sink, form.text.data, form.text.size);
+    attn_buffer_release(&form.text);
+    return status;
+}
+
+enum attn_status attn_document_write(struct attn_document *document, enum attn_document_form form,
+                                     struct attn_sink *sink, struct attn_error *err)
+{
+    if (document->has_failed)
+        return attn_error_no_memory(err);
+    return form == ATTN_FORM_JSON ? write_json(document, sink, err)
+                                  : write_text(document, sink, err);
+}
