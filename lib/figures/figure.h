@@ -46,6 +46,12 @@ struct attn_figure_content {
     const struct attn_token_texts *tokens, *source_tokens; /* of the run */
 };
 
+/* Whether a cell's side counts points in files of FORMAT: PNG takes pixels. */
+static inline bool attn_figure_is_in_points(const struct attn_format *format)
+{
+    return format != &attn_png_format;
+}
+
 /* How large matrices may be before they are pooled, for this kind of figure. */
 struct attn_levels_limits attn_figure_limits(enum attn_figure kind);
 

@@ -46,6 +46,12 @@ struct attn_level_matrix {
 
 struct attn_levels;
 
+/* The sites of the selection of WRITER that its picture names, or else patterns, or else all of it. */
+uint64_t attn_levels_sites(const struct attn_writer *writer);
+
+/* How many matrices of SITES the selection of WRITER has. */
+size_t attn_levels_count(struct attn_writer *writer, uint64_t sites);
+
 /* For the matrices of the selection of WRITER, which is borrowed, in the order of the events: layer,
  * site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in SITES
  * are kept. */
