@@ -11,7 +11,7 @@
 #ifndef ATTN_TERMINAL_TABLE_HEATMAP_H
 #define ATTN_TERMINAL_TABLE_HEATMAP_H
 
-#include "figures/table_grid.h"
+#include "figures/figure_internal.h"
 
 enum attn_status attn_table_heatmap_write(const struct attn_figure_grid *grid,
                                           const struct attn_picture_options *picture,
