@@ -22,7 +22,7 @@
 
 struct attn_figure_axis; /* figure_internal.h */
 
-/* Numbers of a table, in place of a matrix that a run told of. Borrowed. */
+/* Numbers of a table, instead of a matrix of a run. Borrowed. */
 struct attn_figure_grid {
     struct attn_level_matrix matrix;
     const struct attn_figure_axis *rows, *columns;

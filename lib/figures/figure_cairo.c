@@ -2,8 +2,8 @@
  * figure_cairo.c - see figure_internal.h. Alone knows cairo and pango.
  *
  * glib and fontconfig end the process when they get no memory. So we ask for more than they take
- * before they are called. A child process could die in their place, but a library does not fork: its
- * host may have threads.
+ * before they are called. A child process could die in their place, but a library does not fork:
+ * its host may have threads.
  *
  * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
  * drawn. Those of a PDF are paths, one a color, or an image where there are many.
@@ -48,7 +48,7 @@ struct drawing {
     size_t n_unknown; /* texts with characters that no font has */
 };
 
-/* --- The library ------------------------------------------------------------------------------- */
+/* --- The library --------------------------------------------------------------------------- */
 
 /* ISO C has no conversion from a pointer to an object to one to a function. */
 static bool look_up(void *library, const char *name, void *function)
@@ -78,8 +78,9 @@ static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which
 #endif
 
 /*
- * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has suffices.
- * Most of it is never used: threads that look for fonts have stacks and arenas of their own.
+ * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
+ * suffices. Most of it is never used: threads that look for fonts have stacks and arenas of their
+ * own.
  */
 enum { ROOM_MIB = 256 };
 
@@ -131,7 +132,7 @@ enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *er
     return ATTN_OK;
 }
 
-/* --- Cells ------------------------------------------------------------------------------------- */
+/* --- Cells --------------------------------------------------------------------------------- */
 
 static void set_color(const struct drawing *drawing, uint32_t color, double opacity)
 {
@@ -227,7 +228,7 @@ static enum attn_status draw_cells(const struct drawing *drawing,
                                          : draw_paths(drawing, cluster, err);
 }
 
-/* --- Other shapes ------------------------------------------------------------------------------ */
+/* --- Other shapes -------------------------------------------------------------------------- */
 
 static void draw_box(const struct drawing *drawing, const struct attn_shape_box *box)
 {
@@ -335,7 +336,7 @@ static enum attn_status draw(struct drawing *drawing, double unit, struct attn_e
     return status;
 }
 
-/* --- PNG ----------------------------------------------------------------------------------------- */
+/* --- PNG ----------------------------------------------------------------------------------- */
 
 struct pixels {
     const unsigned char *data; /* of the surface: 0x00RRGGBB in the order of the machine */
@@ -401,7 +402,7 @@ enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct 
     return status;
 }
 
-/* --- PDF ----------------------------------------------------------------------------------------- */
+/* --- PDF ----------------------------------------------------------------------------------- */
 
 /* What cairo calls with bytes of the file. The sink keeps its failure. */
 static unsigned write_bytes(void *user, const unsigned char *data, unsigned size)

@@ -65,12 +65,6 @@ static struct line *line_of(struct line *lines, size_t *n, int number)
     return &lines[at];
 }
 
-static void widen(struct line *line, size_t n_cell)
-{
-    if (n_cell > line->n_cell)
-        line->n_cell = n_cell;
-}
-
 /* Sets where each line begins, FROM the first on; returns where the last ends. */
 static double place_lines(struct line *lines, size_t n, double from, double side)
 {
@@ -94,9 +88,13 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct grid *grid, str
     for (size_t i = 0; i < n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-        widen(line_of(grid->rows, &grid->n_row, row_number(pen, matrix)), matrix->n_cell_row);
-        widen(line_of(grid->columns, &grid->n_column, column_number(pen, matrix)),
-              matrix->n_cell_column);
+        struct line *row = line_of(grid->rows, &grid->n_row, row_number(pen, matrix));
+        struct line *column = line_of(grid->columns, &grid->n_column, column_number(pen, matrix));
+
+        if (matrix->n_cell_row > row->n_cell)
+            row->n_cell = matrix->n_cell_row;
+        if (matrix->n_cell_column > column->n_cell)
+            column->n_cell = matrix->n_cell_column;
         n_cell = fmax(n_cell, (double)matrix->n_cell_row);
         n_cell = fmax(n_cell, (double)matrix->n_cell_column);
     }
@@ -142,7 +140,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)
     }
 }
 
-/* --- Numbers ----------------------------------------------------------------------------------- */
+/* --- Numbers ------------------------------------------------------------------------------- */
 
 static void add_number(struct attn_figure_pen *pen, struct attn_shape_text text, int number)
 {
@@ -191,18 +189,6 @@ static void add_names(struct attn_figure_pen *pen, const struct grid *grid, cons
     attn_shapes_add_string(pen->shapes, &text, row);
 }
 
-/* Says in the subtitle how many cells one is made of. */
-static void note_pooling(struct attn_figure_pen *pen)
-{
-    size_t k = 1;
-
-    for (size_t i = 0; i < pen->content->n; i++)
-        if (attn_figure_matrix(pen, i)->row_k > k)
-            k = attn_figure_matrix(pen, i)->row_k;
-    if (k > 1)
-        attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
-}
-
 enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
@@ -211,8 +197,13 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     const bool has_columns = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
     struct grid grid = {0};
     enum attn_status status;
+    size_t k = 1;
 
-    note_pooling(pen);
+    for (size_t i = 0; i < pen->content->n; i++)
+        if (attn_figure_matrix(pen, i)->row_k > k)
+            k = attn_figure_matrix(pen, i)->row_k;
+    if (k > 1)
+        attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
     status = plan(pen, &grid, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         attn_figure_add_heading(pen);

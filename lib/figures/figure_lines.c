@@ -38,15 +38,17 @@ struct layout {
     size_t n;
 };
 
-/* --- What is linked ------------------------------------------------------------------------------ */
+/* --- What is linked ------------------------------------------------------------------------ */
 
-static double strength_of(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                          size_t row, double value)
+/* The link from query ROW to key COLUMN of VALUE. */
+static struct link link_of(const struct attn_figure_pen *pen,
+                           const struct attn_level_matrix *matrix, size_t row, size_t column,
+                           double value)
 {
     const struct attn_color_range range = attn_level_range(matrix, &pen->scale, row);
-    const double most = fmax(fabs(range.low), fabs(range.high));
+    const double largest = fmax(fabs(range.low), fabs(range.high));
 
-    return sqrt(fmin(1, fabs(value) / most));
+    return (struct link){row, column, sqrt(fmin(1, fabs(value) / largest)), value < 0};
 }
 
 /* Puts LINK among the strongest of its query, LINKS [*n], in order of strength. */
@@ -91,9 +93,7 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lay
 
         for (size_t c = 0; c < matrix->n_column; c++)
             if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE && value != 0)
-                keep_strong(
-                    strongest, &n,
-                    (struct link){r, c, strength_of(pen, matrix, r, (double)value), value < 0});
+                keep_strong(strongest, &n, link_of(pen, matrix, r, c, (double)value));
         memcpy(layout->links + layout->n, strongest, n * sizeof *strongest);
         layout->n += n;
     }
@@ -101,7 +101,7 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lay
     return ATTN_OK;
 }
 
-/* --- Drawing ------------------------------------------------------------------------------------- */
+/* --- Drawing ------------------------------------------------------------------------------- */
 
 static double column_width(const struct attn_figure_axis *axis)
 {
@@ -156,31 +156,24 @@ static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
 static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
                        const struct attn_figure_axis *axis, double x, int away)
 {
-    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
-                                   .color = pen->ink,
-                                   .anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
+    struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
     const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
     const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
-    for (size_t i = 0; i < axis->n; i++) {
-        size_t n;
-        const char *label = attn_figure_label(pen, axis, i, &n);
+    for (int is_outside = 0; is_outside <= (axis->texts != NULL); is_outside++) {
+        text.color = is_outside ? pen->faint : pen->ink;
+        text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
+        text.x = is_outside ? x + away * (width + POSITION_GAP) : x;
+        for (size_t i = 0; i < axis->n; i++) {
+            size_t n;
+            const char *label = attn_figure_label(pen, is_outside ? &positions : axis, i, &n);
 
-        text.x = x;
-        text.y = height_of(layout, i) + 0.35 * text.size;
-        attn_shapes_add_text(pen->shapes, &text, label, n);
+            text.y = height_of(layout, i) + 0.35 * text.size;
+            attn_shapes_add_text(pen->shapes, &text, label, n);
+        }
     }
     text.color = pen->faint;
-    text.size = ATTN_FIGURE_SMALL;
-    for (size_t i = 0; axis->texts && i < axis->n; i++) {
-        size_t n;
-        const char *label = attn_figure_label(pen, &positions, i, &n);
-
-        text.x = x + away * (width + POSITION_GAP);
-        text.y = height_of(layout, i) + 0.35 * text.size;
-        attn_shapes_add_text(pen->shapes, &text, label, n);
-    }
     text.size = ATTN_FIGURE_AXIS;
     text.x = x;
     text.y = layout->top - 8;
@@ -190,10 +183,9 @@ static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
 enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status = attn_figure_check_keys(pen, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_figure_check_keys(pen, err));
     attn_buffer_append_format(&pen->subtitle, "strongest %d keys of each query; ", STRONGEST);
     plan(pen, &layout);
     if (pen->is_measuring)

@@ -110,7 +110,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
     shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
 }
 
-/* --- Labels ------------------------------------------------------------------------------------ */
+/* --- Labels -------------------------------------------------------------------------------- */
 
 /* Where the text of row or column I goes, AWAY from the matrix. */
 static struct attn_shape_text place_label(const struct layout *layout, const struct labels *labels,

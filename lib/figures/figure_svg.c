@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- Numbers and text ------------------------------------------------------------------------ */
+/* --- Numbers and text ---------------------------------------------------------------------- */
 
 /* Hundredths as a decimal number: "3", "0.5", "-12.25". */
 static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
@@ -65,7 +65,7 @@ static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
             attn_buffer_append_char(out, text[i]);
 }
 
-/* --- Cells as paths ---------------------------------------------------------------------------- */
+/* --- Cells as paths ------------------------------------------------------------------------ */
 
 /* `M12 30h18.36v18.36h-18.36z` */
 static void append_run(struct attn_buffer *out, const struct attn_shape_run *run)
@@ -107,7 +107,7 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
     return ATTN_OK;
 }
 
-/* --- Cells as an image ------------------------------------------------------------------------- */
+/* --- Cells as an image --------------------------------------------------------------------- */
 
 struct image {
     const struct attn_shapes *figure;
@@ -178,7 +178,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
     return status;
 }
 
-/* --- Boxes, lines, dots ------------------------------------------------------------------------ */
+/* --- Boxes, lines, dots -------------------------------------------------------------------- */
 
 static void append_box(struct attn_buffer *out, const struct attn_shape_box *box)
 {
@@ -245,7 +245,7 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
     return i;
 }
 
-/* --- Text -------------------------------------------------------------------------------------- */
+/* --- Text ---------------------------------------------------------------------------------- */
 
 /* Whether text holds a letter that is written from right to left. */
 static bool is_right_to_left(const char *text, size_t n)
@@ -312,7 +312,7 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
     return i;
 }
 
-/* --- The document ------------------------------------------------------------------------------ */
+/* --- The document -------------------------------------------------------------------------- */
 
 /* `<NAME>` with the notes that are not the title, or the title alone. */
 static void append_said(struct attn_buffer *out, const struct attn_shapes *figure)

@@ -153,10 +153,10 @@ static void name_query(struct attn_figure_pen *pen, const struct layout *layout)
 static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    enum attn_status status = attn_figure_check_keys(pen, err);
 
-    if (status != ATTN_OK || matrix->n_row == 1)
-        return status;
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (matrix->n_row == 1)
+        return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '--figure tokens' shows one",
                    matrix->n_row);
     attn_error_hint(err, "choose one: --queries -1 is the last");
@@ -166,11 +166,9 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status = check(pen, err);
     double right;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check(pen, err));
     pen->has_text = false;
     name_query(pen, &layout);
     layout.keys = attn_figure_columns(pen, layout.matrix);

@@ -28,7 +28,7 @@ static struct figure_writer *figure_of(struct attn_writer *writer)
     return (struct figure_writer *)writer;
 }
 
-/* --- What is drawn ----------------------------------------------------------------------------- */
+/* --- What is drawn ------------------------------------------------------------------------- */
 
 /* Checks one figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
@@ -64,7 +64,7 @@ static struct attn_figure_content content_of(const struct figure_writer *w, size
     return content;
 }
 
-/* --- Files ------------------------------------------------------------------------------------- */
+/* --- Files --------------------------------------------------------------------------------- */
 
 static enum attn_status append_name(const struct figure_writer *w, size_t i,
                                     struct attn_buffer *name, struct attn_error *err)
@@ -75,7 +75,8 @@ static enum attn_status append_name(const struct figure_writer *w, size_t i,
     return attn_buffer_check(name, err);
 }
 
-/* Checks the figure of each matrix, and lists its file. NAME is empty, for the caller to release. */
+/* Checks the figure of each matrix, and lists its file. NAME is empty, for the caller to
+ * release. */
 static enum attn_status check_each(struct figure_writer *w, struct attn_buffer *name,
                                    struct attn_error *err)
 {
@@ -151,10 +152,10 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
     return status;
 }
 
-/* --- The formats ------------------------------------------------------------------------------- */
+/* --- The formats --------------------------------------------------------------------------- */
 
-/* The levels, for the kind of figure that is asked for, or that suits so many matrices; in a directory
- * each is alone. */
+/* The levels, for the kind of figure that is asked for, or that suits so many matrices; in a
+ * directory each is alone. */
 static enum attn_status open_levels(struct figure_writer *w, struct attn_error *err)
 {
     const uint64_t sites = attn_levels_sites(&w->base);

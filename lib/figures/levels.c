@@ -22,7 +22,7 @@ struct attn_levels {
     size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
 };
 
-/* --- One cell -------------------------------------------------------------------------------- */
+/* --- One cell ------------------------------------------------------------------------------ */
 
 static const uint32_t float_nothing = 0x7fc00000;
 static const uint16_t half_nothing = 0x7e00;
@@ -116,7 +116,7 @@ enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size
     return get(matrix, row * matrix->n_cell_column + column, value);
 }
 
-/* --- The matrices ---------------------------------------------------------------------------- */
+/* --- The matrices -------------------------------------------------------------------------- */
 
 static size_t pooled(size_t n, size_t limit)
 {
@@ -224,7 +224,7 @@ enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
     return ATTN_OK;
 }
 
-/* --- Taking ---------------------------------------------------------------------------------- */
+/* --- Taking -------------------------------------------------------------------------------- */
 
 /* Room for the cells, all of them masked. */
 static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_error *err)

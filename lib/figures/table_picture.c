@@ -1,5 +1,5 @@
-/* table_picture.c - see table_picture.h. The numbers of a table become a matrix with what its rows and
- * columns are called, and that a figure, or text of the format's own. */
+/* table_picture.c - see table_picture.h. The numbers of a table become a matrix with what its rows
+ * and columns are called, and that a figure, or text of the format's own. */
 #include "figures/table_picture.h"
 
 #include "base/escape.h"
@@ -31,7 +31,7 @@ struct table_cells {
     struct table_axis rows, columns;
 };
 
-/* --- Columns of the table --------------------------------------------------------------------- */
+/* --- Columns of the table ------------------------------------------------------------------ */
 
 static bool find_column(const struct attn_table *table, const char *name, size_t *column)
 {
@@ -76,7 +76,7 @@ static enum attn_status find_values(const struct attn_table *table,
     return ATTN_OK;
 }
 
-/* --- Rows and columns of the picture ---------------------------------------------------------- */
+/* --- Rows and columns of the picture ------------------------------------------------------- */
 
 /* Columns of the table that say what the rows, or the columns, of the picture are. */
 struct axis_columns {
@@ -268,7 +268,8 @@ static enum attn_status find_axes(const struct attn_table *table,
     return ATTN_OK;
 }
 
-/* TOKENS, of grid->run for the axis that has its positions, is empty and for the caller to release. */
+/* TOKENS, of grid->run for the axis that has its positions, is empty and for the caller to
+ * release. */
 static enum attn_status read_axes(const struct attn_table *table,
                                   const struct attn_table_grid *grid, struct table_cells *cells,
                                   struct attn_token_texts *tokens, struct attn_error *err)
@@ -290,7 +291,7 @@ static enum attn_status read_axes(const struct attn_table *table,
     return ATTN_OK;
 }
 
-/* --- The numbers ------------------------------------------------------------------------------ */
+/* --- The numbers --------------------------------------------------------------------------- */
 
 static enum attn_status read_values(const struct attn_table *table, size_t column,
                                     struct table_cells *cells, struct attn_error *err)
@@ -359,7 +360,7 @@ static void release_axis(struct table_axis *axis)
     attn_free(axis->of_rows);
 }
 
-/* --- Pictures --------------------------------------------------------------------------------- */
+/* --- Pictures ------------------------------------------------------------------------------ */
 
 /* It draws the numbers themselves, and no figure. */
 static bool draws_grids(const struct attn_format *format)

@@ -31,7 +31,7 @@ struct attn_directory {
     bool has_files;                /* one was committed */
 };
 
-/* --- Opening and locking ---------------------------------------------------------------------- */
+/* --- Opening and locking ------------------------------------------------------------------- */
 
 /* Makes the directory when there is none, and sets descriptor and info. */
 static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
@@ -109,8 +109,8 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether PATH leads to the directory. It may not any more: the process that had the lock before may
- * have removed it. */
+/* Whether PATH leads to the directory. It may not any more: the process that had the lock before
+ * may have removed it. */
 static bool is_at(const struct attn_directory *directory, const char *path)
 {
     struct stat info;
@@ -142,7 +142,7 @@ enum attn_status attn_directory_lock(struct attn_directory *directory, bool wait
     return ATTN_OK;
 }
 
-/* --- Files ------------------------------------------------------------------------------------ */
+/* --- Files --------------------------------------------------------------------------------- */
 
 enum attn_status attn_directory_begin(struct attn_directory *directory,
                                       const struct attn_format *format,
@@ -234,7 +234,7 @@ enum attn_status attn_directory_commit_file(struct attn_directory *directory,
     return status;
 }
 
-/* --- What earlier runs left ------------------------------------------------------------------- */
+/* --- What earlier runs left ---------------------------------------------------------------- */
 
 /* The names of a run's files in order, for looking them up. */
 struct sorted_names {
@@ -341,7 +341,7 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
                                                      : ATTN_OK;
 }
 
-/* --- The end ---------------------------------------------------------------------------------- */
+/* --- The end ------------------------------------------------------------------------------- */
 
 /* Leaves the directory as it was, or none where there was none. */
 static void undo(const struct attn_directory *directory)

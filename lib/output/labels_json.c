@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- Numbers ---------------------------------------------------------------------------------- */
+/* --- Numbers ------------------------------------------------------------------------------- */
 
 void attn_json_append_number(struct attn_buffer *out, float value, int precision)
 {
@@ -62,7 +62,7 @@ void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t w
     attn_buffer_append_char(out, ']');
 }
 
-/* --- Labels ----------------------------------------------------------------------------------- */
+/* --- Labels -------------------------------------------------------------------------------- */
 
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {
@@ -123,7 +123,7 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
     attn_json_end(&json);
 }
 
-/* --- Predictions ------------------------------------------------------------------------------ */
+/* --- Predictions --------------------------------------------------------------------------- */
 
 /* Begins one of PREDICTIONS, with its position where positions were chosen. */
 static void begin_prediction(struct attn_json_writer *json,

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* --- Names of files -------------------------------------------------------------------------- */
+/* --- Names of files ------------------------------------------------------------------------ */
 
 void attn_file_names_append(struct attn_file_names *names, const char *name)
 {
@@ -33,7 +33,7 @@ void attn_file_names_release(struct attn_file_names *names)
     names->n = 0;
 }
 
-/* --- Runs ------------------------------------------------------------------------------------ */
+/* --- Runs ---------------------------------------------------------------------------------- */
 
 static void free_run(struct attn_manifest_run *run)
 {
@@ -84,7 +84,7 @@ void attn_manifest_release(struct attn_manifest *manifest)
     *manifest = (struct attn_manifest){0};
 }
 
-/* --- Facts ----------------------------------------------------------------------------------- */
+/* --- Facts --------------------------------------------------------------------------------- */
 
 /* Begins the object of RUN, up to the value of its options. */
 static struct attn_json_writer *begin_facts(struct attn_manifest_run *run, const char *version,
@@ -117,7 +117,7 @@ enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct 
     return attn_buffer_check(&added->facts, err);
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Reading ------------------------------------------------------------------------------- */
 
 static enum attn_status refuse(const struct attn_json *json, const char *what,
                                struct attn_error *err)
@@ -230,7 +230,7 @@ enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *
     return status;
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- Writing ------------------------------------------------------------------------------- */
 
 static void append_run_text(struct attn_buffer *text, const struct attn_manifest_run *run)
 {

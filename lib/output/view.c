@@ -48,7 +48,7 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture)
     return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
 }
 
-/* --- Words ----------------------------------------------------------------------------------- */
+/* --- Words --------------------------------------------------------------------------------- */
 
 static enum attn_status join_texts(struct words *words, const char *const *tokens,
                                    const size_t *sizes, struct attn_error *err)
@@ -139,7 +139,8 @@ static enum attn_status list_layers(const struct attn_selection *given, struct a
     return attn_buffer_check(list, err);
 }
 
-/* The selection that was given, with words for queries. LAYERS is empty, for the caller to release. */
+/* The selection that was given, with words for queries. LAYERS is empty, for the caller to
+ * release. */
 static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
                                      struct attn_error *err)
 {
@@ -246,7 +247,7 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view)
     return &view->labels;
 }
 
-/* --- Rows ------------------------------------------------------------------------------------ */
+/* --- Rows ---------------------------------------------------------------------------------- */
 
 /* Room for N_ROW rows of N_KEY cells. */
 static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
@@ -335,7 +336,7 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
     return emit(view, &narrowed, event->n_row, ld, err);
 }
 
-/* --- Rows of words --------------------------------------------------------------------------- */
+/* --- Rows of words ------------------------------------------------------------------------- */
 
 static enum attn_status open_row(struct open_row *row, size_t n_key, struct attn_error *err)
 {

@@ -172,13 +172,13 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
     return attn_writer_each_site(writer, count_rows, NULL, err);
 }
 
-/* --- Events in order ------------------------------------------------------------------------- */
+/* --- Events in order ----------------------------------------------------------------------- */
 
 /* The events of a run in the order of a document: site after site, of each head after head, of each
  * row after row. A trace emits large matrices in blocks whose sites follow one another. What is due
  * goes through at once; the rest waits as copies, without the masked cells: for a run fed in one
- * step never more than the matrices of one layer. Rows of one head come in order, so what waits is a
- * list for each head of each site. */
+ * step never more than the matrices of one layer. Rows of one head come in order, so what waits is
+ * a list for each head of each site. */
 
 enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
 
@@ -355,7 +355,8 @@ static void drop_first(struct lane *lane)
     attn_free(waiting);
 }
 
-/* Hands the event, and then those that have become due, to the format of the writer; or keeps it. */
+/* Hands the event, and then those that have become due, to the format of the writer; or keeps
+ * it. */
 static enum attn_status take_in_order(struct attn_event_queue *queue,
                                       const struct attn_trace_event *event,
                                       const struct attn_place *place, struct attn_error *err)
@@ -521,7 +522,7 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     return writer->sink ? attn_sink_check(writer->sink, err) : ATTN_OK;
 }
 
-/* --- Rows as text --------------------------------------------------------------------------- */
+/* --- Rows as text -------------------------------------------------------------------------- */
 
 enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
 

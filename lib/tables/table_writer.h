@@ -9,11 +9,11 @@
  * {"schema": 1, "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines are one object a
  * row. There, what is missing, NaN and infinities are null.
  *
- * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that begins with = + - or @ begins with its
- * code instead, \x3d, so that no spreadsheet runs it. Booleans are true and false in JSON, yes and
- * no in aligned text, else 1 and 0; lists are [1, 2]. Reals follow their column's notation. Where
- * that is fixed digits, aligned text shows 0 as 0, and what these digits say nothing about by its
- * magnitude, 1.2e-07.
+ * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that
+ * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it.
+ * Booleans are true and false in JSON, yes and no in aligned text, else 1 and 0; lists are [1, 2].
+ * Reals follow their column's notation. Where that is fixed digits, aligned text shows 0 as 0, and
+ * what these digits say nothing about by its magnitude, 1.2e-07.
  */
 #ifndef ATTN_TABLES_TABLE_WRITER_H
 #define ATTN_TABLES_TABLE_WRITER_H
