@@ -161,7 +161,7 @@ static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
     const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
-    for (int is_outside = 0; is_outside <= (axis->texts != NULL); is_outside++) {
+    for (int is_outside = 0; is_outside <= (axis->texts ? 1 : 0); is_outside++) {
         text.color = is_outside ? pen->faint : pen->ink;
         text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
         text.x = is_outside ? x + away * (width + POSITION_GAP) : x;
