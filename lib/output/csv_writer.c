@@ -9,7 +9,6 @@
  * the system allows.
  */
 #include "encode/csv_field.h"
-#include "encode/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -203,51 +202,16 @@ static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-/* Appends `,value` for each cell. */
-static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
-{
-    char *out = NULL;
-
-    for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0)
-            out = attn_buffer_reserve(text,
-                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!out)
-            return;
-        *out++ = ',';
-        out += attn_number_text(cells->values[i], precision, out);
-        text->size = (size_t)(out - text->data);
-    }
-}
-
-/* Appends `,` for each of N masked cells. */
-static void append_masked(struct attn_buffer *text, size_t n)
-{
-    char *out = attn_buffer_reserve(text, n);
-
-    if (out) {
-        memset(out, ',', n);
-        text->size += n;
-    }
-}
-
 /* An attn_row_text_fn. */
 static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    struct attn_row row = attn_event_row(event, r);
-    struct attn_cells cells;
-    size_t at = 0;
 
     append_label(text, is_key ? key_labels(w, event->layer) : &w->labels, event->row0 + r);
-    while (attn_row_next(&row, &cells)) {
-        append_masked(text, cells.first - at);
-        append_cells(text, &cells, writer->options.precision);
-        at = cells.first + cells.n;
-    }
-    append_masked(text, place->extent.n_col - at);
+    attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
+                         writer->options.precision, "");
     attn_buffer_append_char(text, '\n');
 }
 
