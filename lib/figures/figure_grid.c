@@ -20,14 +20,14 @@ enum {
 };
 
 /* A layer or batch, or a head, that is a row or column of the grid. */
-struct line {
+struct grid_line {
     int number;
     size_t n_cell; /* of its longest thumbnail */
     double at;     /* where it begins */
 };
 
 struct grid {
-    struct line *rows, *columns; /* [n_row], [n_column] own */
+    struct grid_line *rows, *columns; /* [n_row], [n_column] own */
     size_t n_row, n_column;
     double side; /* of a cell */
     double width, height;
@@ -51,7 +51,7 @@ static int column_number(const struct attn_figure_pen *pen, const struct attn_le
 }
 
 /* The line NUMBER among LINES [*n], which are ascending; it is put in where there is none. */
-static struct line *line_of(struct line *lines, size_t *n, int number)
+static struct grid_line *line_of(struct grid_line *lines, size_t *n, int number)
 {
     size_t at = *n;
 
@@ -60,13 +60,13 @@ static struct line *line_of(struct line *lines, size_t *n, int number)
     if (at > 0 && lines[at - 1].number == number)
         return &lines[at - 1];
     memmove(lines + at + 1, lines + at, (*n - at) * sizeof *lines);
-    lines[at] = (struct line){.number = number};
+    lines[at] = (struct grid_line){.number = number};
     (*n)++;
     return &lines[at];
 }
 
 /* Sets where each line begins, FROM the first on; returns where the last ends. */
-static double place_lines(struct line *lines, size_t n, double from, double side)
+static double place_lines(struct grid_line *lines, size_t n, double from, double side)
 {
     for (size_t i = 0; i < n; i++) {
         lines[i].at = from;
@@ -88,8 +88,9 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct grid *grid, str
     for (size_t i = 0; i < n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-        struct line *row = line_of(grid->rows, &grid->n_row, row_number(pen, matrix));
-        struct line *column = line_of(grid->columns, &grid->n_column, column_number(pen, matrix));
+        struct grid_line *row = line_of(grid->rows, &grid->n_row, row_number(pen, matrix));
+        struct grid_line *column =
+            line_of(grid->columns, &grid->n_column, column_number(pen, matrix));
 
         if (matrix->n_cell_row > row->n_cell)
             row->n_cell = matrix->n_cell_row;
@@ -174,7 +175,7 @@ static void add_numbers(struct attn_figure_pen *pen, const struct grid *grid, bo
 static void add_names(struct attn_figure_pen *pen, const struct grid *grid, const char *row,
                       const char *column)
 {
-    const struct line *last_row = &grid->rows[grid->n_row - 1];
+    const struct grid_line *last_row = &grid->rows[grid->n_row - 1];
     const double bottom = last_row->at + (double)last_row->n_cell * grid->side;
     const double left = grid->columns[0].at, top = grid->rows[0].at;
     struct attn_shape_text text = {

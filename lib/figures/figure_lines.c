@@ -30,7 +30,7 @@ struct link {
     bool is_negative; /* of differences */
 };
 
-struct layout {
+struct lines_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis queries, keys;
     double top, left, right; /* where the columns begin, and where they face each other */
@@ -78,7 +78,7 @@ static int compare_strengths(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static enum attn_status find_links(const struct attn_figure_pen *pen, struct layout *layout,
+static enum attn_status find_links(const struct attn_figure_pen *pen, struct lines_layout *layout,
                                    struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = layout->matrix;
@@ -112,7 +112,7 @@ static double column_width(const struct attn_figure_axis *axis)
     return fmax(width + (axis->texts ? POSITION_GAP + position : 0), title);
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
 {
     const size_t n_row = layout->matrix->n_row, n_column = layout->matrix->n_column;
 
@@ -128,12 +128,12 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
 }
 
-static double height_of(const struct layout *layout, size_t i)
+static double height_of(const struct lines_layout *layout, size_t i)
 {
     return layout->top + ((double)i + 0.5) * PITCH;
 }
 
-static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
+static void add_links(struct attn_figure_pen *pen, const struct lines_layout *layout)
 {
     const uint32_t positive = attn_figure_color(pen, pen->scale.is_signed ? 255 : COLOR_LEVEL);
     const uint32_t negative = attn_figure_color(pen, 0);
@@ -153,7 +153,7 @@ static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
 }
 
 /* A column of tokens with positions outside, at X, which goes AWAY: -1 to the left, 1 right. */
-static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
+static void add_column(struct attn_figure_pen *pen, const struct lines_layout *layout,
                        const struct attn_figure_axis *axis, double x, int away)
 {
     struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
@@ -182,7 +182,7 @@ static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
 
 enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    struct lines_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
     enum attn_status status;
 
     ATTN_TRY(attn_figure_check_keys(pen, err));

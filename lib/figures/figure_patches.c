@@ -18,7 +18,7 @@ enum {
     ACROSS = 720, /* width of a row of images, about */
 };
 
-struct layout {
+struct patches_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis queries;
     size_t n_row, n_column; /* patches */
@@ -41,7 +41,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
         attn_site_name(matrix->site), matrix->n_column, n_row, n_column, n_row * n_column);
 }
 
-static double side_of(const struct layout *layout)
+static double side_of(const struct patches_layout *layout)
 {
     const double n = (double)(layout->n_row > layout->n_column ? layout->n_row : layout->n_column);
 
@@ -50,7 +50,7 @@ static double side_of(const struct layout *layout)
     return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const size_t n = layout->matrix->n_row;
@@ -78,7 +78,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
         ceil(layout->top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
 }
 
-static struct attn_figure_place place_of(const struct layout *layout, size_t i)
+static struct attn_figure_place place_of(const struct patches_layout *layout, size_t i)
 {
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
@@ -87,7 +87,7 @@ static struct attn_figure_place place_of(const struct layout *layout, size_t i)
                                       layout->side};
 }
 
-static struct attn_figure_view view_of(const struct layout *layout, size_t i)
+static struct attn_figure_view view_of(const struct patches_layout *layout, size_t i)
 {
     return (struct attn_figure_view){layout->matrix, i * layout->matrix->n_column, layout->n_row,
                                      layout->n_column};
@@ -95,7 +95,7 @@ static struct attn_figure_view view_of(const struct layout *layout, size_t i)
 
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
 
     ATTN_TRY(check(pen, err));
     plan(pen, &layout);

@@ -34,7 +34,7 @@ struct rectangle {
 };
 
 /* What an axis shows, in whole steps. */
-struct range {
+struct tick_range {
     double low, high, step;
 };
 
@@ -46,7 +46,7 @@ struct plot {
     size_t *row;                   /* [n] owns; which rows these are */
     double *points;                /* [n, n_axis] owns */
     double shares[ATTN_MOST_AXES]; /* of the variance; 0: the axes are the numbers themselves */
-    struct range ranges[ATTN_MOST_AXES];
+    struct tick_range ranges[ATTN_MOST_AXES];
     double left, top;        /* of the plot */
     struct rectangle *taken; /* [(N_PART + 2) n] owns; points, parts of arrows, labels */
     size_t n_taken;
@@ -118,10 +118,10 @@ static double step_of(double length)
 }
 
 /* What axis A shows: all points. Numbers themselves are shown with 0, and those up to 1 with 1. */
-static struct range range_of(const struct plot *plot, size_t a)
+static struct tick_range range_of(const struct plot *plot, size_t a)
 {
     const bool has_zero = plot->shares[0] == 0;
-    struct range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
+    struct tick_range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
 
     for (size_t i = 0; i < plot->n; i++) {
         range.low = fmin(range.low, plot->points[i * plot->n_axis + a]);
@@ -130,22 +130,22 @@ static struct range range_of(const struct plot *plot, size_t a)
     if (has_zero && range.low == 0 && range.high <= 1)
         range.high = 1;
     if (!(range.low < range.high)) /* one point, or none */
-        return (struct range){(plot->n > 0 ? range.low : 0) - 1, (plot->n > 0 ? range.low : 0) + 1,
-                              1};
+        return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
+                                   (plot->n > 0 ? range.low : 0) + 1, 1};
     range.step = step_of(range.high - range.low);
     range.low = floor(range.low / range.step + 1e-9) * range.step;
     range.high = ceil(range.high / range.step - 1e-9) * range.step;
     return range;
 }
 
-static double share_in(struct range range, double value)
+static double share_in(struct tick_range range, double value)
 {
     return (value - range.low) / (range.high - range.low);
 }
 
 /* Tick K of an axis; false after the last. */
-static bool next_tick(struct range range, size_t k, double *value, char text[ATTN_TICK_TEXT_SIZE],
-                      size_t *n)
+static bool next_tick(struct tick_range range, size_t k, double *value,
+                      char text[ATTN_TICK_TEXT_SIZE], size_t *n)
 {
     *value = range.low + (double)k * range.step;
     if (*value > range.high + range.step / 2)

@@ -109,7 +109,7 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
 
 /* --- Cells as an image --------------------------------------------------------------------- */
 
-struct image {
+struct svg_image {
     const struct attn_shapes *figure;
     const struct attn_shape_cluster *cluster;
     uint32_t *row; /* [cluster->width] */
@@ -119,7 +119,7 @@ struct image {
 /* An attn_png_row_fn. */
 static void fill_row(void *user, size_t y, unsigned char *rgb)
 {
-    const struct image *image = user;
+    const struct svg_image *image = user;
 
     if (y % image->scale == 0)
         attn_shapes_cluster_row(image->figure, image->cluster, y / image->scale, image->row);
@@ -132,7 +132,7 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
 }
 
 /* SINK is for the caller to free. */
-static enum attn_status append_png(struct attn_buffer *out, struct image *image,
+static enum attn_status append_png(struct attn_buffer *out, struct svg_image *image,
                                    struct attn_sink **sink, struct attn_error *err)
 {
     const struct attn_shape_cluster *cluster = image->cluster;
@@ -155,7 +155,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    struct image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    struct svg_image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
     struct attn_sink *sink = NULL;
     enum attn_status status;
 

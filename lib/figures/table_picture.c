@@ -88,7 +88,7 @@ struct axis_columns {
 };
 
 /* A row of the table, by what puts it into a row or a column of the picture. */
-struct key {
+struct table_key {
     struct attn_cell cell, detail; /* detail: missing where there is none */
     size_t row;                    /* of the table */
 };
@@ -107,7 +107,7 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
 /* By the cell, then by details that are numbers; texts keep the order in which they came first. */
 static int by_cell(const void *a, const void *b)
 {
-    const struct key *x = a, *y = b;
+    const struct table_key *x = a, *y = b;
     int order = compare_cells(&x->cell, &y->cell);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
@@ -116,11 +116,12 @@ static int by_cell(const void *a, const void *b)
 }
 
 /* The keys [*n] of the rows of the table that have one, and a cell in the column OTHER; sorted. */
-static struct key *list_keys(const struct attn_table *table, const struct axis_columns *columns,
-                             size_t *n, struct attn_error *err)
+static struct table_key *list_keys(const struct attn_table *table,
+                                   const struct axis_columns *columns, size_t *n,
+                                   struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
-    struct key *keys = attn_alloc(n_row, sizeof *keys, err);
+    struct table_key *keys = attn_alloc(n_row, sizeof *keys, err);
 
     *n = 0;
     for (size_t i = 0; keys && i < n_row; i++) {
@@ -129,7 +130,7 @@ static struct key *list_keys(const struct attn_table *table, const struct axis_c
         if (cell.type == ATTN_VALUE_MISSING ||
             attn_table_cell(table, i, columns->other).type == ATTN_VALUE_MISSING)
             continue;
-        keys[*n] = (struct key){cell, attn_cell_missing(), i};
+        keys[*n] = (struct table_key){cell, attn_cell_missing(), i};
         if (columns->detail != SIZE_MAX)
             keys[*n].detail = attn_table_cell(table, i, columns->detail);
         ++*n;
@@ -166,7 +167,7 @@ static void append_detail(struct attn_buffer *bytes, const char *name, int64_t n
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
  * that it is, or the text it is. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
-                        const struct key *key, const struct axis_columns *columns)
+                        const struct table_key *key, const struct axis_columns *columns)
 {
     struct attn_buffer *bytes = &axis->texts.bytes;
     const bool has_detail = columns->detail != SIZE_MAX;
@@ -187,13 +188,13 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
 }
 
 /* Gives each key its row or column, and each of those its name. */
-static void place_keys(struct table_axis *axis, const struct attn_table *table, struct key *keys,
-                       size_t n, const struct axis_columns *columns)
+static void place_keys(struct table_axis *axis, const struct attn_table *table,
+                       struct table_key *keys, size_t n, const struct axis_columns *columns)
 {
     size_t n_found = 0, begin = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct key key = keys[i];
+        const struct table_key key = keys[i];
         size_t at;
 
         if (n_found > 0 && compare_cells(&keys[n_found - 1].cell, &key.cell) != 0)
@@ -221,7 +222,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     const struct attn_column *column = attn_table_column(table, columns->key);
     const size_t n_row = attn_table_n_row(table);
     size_t n;
-    struct key *keys;
+    struct table_key *keys;
 
     axis->positions = attn_alloc(n_row, sizeof *axis->positions, err);
     axis->of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err);

@@ -28,7 +28,7 @@ struct csv_file {
 };
 
 /* Labels of positions or keys, quoted where needed, one after the other. */
-struct labels {
+struct csv_labels {
     struct attn_token_texts tokens;
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
@@ -36,7 +36,7 @@ struct labels {
 
 struct csv_writer {
     struct attn_writer base;
-    struct labels labels, source_labels;
+    struct csv_labels labels, source_labels;
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer header; /* the first row of a file, being made */
@@ -50,7 +50,7 @@ static struct csv_writer *csv_of(struct attn_writer *writer)
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat` of each of N positions, or `3` without tokens. */
-static enum attn_status make_labels(struct labels *labels, size_t n, struct attn_error *err)
+static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct attn_error *err)
 {
     struct attn_buffer label = {0};
 
@@ -73,7 +73,7 @@ static enum attn_status make_labels(struct labels *labels, size_t n, struct attn
     return attn_buffer_check(&labels->text, err);
 }
 
-static void append_label(struct attn_buffer *text, const struct labels *labels, size_t i)
+static void append_label(struct attn_buffer *text, const struct csv_labels *labels, size_t i)
 {
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
@@ -81,12 +81,12 @@ static void append_label(struct attn_buffer *text, const struct labels *labels, 
 }
 
 /* The labels of what a layer attends to. */
-static const struct labels *key_labels(const struct csv_writer *w, int layer)
+static const struct csv_labels *key_labels(const struct csv_writer *w, int layer)
 {
     return attn_writer_has_own_keys(&w->base, layer) ? &w->labels : &w->source_labels;
 }
 
-static void release_labels(struct labels *labels)
+static void release_labels(struct csv_labels *labels)
 {
     attn_token_texts_release(&labels->tokens);
     attn_free(labels->ends);

@@ -343,14 +343,14 @@ static enum attn_status take_event(struct attn_writer *writer, const void *what,
 }
 
 /* Rows of chosen attention, and the same of exact. */
-struct pair {
+struct event_pair {
     const struct attn_trace_event *chosen, *exact;
 };
 
 static enum attn_status take_pair(struct attn_writer *writer, const void *what,
                                   struct attn_error *err)
 {
-    const struct pair *pair = what;
+    const struct event_pair *pair = what;
 
     return attn_writer_takes_pairs(writer)
                ? attn_writer_pair(writer, pair->chosen, pair->exact, err)
@@ -389,7 +389,7 @@ enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
-    return each_writer(outputs, take_pair, &(struct pair){chosen, exact}, err);
+    return each_writer(outputs, take_pair, &(struct event_pair){chosen, exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,

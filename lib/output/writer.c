@@ -577,7 +577,7 @@ void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t 
 
 enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
 
-struct rows {
+struct row_batch {
     const struct attn_writer *writer;
     const struct attn_trace_event *event;
     const struct attn_place *place;
@@ -588,7 +588,7 @@ struct rows {
 /* An attn_piece_fn. */
 static void append_rows(const void *context, size_t i, struct attn_buffer *text)
 {
-    const struct rows *rows = context;
+    const struct row_batch *rows = context;
     size_t begin = i * rows->n_at_once, n = rows->event->n_row - begin;
 
     if (n > rows->n_at_once)
@@ -602,8 +602,8 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err)
 {
-    struct rows rows = {writer, event, place, append_row,
-                        PIECE_CELLS / (place->extent.n_col + 1) + 1};
+    struct row_batch rows = {writer, event, place, append_row,
+                             PIECE_CELLS / (place->extent.n_col + 1) + 1};
     size_t n_piece = (event->n_row - 1) / rows.n_at_once + 1;
 
     if (!writer->pieces)
@@ -655,13 +655,13 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
 }
 
 /* Where a writer writes: one of the three. */
-struct target {
+struct writer_target {
     const char *path;
     struct attn_sink *sink;
     struct attn_directory *directory;
 };
 
-static enum attn_status open_target(struct attn_writer *w, const struct target *target,
+static enum attn_status open_target(struct attn_writer *w, const struct writer_target *target,
                                     struct attn_error *err)
 {
     ATTN_TRY(rank_queries(w, err));
@@ -711,7 +711,7 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
 static const struct attn_picture_options usual_picture = {.size =
                                                               sizeof(struct attn_picture_options)};
 
-static enum attn_status create(const struct attn_format *format, struct target target,
+static enum attn_status create(const struct attn_format *format, struct writer_target target,
                                const struct attn_labels *labels,
                                const struct attn_writer_options *given, struct attn_writer **writer,
                                struct attn_error *err)
@@ -752,7 +752,7 @@ enum attn_status attn_writer_create(const struct attn_format *format, const char
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.path = path}, labels, options, writer, err);
+    return create(format, (struct writer_target){.path = path}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
@@ -760,7 +760,7 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.sink = sink}, labels, options, writer, err);
+    return create(format, (struct writer_target){.sink = sink}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_in(const struct attn_format *format,
@@ -769,7 +769,8 @@ enum attn_status attn_writer_create_in(const struct attn_format *format,
                                        const struct attn_writer_options *options,
                                        struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.directory = directory}, labels, options, writer, err);
+    return create(format, (struct writer_target){.directory = directory}, labels, options, writer,
+                  err);
 }
 
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
