@@ -67,7 +67,7 @@ void attn_file_names_release(struct attn_file_names *names)
     names->n = 0;
 }
 
-/* --- Runs of a manifest ---------------------------------------------------------------------------------- */
+/* --- Runs of a manifest ---------------------------------------------------------------------- */
 
 static void free_run(struct attn_manifest_run *run)
 {
