@@ -35,7 +35,7 @@ enum {
     LABEL_COLUMNS = 14,
 };
 
-/* --- Labels of rows and columns -------------------------------------------------------------- */
+/* --- Labels of rows and columns ------------------------------------------------------------ */
 
 /* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
 static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
@@ -146,7 +146,7 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
     return axis;
 }
 
-/* --- What it is ------------------------------------------------------------------------------- */
+/* --- What it is ---------------------------------------------------------------------------- */
 
 static void append_part(struct attn_buffer *out, const char *name, int number)
 {
@@ -204,7 +204,7 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
         append_model(out, grid->model);
 }
 
-/* --- The heading ------------------------------------------------------------------------------ */
+/* --- The heading --------------------------------------------------------------------------- */
 
 static const char *const view_texts[] = {"first key left out", "rows sum to 1", "words merged"};
 
@@ -325,7 +325,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
     attn_buffer_release(&said);
 }
 
-/* --- The legend ------------------------------------------------------------------------------- */
+/* --- The legend ---------------------------------------------------------------------------- */
 
 /* Whether each matrix or row has a range of its own, so that no number stands for a color. */
 static bool is_relative(const struct attn_figure_pen *pen)
@@ -424,7 +424,7 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
     pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
 }
 
-/* --- What the file says ------------------------------------------------------------------------ */
+/* --- What the file says -------------------------------------------------------------------- */
 
 /* A path can hold the name of a user: the file does not say it. */
 static bool is_path(const char *value)
@@ -476,7 +476,7 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Software");
 }
 
-/* --- Drawing ----------------------------------------------------------------------------------- */
+/* --- Drawing ------------------------------------------------------------------------------- */
 
 static void set_palette(struct attn_figure_pen *pen)
 {

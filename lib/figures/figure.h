@@ -22,7 +22,7 @@
 
 struct attn_figure_axis; /* figure_internal.h */
 
-/* Numbers of a table, in place of a matrix that a run told of. Borrowed. */
+/* Numbers of a table, instead of a matrix of a run. Borrowed. */
 struct attn_figure_grid {
     struct attn_level_matrix matrix;
     const struct attn_figure_axis *rows, *columns;
@@ -45,6 +45,12 @@ struct attn_figure_content {
     bool is_in_points; /* --cell counts points, and not pixels */
     const struct attn_token_texts *tokens, *source_tokens; /* of the run */
 };
+
+/* Whether a cell's side counts points in files of FORMAT: PNG takes pixels. */
+static inline bool attn_figure_is_in_points(const struct attn_format *format)
+{
+    return format != &attn_png_format;
+}
 
 /* How large matrices may be before they are pooled, for this kind of figure. */
 struct attn_levels_limits attn_figure_limits(enum attn_figure kind);

@@ -2,8 +2,8 @@
  * figure_cairo.c - see figure_internal.h. Alone knows cairo and pango.
  *
  * glib and fontconfig end the process when they get no memory. So we ask for more than they take
- * before they are called. A child process could die in their place, but a library does not fork: its
- * host may have threads.
+ * before they are called. A child process could die in their place, but a library does not fork:
+ * its host may have threads.
  *
  * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
  * drawn. Those of a PDF are paths, one a color, or an image where there are many.
@@ -48,16 +48,7 @@ struct drawing {
     size_t n_unknown; /* texts with characters that no font has */
 };
 
-/* --- The library ------------------------------------------------------------------------------- */
-
-/* ISO C has no conversion from a pointer to an object to one to a function. */
-static bool look_up(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found);
-    return found;
-}
+/* --- The library --------------------------------------------------------------------------- */
 
 #ifdef ATTN_IS_STATIC
 /* A static program cannot open a library: it has a C library of its own. */
@@ -78,8 +69,9 @@ static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which
 #endif
 
 /*
- * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has suffices.
- * Most of it is never used: threads that look for fonts have stacks and arenas of their own.
+ * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
+ * suffices. Most of it is never used: threads that look for fonts have stacks and arenas of their
+ * own.
  */
 enum { ROOM_MIB = 256 };
 
@@ -96,13 +88,15 @@ static enum attn_status check_room(const char *name, struct attn_error *err)
 static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
 {
     bool has_all = true;
+    void *found;
 
-    if (check_room(name, err) != ATTN_OK)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(check_room(name, err));
     cairo->library = open_library();
-    if (cairo->library) {
+    if (cairo->library) { /* ISO C converts no pointer to an object into one to a function */
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
-    has_all = look_up(cairo->library, #function, &cairo->function) && has_all;
+    found = dlsym(cairo->library, #function);                                                      \
+    memcpy(&cairo->function, &found, sizeof found);                                                \
+    has_all = has_all && found;
         ATTN_CAIRO_MAP(CAIRO_LOOK_UP)
 #undef CAIRO_LOOK_UP
     }
@@ -117,21 +111,16 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     return ATTN_IO;
 }
 
-static void close_cairo(struct cairo *cairo)
-{
-    dlclose(cairo->library);
-}
-
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err)
 {
     struct cairo cairo;
 
     ATTN_TRY(open_cairo(&cairo, name, err));
-    close_cairo(&cairo);
+    dlclose(cairo.library);
     return ATTN_OK;
 }
 
-/* --- Cells ------------------------------------------------------------------------------------- */
+/* --- Cells --------------------------------------------------------------------------------- */
 
 static void set_color(const struct drawing *drawing, uint32_t color, double opacity)
 {
@@ -227,7 +216,7 @@ static enum attn_status draw_cells(const struct drawing *drawing,
                                          : draw_paths(drawing, cluster, err);
 }
 
-/* --- Other shapes ------------------------------------------------------------------------------ */
+/* --- Other shapes -------------------------------------------------------------------------- */
 
 static void draw_box(const struct drawing *drawing, const struct attn_shape_box *box)
 {
@@ -284,16 +273,15 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
 {
     const struct attn_shapes *shapes = drawing->shapes;
     struct attn_shape_cluster cluster;
-    enum attn_status status = ATTN_OK;
     size_t n;
     const struct attn_shape *list = attn_shapes_list(shapes, &n);
 
     draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width, shapes->height, shapes->paper});
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+    for (size_t i = 0; i < n; i++)
         switch (list[i].kind) {
         case ATTN_SHAPE_CELLS:
             cluster = attn_shapes_cluster_of(list + i, n - i);
-            status = draw_cells(drawing, &cluster, err);
+            ATTN_TRY(draw_cells(drawing, &cluster, err));
             i += cluster.n - 1;
             break;
         case ATTN_SHAPE_BOX:
@@ -308,7 +296,7 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
         case ATTN_SHAPE_TEXT:
             draw_text(drawing, &list[i].text);
         }
-    return status;
+    return ATTN_OK;
 }
 
 /* Draws on drawing->surface, UNIT of it a unit of the shapes. */
@@ -335,7 +323,7 @@ static enum attn_status draw(struct drawing *drawing, double unit, struct attn_e
     return status;
 }
 
-/* --- PNG ----------------------------------------------------------------------------------------- */
+/* --- PNG ----------------------------------------------------------------------------------- */
 
 struct pixels {
     const unsigned char *data; /* of the surface: 0x00RRGGBB in the order of the machine */
@@ -380,28 +368,18 @@ static enum attn_status write_pixels(const struct drawing *drawing, struct attn_
     return attn_png_write(&image, sink, err);
 }
 
-enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
-                                       size_t *n_unknown, struct attn_error *err)
+static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sink,
+                                  struct attn_error *err)
 {
-    struct cairo cairo;
-    struct drawing drawing = {
-        .cairo = &cairo, .shapes = shapes, .name = "--png", .is_pixels = true};
-    enum attn_status status = open_cairo(&cairo, drawing.name, err);
+    const struct attn_shapes *shapes = drawing->shapes;
 
-    if (status != ATTN_OK)
-        return status;
-    drawing.surface = cairo.cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)shapes->width,
-                                                       (int)shapes->height);
-    status = draw(&drawing, 1, err);
-    if (status == ATTN_OK)
-        status = write_pixels(&drawing, sink, err);
-    *n_unknown = drawing.n_unknown;
-    cairo.cairo_surface_destroy(drawing.surface);
-    close_cairo(&cairo);
-    return status;
+    drawing->surface = drawing->cairo->cairo_image_surface_create(
+        ATTN_CAIRO_FORMAT_RGB24, (int)shapes->width, (int)shapes->height);
+    ATTN_TRY(draw(drawing, 1, err));
+    return write_pixels(drawing, sink, err);
 }
 
-/* --- PDF ----------------------------------------------------------------------------------------- */
+/* --- PDF ----------------------------------------------------------------------------------- */
 
 /* What cairo calls with bytes of the file. The sink keeps its failure. */
 static unsigned write_bytes(void *user, const unsigned char *data, unsigned size)
@@ -420,7 +398,7 @@ static enum attn_status set_notes(const struct drawing *drawing, struct attn_err
 {
     const struct attn_shapes *shapes = drawing->shapes;
     struct attn_buffer all = {0};
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     for (size_t i = 0; i < shapes->n_note; i++) {
         const struct attn_shape_note *note = &shapes->notes[i];
@@ -435,38 +413,60 @@ static enum attn_status set_notes(const struct drawing *drawing, struct attn_err
         else
             attn_buffer_append_format(&all, "%s%s: %.*s", all.size > 0 ? "; " : "", note->name,
                                       (int)note->n, bytes);
-        if (status == ATTN_OK)
-            status = attn_buffer_check(&one, err);
+        all.has_failed |= one.has_failed;
         attn_buffer_release(&one);
     }
     set_said(drawing, ATTN_CAIRO_PDF_KEYWORDS, attn_buffer_string(&all));
     set_said(drawing, ATTN_CAIRO_PDF_CREATE_DATE, "");
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&all, err);
+    status = attn_buffer_check(&all, err);
     attn_buffer_release(&all);
     return status;
+}
+
+static enum attn_status write_pdf(struct drawing *drawing, struct attn_sink *sink,
+                                  struct attn_error *err)
+{
+    const struct attn_shapes *shapes = drawing->shapes;
+    const double unit = shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
+
+    drawing->surface = drawing->cairo->cairo_pdf_surface_create_for_stream(
+        write_bytes, sink, shapes->width * unit, shapes->height * unit);
+    ATTN_TRY(set_notes(drawing, err));
+    ATTN_TRY(draw(drawing, unit, err));
+    drawing->cairo->cairo_surface_finish(drawing->surface);
+    return drawing->cairo->cairo_surface_status(drawing->surface) == 0 ? ATTN_OK
+                                                                       : attn_error_no_memory(err);
+}
+
+/* --- Both --------------------------------------------------------------------------------- */
+
+static enum attn_status write_file(const struct attn_shapes *shapes, bool is_pixels,
+                                   struct attn_sink *sink, size_t *n_unknown,
+                                   struct attn_error *err)
+{
+    struct cairo cairo;
+    struct drawing drawing = {.cairo = &cairo,
+                              .shapes = shapes,
+                              .name = is_pixels ? "--png" : "--pdf",
+                              .is_pixels = is_pixels};
+    enum attn_status status;
+
+    ATTN_TRY(open_cairo(&cairo, drawing.name, err));
+    status = (is_pixels ? write_png : write_pdf)(&drawing, sink, err);
+    *n_unknown = drawing.n_unknown;
+    cairo.cairo_surface_destroy(drawing.surface);
+    dlclose(cairo.library);
+    return status;
+}
+
+enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err)
+{
+    return write_file(shapes, true, sink, n_unknown, err);
 }
 
 enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,
                                        size_t *n_unknown, struct attn_error *err)
 {
-    const double unit = shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
-    struct cairo cairo;
-    struct drawing drawing = {.cairo = &cairo, .shapes = shapes, .name = "--pdf"};
-    enum attn_status status = open_cairo(&cairo, drawing.name, err);
-
-    if (status != ATTN_OK)
-        return status;
-    drawing.surface = cairo.cairo_pdf_surface_create_for_stream(
-        write_bytes, sink, shapes->width * unit, shapes->height * unit);
-    status = set_notes(&drawing, err);
-    if (status == ATTN_OK)
-        status = draw(&drawing, unit, err);
-    cairo.cairo_surface_finish(drawing.surface);
-    if (status == ATTN_OK && cairo.cairo_surface_status(drawing.surface) != 0)
-        status = attn_error_no_memory(err);
-    *n_unknown = drawing.n_unknown;
-    cairo.cairo_surface_destroy(drawing.surface);
-    close_cairo(&cairo);
-    return status;
+    return write_file(shapes, false, sink, n_unknown, err);
 }

@@ -103,7 +103,7 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
     }
 }
 
-/* --- Hatches and lines ------------------------------------------------------------------------- */
+/* --- Hatches and lines --------------------------------------------------------------------- */
 
 static bool has_lines(struct attn_figure_view view, struct attn_figure_place place)
 {
@@ -261,7 +261,7 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
     attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
 }
 
-/* --- Numbers in cells -------------------------------------------------------------------------- */
+/* --- Numbers in cells ---------------------------------------------------------------------- */
 
 /* Whether the numbers are shares of 1, which are shown in percent. */
 static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)

@@ -20,14 +20,14 @@ enum {
 };
 
 /* A layer or batch, or a head, that is a row or column of the grid. */
-struct line {
+struct grid_line {
     int number;
     size_t n_cell; /* of its longest thumbnail */
     double at;     /* where it begins */
 };
 
 struct grid {
-    struct line *rows, *columns; /* [n_row], [n_column] own */
+    struct grid_line *rows, *columns; /* [n_row], [n_column] own */
     size_t n_row, n_column;
     double side; /* of a cell */
     double width, height;
@@ -51,7 +51,7 @@ static int column_number(const struct attn_figure_pen *pen, const struct attn_le
 }
 
 /* The line NUMBER among LINES [*n], which are ascending; it is put in where there is none. */
-static struct line *line_of(struct line *lines, size_t *n, int number)
+static struct grid_line *line_of(struct grid_line *lines, size_t *n, int number)
 {
     size_t at = *n;
 
@@ -60,19 +60,13 @@ static struct line *line_of(struct line *lines, size_t *n, int number)
     if (at > 0 && lines[at - 1].number == number)
         return &lines[at - 1];
     memmove(lines + at + 1, lines + at, (*n - at) * sizeof *lines);
-    lines[at] = (struct line){.number = number};
+    lines[at] = (struct grid_line){.number = number};
     (*n)++;
     return &lines[at];
 }
 
-static void widen(struct line *line, size_t n_cell)
-{
-    if (n_cell > line->n_cell)
-        line->n_cell = n_cell;
-}
-
 /* Sets where each line begins, FROM the first on; returns where the last ends. */
-static double place_lines(struct line *lines, size_t n, double from, double side)
+static double place_lines(struct grid_line *lines, size_t n, double from, double side)
 {
     for (size_t i = 0; i < n; i++) {
         lines[i].at = from;
@@ -94,9 +88,14 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct grid *grid, str
     for (size_t i = 0; i < n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-        widen(line_of(grid->rows, &grid->n_row, row_number(pen, matrix)), matrix->n_cell_row);
-        widen(line_of(grid->columns, &grid->n_column, column_number(pen, matrix)),
-              matrix->n_cell_column);
+        struct grid_line *row = line_of(grid->rows, &grid->n_row, row_number(pen, matrix));
+        struct grid_line *column =
+            line_of(grid->columns, &grid->n_column, column_number(pen, matrix));
+
+        if (matrix->n_cell_row > row->n_cell)
+            row->n_cell = matrix->n_cell_row;
+        if (matrix->n_cell_column > column->n_cell)
+            column->n_cell = matrix->n_cell_column;
         n_cell = fmax(n_cell, (double)matrix->n_cell_row);
         n_cell = fmax(n_cell, (double)matrix->n_cell_column);
     }
@@ -142,7 +141,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)
     }
 }
 
-/* --- Numbers ----------------------------------------------------------------------------------- */
+/* --- Numbers ------------------------------------------------------------------------------- */
 
 static void add_number(struct attn_figure_pen *pen, struct attn_shape_text text, int number)
 {
@@ -176,7 +175,7 @@ static void add_numbers(struct attn_figure_pen *pen, const struct grid *grid, bo
 static void add_names(struct attn_figure_pen *pen, const struct grid *grid, const char *row,
                       const char *column)
 {
-    const struct line *last_row = &grid->rows[grid->n_row - 1];
+    const struct grid_line *last_row = &grid->rows[grid->n_row - 1];
     const double bottom = last_row->at + (double)last_row->n_cell * grid->side;
     const double left = grid->columns[0].at, top = grid->rows[0].at;
     struct attn_shape_text text = {
@@ -191,18 +190,6 @@ static void add_names(struct attn_figure_pen *pen, const struct grid *grid, cons
     attn_shapes_add_string(pen->shapes, &text, row);
 }
 
-/* Says in the subtitle how many cells one is made of. */
-static void note_pooling(struct attn_figure_pen *pen)
-{
-    size_t k = 1;
-
-    for (size_t i = 0; i < pen->content->n; i++)
-        if (attn_figure_matrix(pen, i)->row_k > k)
-            k = attn_figure_matrix(pen, i)->row_k;
-    if (k > 1)
-        attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
-}
-
 enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
@@ -211,8 +198,13 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     const bool has_columns = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
     struct grid grid = {0};
     enum attn_status status;
+    size_t k = 1;
 
-    note_pooling(pen);
+    for (size_t i = 0; i < pen->content->n; i++)
+        if (attn_figure_matrix(pen, i)->row_k > k)
+            k = attn_figure_matrix(pen, i)->row_k;
+    if (k > 1)
+        attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
     status = plan(pen, &grid, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         attn_figure_add_heading(pen);

@@ -59,7 +59,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
                               : attn_levels_at(pen->content->levels, pen->content->first + i);
 }
 
-/* --- The frame (figure.c) -------------------------------------------------------------------- */
+/* --- The frame (figure.c) ------------------------------------------------------------------ */
 
 /* What is written beside rows or above columns. */
 struct attn_figure_axis {
@@ -108,7 +108,7 @@ struct attn_figure_size {
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 
-/* --- Cells (figure_cells.c) ------------------------------------------------------------------ */
+/* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
 /* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
  * other, from number FIRST on. */
@@ -168,12 +168,12 @@ size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
 /* The side that a cell is asked to have, in units, whole; USUAL without it. Sets shapes->points. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
-/* --- Files (figure_svg.c, figure_cairo.c) ---------------------------------------------------- */
+/* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 
 /*
- * A figure as SVG 1.1: text stays text, and cells are paths, one a color, as long as there are not too
- * many; else they are a PNG inside. Equal figures give equal bytes everywhere. A failure of SINK is
- * for the caller to look at. ATTN_NO_MEMORY.
+ * A figure as SVG 1.1: text stays text, and cells are paths, one a color, as long as there are not
+ * too many; else they are a PNG inside. Equal figures give equal bytes everywhere. A failure of
+ * SINK is for the caller to look at. ATTN_NO_MEMORY.
  */
 enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
                                        struct attn_error *err);

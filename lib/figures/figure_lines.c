@@ -29,7 +29,7 @@ struct link {
     bool is_negative; /* of differences */
 };
 
-struct layout {
+struct lines_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis queries, keys;
     double top, left, right; /* where the columns begin, and where they face each other */
@@ -37,15 +37,17 @@ struct layout {
     size_t n;
 };
 
-/* --- What is linked ------------------------------------------------------------------------------ */
+/* --- What is linked ------------------------------------------------------------------------ */
 
-static double strength_of(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                          size_t row, double value)
+/* The link from query ROW to key COLUMN of VALUE. */
+static struct link link_of(const struct attn_figure_pen *pen,
+                           const struct attn_level_matrix *matrix, size_t row, size_t column,
+                           double value)
 {
     const struct attn_color_range range = attn_level_range(matrix, &pen->scale, row);
-    const double most = fmax(fabs(range.low), fabs(range.high));
+    const double largest = fmax(fabs(range.low), fabs(range.high));
 
-    return sqrt(fmin(1, fabs(value) / most));
+    return (struct link){row, column, sqrt(fmin(1, fabs(value) / largest)), value < 0};
 }
 
 /* Puts LINK among the strongest of its query, LINKS [*n], in order of strength. */
@@ -75,7 +77,7 @@ static int compare_strengths(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static enum attn_status find_links(const struct attn_figure_pen *pen, struct layout *layout,
+static enum attn_status find_links(const struct attn_figure_pen *pen, struct lines_layout *layout,
                                    struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = layout->matrix;
@@ -90,9 +92,7 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lay
 
         for (size_t c = 0; c < matrix->n_column; c++)
             if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE && value != 0)
-                keep_strong(
-                    strongest, &n,
-                    (struct link){r, c, strength_of(pen, matrix, r, (double)value), value < 0});
+                keep_strong(strongest, &n, link_of(pen, matrix, r, c, (double)value));
         memcpy(layout->links + layout->n, strongest, n * sizeof *strongest);
         layout->n += n;
     }
@@ -100,7 +100,7 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lay
     return ATTN_OK;
 }
 
-/* --- Drawing ------------------------------------------------------------------------------------- */
+/* --- Drawing ------------------------------------------------------------------------------- */
 
 static double column_width(const struct attn_figure_axis *axis)
 {
@@ -111,7 +111,7 @@ static double column_width(const struct attn_figure_axis *axis)
     return fmax(width + (axis->texts ? POSITION_GAP + position : 0), title);
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
 {
     const size_t n_row = layout->matrix->n_row, n_column = layout->matrix->n_column;
 
@@ -127,12 +127,12 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
 }
 
-static double height_of(const struct layout *layout, size_t i)
+static double height_of(const struct lines_layout *layout, size_t i)
 {
     return layout->top + ((double)i + 0.5) * PITCH;
 }
 
-static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
+static void add_links(struct attn_figure_pen *pen, const struct lines_layout *layout)
 {
     const uint32_t positive = attn_figure_color(pen, pen->scale.is_signed ? 255 : COLOR_LEVEL);
     const uint32_t negative = attn_figure_color(pen, 0);
@@ -152,34 +152,27 @@ static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
 }
 
 /* A column of tokens with positions outside, at X, which goes AWAY: -1 to the left, 1 right. */
-static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
+static void add_column(struct attn_figure_pen *pen, const struct lines_layout *layout,
                        const struct attn_figure_axis *axis, double x, int away)
 {
-    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
-                                   .color = pen->ink,
-                                   .anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
+    struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
     const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
     const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
-    for (size_t i = 0; i < axis->n; i++) {
-        size_t n;
-        const char *label = attn_figure_label(pen, axis, i, &n);
+    for (int is_outside = 0; is_outside <= (axis->texts ? 1 : 0); is_outside++) {
+        text.color = is_outside ? pen->faint : pen->ink;
+        text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
+        text.x = is_outside ? x + away * (width + POSITION_GAP) : x;
+        for (size_t i = 0; i < axis->n; i++) {
+            size_t n;
+            const char *label = attn_figure_label(pen, is_outside ? &positions : axis, i, &n);
 
-        text.x = x;
-        text.y = height_of(layout, i) + 0.35 * text.size;
-        attn_shapes_add_text(pen->shapes, &text, label, n);
+            text.y = height_of(layout, i) + 0.35 * text.size;
+            attn_shapes_add_text(pen->shapes, &text, label, n);
+        }
     }
     text.color = pen->faint;
-    text.size = ATTN_FIGURE_SMALL;
-    for (size_t i = 0; axis->texts && i < axis->n; i++) {
-        size_t n;
-        const char *label = attn_figure_label(pen, &positions, i, &n);
-
-        text.x = x + away * (width + POSITION_GAP);
-        text.y = height_of(layout, i) + 0.35 * text.size;
-        attn_shapes_add_text(pen->shapes, &text, label, n);
-    }
     text.size = ATTN_FIGURE_AXIS;
     text.x = x;
     text.y = layout->top - 8;
@@ -188,11 +181,10 @@ static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
 
 enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status = attn_figure_check_keys(pen, err);
+    struct lines_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_figure_check_keys(pen, err));
     attn_buffer_append_format(&pen->subtitle, "strongest %d keys of each query; ", STRONGEST);
     plan(pen, &layout);
     if (pen->is_measuring)

@@ -26,7 +26,7 @@ enum {
 };
 
 /* How one axis is written. */
-struct labels {
+struct axis_labels {
     struct attn_figure_axis axis;
     bool has_labels;    /* each row or column has one */
     bool has_positions; /* beside the labels */
@@ -37,11 +37,11 @@ struct labels {
     double room;        /* and of the positions */
 };
 
-struct layout {
+struct matrix_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_place place;
     double width, height; /* of the matrix */
-    struct labels rows, columns;
+    struct axis_labels rows, columns;
 };
 
 static double side_of(const struct attn_figure_pen *pen)
@@ -66,9 +66,9 @@ static size_t step_of(double side)
 }
 
 /* Room for labels of AXIS beside, or where IS_ABOVE above, cells of SIDE. */
-static struct labels plan_labels(struct attn_figure_axis axis, double side, bool is_above)
+static struct axis_labels plan_labels(struct attn_figure_axis axis, double side, bool is_above)
 {
-    struct labels labels = {.axis = axis, .step = step_of(side)};
+    struct axis_labels labels = {.axis = axis, .step = step_of(side)};
     double width, positions;
 
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
@@ -88,7 +88,7 @@ static struct labels plan_labels(struct attn_figure_axis axis, double side, bool
     return labels;
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     struct attn_shapes *shapes = pen->shapes;
@@ -110,11 +110,11 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
     shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
 }
 
-/* --- Labels ------------------------------------------------------------------------------------ */
+/* --- Labels -------------------------------------------------------------------------------- */
 
 /* Where the text of row or column I goes, AWAY from the matrix. */
-static struct attn_shape_text place_label(const struct layout *layout, const struct labels *labels,
-                                          size_t i, double away)
+static struct attn_shape_text place_label(const struct matrix_layout *layout,
+                                          const struct axis_labels *labels, size_t i, double away)
 {
     const struct attn_figure_place place = layout->place;
     const bool is_above = labels == &layout->columns;
@@ -132,8 +132,8 @@ static struct attn_shape_text place_label(const struct layout *layout, const str
     return text;
 }
 
-static void add_labels(struct attn_figure_pen *pen, const struct layout *layout,
-                       const struct labels *labels)
+static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                       const struct axis_labels *labels)
 {
     for (size_t i = 0; i < labels->axis.n; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP);
@@ -155,8 +155,8 @@ static void add_labels(struct attn_figure_pen *pen, const struct layout *layout,
 }
 
 /* Positions outside the labels. */
-static void add_positions(struct attn_figure_pen *pen, const struct layout *layout,
-                          const struct labels *labels)
+static void add_positions(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                          const struct axis_labels *labels)
 {
     char number[24];
 
@@ -172,7 +172,7 @@ static void add_positions(struct attn_figure_pen *pen, const struct layout *layo
 }
 
 /* The titles of the axes. One that is longer than its side begins where the matrix does. */
-static void add_axis_titles(struct attn_figure_pen *pen, const struct layout *layout)
+static void add_axis_titles(struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
     const char *row = layout->rows.axis.title, *column = layout->columns.axis.title;
     const double row_width = attn_figure_text_width(strlen(row), ATTN_FIGURE_AXIS);
@@ -191,7 +191,7 @@ static void add_axis_titles(struct attn_figure_pen *pen, const struct layout *la
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_figure_view view = attn_figure_whole(attn_figure_matrix(pen, 0));
-    struct layout layout = {0};
+    struct matrix_layout layout = {0};
 
     (void)err;
     plan(pen, &layout);

@@ -18,7 +18,7 @@ enum {
     ACROSS = 720, /* width of a row of images, about */
 };
 
-struct layout {
+struct patches_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis queries;
     size_t n_row, n_column; /* patches */
@@ -32,16 +32,16 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
-    enum attn_status status = attn_figure_check_keys(pen, err);
 
-    if (status != ATTN_OK || n_row * n_column == matrix->n_column)
-        return status;
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (n_row * n_column == matrix->n_column)
+        return ATTN_OK;
     return attn_error_set(
         err, ATTN_INVALID, "'%s' has %zu keys, '--figure patches:%zux%zu' lays out %zu",
         attn_site_name(matrix->site), matrix->n_column, n_row, n_column, n_row * n_column);
 }
 
-static double side_of(const struct layout *layout)
+static double side_of(const struct patches_layout *layout)
 {
     const double n = (double)(layout->n_row > layout->n_column ? layout->n_row : layout->n_column);
 
@@ -50,7 +50,7 @@ static double side_of(const struct layout *layout)
     return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const size_t n = layout->matrix->n_row;
@@ -78,7 +78,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
         ceil(layout->top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
 }
 
-static struct attn_figure_place place_of(const struct layout *layout, size_t i)
+static struct attn_figure_place place_of(const struct patches_layout *layout, size_t i)
 {
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
@@ -87,32 +87,17 @@ static struct attn_figure_place place_of(const struct layout *layout, size_t i)
                                       layout->side};
 }
 
-static struct attn_figure_view view_of(const struct layout *layout, size_t i)
+static struct attn_figure_view view_of(const struct patches_layout *layout, size_t i)
 {
     return (struct attn_figure_view){layout->matrix, i * layout->matrix->n_column, layout->n_row,
                                      layout->n_column};
 }
 
-static void add_captions(struct attn_figure_pen *pen, const struct layout *layout)
-{
-    for (size_t i = 0; i < layout->matrix->n_row; i++) {
-        const struct attn_figure_place place = place_of(layout, i);
-        struct attn_shape_text text = {
-            .x = place.x, .y = place.y - 6, .size = ATTN_FIGURE_TEXT, .color = pen->ink};
-        size_t n;
-        const char *label = attn_figure_label(pen, &layout->queries, i, &n);
-
-        attn_shapes_add_text(pen->shapes, &text, label, n);
-    }
-}
-
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status = check(pen, err);
+    struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check(pen, err));
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
@@ -127,7 +112,15 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
                               (double)layout.n_row * layout.side);
     }
     attn_figure_add_heading(pen);
-    add_captions(pen, &layout);
+    for (size_t i = 0; i < layout.matrix->n_row; i++) {
+        const struct attn_figure_place place = place_of(&layout, i);
+        const struct attn_shape_text text = {
+            .x = place.x, .y = place.y - 6, .size = ATTN_FIGURE_TEXT, .color = pen->ink};
+        size_t n;
+        const char *label = attn_figure_label(pen, &layout.queries, i, &n);
+
+        attn_shapes_add_text(pen->shapes, &text, label, n);
+    }
     attn_figure_add_legend(
         pen, layout.left + (double)layout.n_across * layout.width - BETWEEN + ATTN_FIGURE_ASIDE,
         layout.top + CAPTION);

@@ -33,7 +33,7 @@ struct rectangle {
 };
 
 /* What an axis shows, in whole steps. */
-struct range {
+struct tick_range {
     double low, high, step;
 };
 
@@ -45,7 +45,7 @@ struct plot {
     size_t *row;                   /* [n] owns; which rows these are */
     double *points;                /* [n, n_axis] owns */
     double shares[ATTN_MOST_AXES]; /* of the variance; 0: the axes are the numbers themselves */
-    struct range ranges[ATTN_MOST_AXES];
+    struct tick_range ranges[ATTN_MOST_AXES];
     double left, top;        /* of the plot */
     struct rectangle *taken; /* [(N_PART + 2) n] owns; points, parts of arrows, labels */
     size_t n_taken;
@@ -54,7 +54,7 @@ struct plot {
 /* Okabe and Ito 2008: told apart with any deficiency of color vision. */
 static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
 
-/* --- Points -------------------------------------------------------------------------------------- */
+/* --- Points -------------------------------------------------------------------------------- */
 
 /* Copies the numbers of row R; false when one is not finite. */
 static bool copy_row(const struct attn_level_matrix *matrix, size_t r, double *out)
@@ -105,7 +105,7 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
     return status;
 }
 
-/* --- Ranges and ticks ------------------------------------------------------------------------------ */
+/* --- Ranges and ticks ---------------------------------------------------------------------- */
 
 /* 1, 2 or 5 times a power of ten: about a quarter of LENGTH. */
 static double step_of(double length)
@@ -117,10 +117,10 @@ static double step_of(double length)
 }
 
 /* What axis A shows: all points. Numbers themselves are shown with 0, and those up to 1 with 1. */
-static struct range range_of(const struct plot *plot, size_t a)
+static struct tick_range range_of(const struct plot *plot, size_t a)
 {
     const bool has_zero = plot->shares[0] == 0;
-    struct range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
+    struct tick_range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
 
     for (size_t i = 0; i < plot->n; i++) {
         range.low = fmin(range.low, plot->points[i * plot->n_axis + a]);
@@ -129,22 +129,22 @@ static struct range range_of(const struct plot *plot, size_t a)
     if (has_zero && range.low == 0 && range.high <= 1)
         range.high = 1;
     if (!(range.low < range.high)) /* one point, or none */
-        return (struct range){(plot->n > 0 ? range.low : 0) - 1, (plot->n > 0 ? range.low : 0) + 1,
-                              1};
+        return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
+                                   (plot->n > 0 ? range.low : 0) + 1, 1};
     range.step = step_of(range.high - range.low);
     range.low = floor(range.low / range.step + 1e-9) * range.step;
     range.high = ceil(range.high / range.step - 1e-9) * range.step;
     return range;
 }
 
-static double share_in(struct range range, double value)
+static double share_in(struct tick_range range, double value)
 {
     return (value - range.low) / (range.high - range.low);
 }
 
-/* Tick K of an axis; false behind the last. */
-static bool next_tick(struct range range, size_t k, double *value, char text[ATTN_TICK_TEXT_SIZE],
-                      size_t *n)
+/* Tick K of an axis; false after the last. */
+static bool next_tick(struct tick_range range, size_t k, double *value,
+                      char text[ATTN_TICK_TEXT_SIZE], size_t *n)
 {
     *value = range.low + (double)k * range.step;
     if (*value > range.high + range.step / 2)
@@ -165,7 +165,7 @@ static void append_axis_name(const struct plot *plot, size_t a, struct attn_buff
                                   (int)lround(100 * plot->shares[a]));
 }
 
-/* --- Labels ---------------------------------------------------------------------------------------- */
+/* --- Labels -------------------------------------------------------------------------------- */
 
 static double overlap(const struct rectangle *a, const struct rectangle *b)
 {
@@ -210,14 +210,14 @@ static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i, 
     const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
     const double width = attn_figure_text_width(attn_text_width(label, n), ATTN_FIGURE_TEXT);
     struct rectangle best = place_around(x, y, width, 0);
-    double least = cost_of(plot, &best);
+    double lowest = cost_of(plot, &best);
 
-    for (int k = 1; k < N_PLACE && least > 0; k++) {
+    for (int k = 1; k < N_PLACE && lowest > 0; k++) {
         const struct rectangle there = place_around(x, y, width, k);
         const double cost = cost_of(plot, &there);
 
-        if (cost < least)
-            least = cost, best = there;
+        if (cost < lowest)
+            lowest = cost, best = there;
     }
     take(plot, best);
     attn_shapes_add_text(
@@ -227,7 +227,7 @@ static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i, 
         label, n);
 }
 
-/* --- Two axes ---------------------------------------------------------------------------------------- */
+/* --- Two axes ------------------------------------------------------------------------------ */
 
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
@@ -291,7 +291,7 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
     add_flat_names(pen, plot);
 }
 
-/* --- Three axes -------------------------------------------------------------------------------------- */
+/* --- Three axes ---------------------------------------------------------------------------- */
 
 /* Where a point of the cube of side 1 is drawn: turned by 30 degrees about Z, seen from 25 degrees
  * above. */
@@ -315,17 +315,7 @@ static void project_point(const struct plot *plot, const double *point, double o
     project(plot, cube, out);
 }
 
-static void add_edge(struct attn_figure_pen *pen, const struct plot *plot, const double from[3],
-                     const double to[3], uint32_t color)
-{
-    double a[2], b[2];
-
-    project(plot, from, a);
-    project(plot, to, b);
-    attn_figure_add_line(pen, a, b, 1, color);
-}
-
-/* The walls behind: lines at the ticks of axis A on the two that it runs along. */
+/* The walls at the back: lines at the ticks of axis A on the two that it runs along. */
 static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
     /* floor z = 0, back wall y = 1, left wall x = 0 */
@@ -337,14 +327,16 @@ static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size
     for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++)
         for (size_t other = 0; other < 3; other++) {
             const size_t wall = 3 - a - other;
-            double from[3], to[3];
+            double from[3], to[3], begin[2], end[2];
 
             if (other == a)
                 continue;
             from[a] = to[a] = share_in(plot->ranges[a], value);
             from[wall] = to[wall] = walls[wall];
             from[other] = 0, to[other] = 1;
-            add_edge(pen, plot, from, to, pen->rule);
+            project(plot, from, begin);
+            project(plot, to, end);
+            attn_figure_add_line(pen, begin, end, 1, pen->rule);
         }
 }
 
@@ -429,7 +421,7 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
     }
 }
 
-/* --- The figure -------------------------------------------------------------------------------------- */
+/* --- The figure ---------------------------------------------------------------------------- */
 
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err)
 {

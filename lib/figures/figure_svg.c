@@ -1,31 +1,22 @@
 /*
  * figure_svg.c - see figure_internal.h.
  *
- * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two digits after the point and are written
- * without printf, whose point depends on the locale.
+ * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two
+ * digits after the point, and printf, whose point depends on the locale, writes none of them.
  */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/utf8.h"
+#include "encode/base64.h"
 #include "encode/png_file.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* --- Numbers and text ------------------------------------------------------------------------ */
-
-static void append_digits(struct attn_buffer *out, uint64_t number)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    attn_buffer_append(out, digits + at, sizeof digits - at);
-}
+/* --- Numbers and text ---------------------------------------------------------------------- */
 
 /* Hundredths as a decimal number: "3", "0.5", "-12.25". */
 static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
@@ -35,7 +26,7 @@ static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
 
     if (hundredths < 0)
         attn_buffer_append_char(out, '-');
-    append_digits(out, size / 100);
+    attn_buffer_append_format(out, "%" PRIu64, size / 100);
     if (size % 100 > 0)
         attn_buffer_append(out, digits, size % 10 > 0 ? 3 : 2);
 }
@@ -64,22 +55,17 @@ static void append_color(struct attn_buffer *out, const char *name, uint32_t col
 static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        switch (text[i]) {
-        case '&':
+        if (text[i] == '&')
             attn_buffer_append_string(out, "&amp;");
-            break;
-        case '<':
+        else if (text[i] == '<')
             attn_buffer_append_string(out, "&lt;");
-            break;
-        case '>':
+        else if (text[i] == '>')
             attn_buffer_append_string(out, "&gt;");
-            break;
-        default:
+        else
             attn_buffer_append_char(out, text[i]);
-        }
 }
 
-/* --- Cells as paths ---------------------------------------------------------------------------- */
+/* --- Cells as paths ------------------------------------------------------------------------ */
 
 /* `M12 30h18.36v18.36h-18.36z` */
 static void append_run(struct attn_buffer *out, const struct attn_shape_run *run)
@@ -121,9 +107,9 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
     return ATTN_OK;
 }
 
-/* --- Cells as an image ------------------------------------------------------------------------- */
+/* --- Cells as an image --------------------------------------------------------------------- */
 
-struct image {
+struct svg_image {
     const struct attn_shapes *figure;
     const struct attn_shape_cluster *cluster;
     uint32_t *row; /* [cluster->width] */
@@ -133,7 +119,7 @@ struct image {
 /* An attn_png_row_fn. */
 static void fill_row(void *user, size_t y, unsigned char *rgb)
 {
-    const struct image *image = user;
+    const struct svg_image *image = user;
 
     if (y % image->scale == 0)
         attn_shapes_cluster_row(image->figure, image->cluster, y / image->scale, image->row);
@@ -145,58 +131,32 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
         }
 }
 
-static void append_base64(struct attn_buffer *out, const unsigned char *bytes, size_t n)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *to = attn_buffer_reserve(out, (n + 2) / 3 * 4);
-
-    if (!to)
-        return;
-    out->size += (n + 2) / 3 * 4;
-    for (size_t i = 0; i < n; i += 3) {
-        const size_t left = n - i;
-        const uint32_t group = (uint32_t)bytes[i] << 16 |
-                               (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                               (left > 2 ? (uint32_t)bytes[i + 2] : 0);
-
-        *to++ = letters[group >> 18];
-        *to++ = letters[group >> 12 & 63];
-        *to++ = left > 1 ? letters[group >> 6 & 63] : '=';
-        *to++ = left > 2 ? letters[group & 63] : '=';
-    }
-}
-
-static enum attn_status append_png(struct attn_buffer *out, struct image *image,
-                                   struct attn_error *err)
+/* SINK is for the caller to free. */
+static enum attn_status append_png(struct attn_buffer *out, struct svg_image *image,
+                                   struct attn_sink **sink, struct attn_error *err)
 {
     const struct attn_shape_cluster *cluster = image->cluster;
     const struct attn_png_image png = {.width = (size_t)cluster->width * image->scale,
                                        .height = (size_t)cluster->height * image->scale,
                                        .fill_row = fill_row,
                                        .user = image};
-    struct attn_sink *sink = NULL;
-    enum attn_status status = attn_sink_create_memory(&sink, err);
     const void *bytes;
     size_t size;
 
-    if (status == ATTN_OK)
-        status = attn_png_write(&png, sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(sink, err);
-    if (status == ATTN_OK) {
-        bytes = attn_sink_bytes(sink, &size);
-        append_base64(out, bytes, size);
-    }
-    attn_sink_free(sink);
-    return status;
+    ATTN_TRY(attn_sink_create_memory(sink, err));
+    ATTN_TRY(attn_png_write(&png, *sink, err));
+    ATTN_TRY(attn_sink_check(*sink, err));
+    bytes = attn_sink_bytes(*sink, &size);
+    attn_base64_append(out, bytes, size);
+    return ATTN_OK;
 }
 
 static enum attn_status append_image(struct attn_buffer *out, const struct attn_shapes *figure,
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    struct image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    struct svg_image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    struct attn_sink *sink = NULL;
     enum attn_status status;
 
     image.row = attn_alloc((size_t)cluster->width, sizeof *image.row, err);
@@ -211,21 +171,14 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                               " preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
                               "style=\"image-rendering:pixelated\" "
                               "xlink:href=\"data:image/png;base64,");
-    status = append_png(out, &image, err);
+    status = append_png(out, &image, &sink, err);
     attn_buffer_append_string(out, "\"/>\n");
+    attn_sink_free(sink);
     attn_free(image.row);
     return status;
 }
 
-static enum attn_status append_cells(struct attn_buffer *out, const struct attn_shapes *figure,
-                                     const struct attn_shape_cluster *cluster,
-                                     struct attn_error *err)
-{
-    return attn_shapes_are_many(cluster) ? append_image(out, figure, cluster, err)
-                                         : append_paths(out, figure, cluster, err);
-}
-
-/* --- Boxes, lines, dots ------------------------------------------------------------------------ */
+/* --- Boxes, lines, dots -------------------------------------------------------------------- */
 
 static void append_box(struct attn_buffer *out, const struct attn_shape_box *box)
 {
@@ -246,12 +199,6 @@ static void append_dot(struct attn_buffer *out, const struct attn_shape_dot *dot
     append_attribute(out, "r", dot->radius);
     append_color(out, "fill", dot->color);
     attn_buffer_append_string(out, "/>\n");
-}
-
-static bool is_alike(const struct attn_shape_line *a, const struct attn_shape_line *b)
-{
-    return a->color == b->color && llround(a->width * 100) == llround(b->width * 100) &&
-           llround(a->opacity * 100) == llround(b->opacity * 100);
 }
 
 static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
@@ -285,13 +232,20 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
     if (first->opacity < 1)
         append_attribute(out, "stroke-opacity", first->opacity);
     attn_buffer_append_string(out, " d=\"");
-    for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE && is_alike(first, &shapes[i].line); i++)
-        append_stroke(out, &shapes[i].line);
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE; i++) {
+        const struct attn_shape_line *line = &shapes[i].line;
+
+        if (line->color != first->color ||
+            llround(line->width * 100) != llround(first->width * 100) ||
+            llround(line->opacity * 100) != llround(first->opacity * 100))
+            break;
+        append_stroke(out, line);
+    }
     attn_buffer_append_string(out, "\"/>\n");
     return i;
 }
 
-/* --- Text -------------------------------------------------------------------------------------- */
+/* --- Text ---------------------------------------------------------------------------------- */
 
 /* Whether text holds a letter that is written from right to left. */
 static bool is_right_to_left(const char *text, size_t n)
@@ -307,12 +261,6 @@ static bool is_right_to_left(const char *text, size_t n)
         at += length > 0 ? length : 1;
     }
     return false;
-}
-
-static bool has_same_style(const struct attn_shape_text *a, const struct attn_shape_text *b)
-{
-    return a->color == b->color && a->anchor == b->anchor && a->is_bold == b->is_bold &&
-           llround(a->size * 100) == llround(b->size * 100);
 }
 
 static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
@@ -351,14 +299,20 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
     append_color(out, "fill", first->color);
     attn_buffer_append_string(out, anchors[first->anchor]);
     attn_buffer_append_string(out, first->is_bold ? " font-weight=\"bold\">\n" : ">\n");
-    for (; i < n && shapes[i].kind == ATTN_SHAPE_TEXT && has_same_style(first, &shapes[i].text);
-         i++)
-        append_text(out, figure, &shapes[i].text);
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_TEXT; i++) {
+        const struct attn_shape_text *text = &shapes[i].text;
+
+        if (text->color != first->color || text->anchor != first->anchor ||
+            text->is_bold != first->is_bold ||
+            llround(text->size * 100) != llround(first->size * 100))
+            break;
+        append_text(out, figure, text);
+    }
     attn_buffer_append_string(out, "</g>\n");
     return i;
 }
 
-/* --- The document ------------------------------------------------------------------------------ */
+/* --- The document -------------------------------------------------------------------------- */
 
 /* `<NAME>` with the notes that are not the title, or the title alone. */
 static void append_said(struct attn_buffer *out, const struct attn_shapes *figure)
@@ -416,7 +370,8 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
     case ATTN_SHAPE_CELLS:
         cluster = attn_shapes_cluster_of(shapes, n);
         *n_written = cluster.n;
-        return append_cells(out, figure, &cluster, err);
+        return attn_shapes_are_many(&cluster) ? append_image(out, figure, &cluster, err)
+                                              : append_paths(out, figure, &cluster, err);
     case ATTN_SHAPE_BOX:
         append_box(out, &shapes[0].box);
         break;

@@ -25,7 +25,7 @@ struct spot {
 };
 
 /* The text is laid out token by token. */
-struct layout {
+struct text_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis keys;
     double left, top, right; /* of all lines */
@@ -33,13 +33,13 @@ struct layout {
     bool is_broken;          /* after it a line ends */
 };
 
-static bool has_own_keys(const struct attn_figure_pen *pen, const struct layout *layout)
+static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_layout *layout)
 {
     return attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
 }
 
 /* The text of key I, with the blanks around it; its position where there are no tokens. */
-static const char *token_of(struct attn_figure_pen *pen, const struct layout *layout, size_t i,
+static const char *token_of(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
                             size_t *n)
 {
     return layout->keys.texts ? attn_token_text(layout->keys.texts, i, n)
@@ -47,7 +47,7 @@ static const char *token_of(struct attn_figure_pen *pen, const struct layout *la
 }
 
 /* Whether white space lies between the tokens I - 1 and I that belongs to neither. */
-static bool has_space(const struct attn_figure_pen *pen, const struct layout *layout, size_t i)
+static bool has_space(const struct attn_figure_pen *pen, const struct text_layout *layout, size_t i)
 {
     const struct attn_labels *labels = &pen->content->writer->labels;
 
@@ -55,7 +55,7 @@ static bool has_space(const struct attn_figure_pen *pen, const struct layout *la
            (has_own_keys(pen, layout) && labels->begin && labels->begin[i] > labels->end[i - 1]);
 }
 
-static void begin(struct attn_figure_pen *pen, struct layout *layout)
+static void begin(struct attn_figure_pen *pen, struct text_layout *layout)
 {
     layout->left = ATTN_FIGURE_PAD;
     layout->top = attn_figure_heading_height(pen) + 4;
@@ -65,7 +65,7 @@ static void begin(struct attn_figure_pen *pen, struct layout *layout)
 }
 
 /* Moves on to token I. */
-static struct spot next_spot(struct attn_figure_pen *pen, struct layout *layout, size_t i)
+static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *layout, size_t i)
 {
     size_t n;
     const char *text = token_of(pen, layout, i, &n);
@@ -84,7 +84,7 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct layout *layout,
     return *spot;
 }
 
-static void plan(struct attn_figure_pen *pen, struct layout *layout)
+static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     double right = layout->left;
@@ -102,7 +102,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
     layout->right = fmax(layout->right, right);
 }
 
-static void add_token(struct attn_figure_pen *pen, const struct layout *layout, size_t i,
+static void add_token(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
                       struct spot spot)
 {
     float value = 0;
@@ -136,7 +136,7 @@ static void add_query(struct attn_figure_pen *pen, struct spot spot)
 }
 
 /* "query 7 it; " */
-static void name_query(struct attn_figure_pen *pen, const struct layout *layout)
+static void name_query(struct attn_figure_pen *pen, const struct text_layout *layout)
 {
     const struct attn_figure_axis rows = attn_figure_rows(pen, layout->matrix);
     size_t n;
@@ -153,10 +153,10 @@ static void name_query(struct attn_figure_pen *pen, const struct layout *layout)
 static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    enum attn_status status = attn_figure_check_keys(pen, err);
 
-    if (status != ATTN_OK || matrix->n_row == 1)
-        return status;
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (matrix->n_row == 1)
+        return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '--figure tokens' shows one",
                    matrix->n_row);
     attn_error_hint(err, "choose one: --queries -1 is the last");
@@ -165,12 +165,10 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
 
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status = check(pen, err);
+    struct text_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
     double right;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check(pen, err));
     pen->has_text = false;
     name_query(pen, &layout);
     layout.keys = attn_figure_columns(pen, layout.matrix);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -20,26 +21,10 @@ struct attn_levels {
     size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
 };
 
-/* --- One cell -------------------------------------------------------------------------------- */
+/* --- One cell ------------------------------------------------------------------------------ */
 
 static const uint32_t float_nothing = 0x7fc00000;
 static const uint16_t half_nothing = 0x7e00;
-
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* The nearest float16 of a finite number; the largest one for all that are larger. */
 static uint16_t half_of(float value)
@@ -80,7 +65,10 @@ static enum attn_cell_kind get(const struct attn_level_matrix *m, size_t i, floa
         return (enum attn_cell_kind)(whole[i] & 3U);
     if (!is_whole(m) && (half[i] & ~3U) == half_nothing && (half[i] & 3U) != 0)
         return (enum attn_cell_kind)(half[i] & 3U);
-    *value = is_whole(m) ? float_of(whole[i]) : number_of_half(half[i]);
+    if (is_whole(m))
+        memcpy(value, &whole[i], sizeof *value);
+    else
+        *value = number_of_half(half[i]);
     return ATTN_CELL_VALUE;
 }
 
@@ -89,8 +77,10 @@ static void set(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind,
     uint32_t *whole = m->cells;
     uint16_t *half = m->cells;
 
-    if (is_whole(m))
-        whole[i] = kind == ATTN_CELL_VALUE ? bits_of(value) : float_nothing | (uint32_t)kind;
+    if (is_whole(m) && kind == ATTN_CELL_VALUE)
+        memcpy(&whole[i], &value, sizeof value);
+    else if (is_whole(m))
+        whole[i] = float_nothing | (uint32_t)kind;
     else
         half[i] = kind == ATTN_CELL_VALUE ? half_of(value) : (uint16_t)(half_nothing | kind);
 }
@@ -125,7 +115,7 @@ enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size
     return get(matrix, row * matrix->n_cell_column + column, value);
 }
 
-/* --- The matrices ---------------------------------------------------------------------------- */
+/* --- The matrices -------------------------------------------------------------------------- */
 
 static size_t pooled(size_t n, size_t limit)
 {
@@ -152,6 +142,16 @@ static struct attn_level_matrix shape_of(const struct attn_levels *levels,
     return m;
 }
 
+uint64_t attn_levels_sites(const struct attn_writer *writer)
+{
+    const uint64_t selected = attn_selection_sites(writer->labels.selection);
+    const uint64_t named = writer->options.picture->sites & selected;
+    const uint64_t pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
+    const uint64_t lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
+
+    return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
+}
+
 static bool is_kept(const struct attn_levels *levels, enum attn_site site)
 {
     return (levels->sites & ATTN_SITE_BIT(site)) != 0;
@@ -166,6 +166,14 @@ static enum attn_status count_site(struct attn_writer *writer, void *user, enum 
     if (is_kept(levels, site))
         levels->n += attn_writer_extent(writer, site, layer).n_head;
     return ATTN_OK;
+}
+
+size_t attn_levels_count(struct attn_writer *writer, uint64_t sites)
+{
+    struct attn_levels levels = {.sites = sites};
+
+    attn_writer_each_site(writer, count_site, &levels, NULL);
+    return levels.n;
 }
 
 static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
@@ -204,10 +212,8 @@ enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
     made->writer = writer;
     made->sites = sites;
     made->limits = *limits;
-    attn_writer_each_site(writer, count_site, made, err);
-    made->items = attn_alloc(made->n, sizeof *made->items, err);
+    made->items = attn_alloc(attn_levels_count(writer, sites), sizeof *made->items, err);
     made->first_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *made->first_of_slot, err);
-    made->n = 0;
     if (!made->items || !made->first_of_slot) {
         attn_levels_free(made);
         return ATTN_NO_MEMORY;
@@ -217,7 +223,7 @@ enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
     return ATTN_OK;
 }
 
-/* --- Taking ---------------------------------------------------------------------------------- */
+/* --- Taking -------------------------------------------------------------------------------- */
 
 /* Room for the cells, all of them masked. */
 static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_error *err)
@@ -302,46 +308,34 @@ void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t 
     take_group(matrix, row * matrix->n_cell_column + column, &value, 1);
 }
 
-/* Cells of a row of the matrix, whose kept cells begin at BEGIN. */
-static void take_cells(struct attn_level_matrix *m, size_t begin, const struct attn_cells *cells)
-{
-    const size_t k = m->column_k, end = cells->first + cells->n;
-
-    for (size_t c = cells->first, next; c < end; c = next) {
-        next = (c / k + 1) * k;
-        next = next < end ? next : end;
-        take_group(m, begin + c / k, cells->values + (c - cells->first), next - c);
-    }
-}
-
-/* Whether the first column of SITE is hidden: its cells do not come then. */
-static bool hides_first(const struct attn_levels *levels, enum attn_site site)
-{
-    return levels->writer->options.picture->hides_first && attn_site_has_keys(site);
-}
-
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
+    /* the cells of a hidden column do not come */
+    const bool hides_first =
+        levels->writer->options.picture->hides_first && attn_site_has_keys(event->site);
     struct attn_level_matrix *m;
-    enum attn_status status;
 
     if (!is_kept(levels, event->site))
         return ATTN_OK;
     m = &levels->items[levels->first_of_slot[attn_writer_slot(event->site, event->layer)] +
                        place->head];
-    status = open_cells(m, err);
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        const size_t begin = (place->row + r) / m->row_k * m->n_cell_column;
+    ATTN_TRY(open_cells(m, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t begin = (place->row + r) / m->row_k * m->n_cell_column, k = m->column_k;
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 
         while (attn_row_next(&row, &cells))
-            take_cells(m, begin, &cells);
-        if (hides_first(levels, event->site) && m->n_column > 0)
+            for (size_t c = cells.first, end = c + cells.n, next; c < end; c = next) {
+                next = (c / k + 1) * k;
+                next = next < end ? next : end;
+                take_group(m, begin + c / k, cells.values + (c - cells.first), next - c);
+            }
+        if (hides_first && m->n_column > 0)
             put(m, begin, ATTN_CELL_HIDDEN, 0);
     }
-    return status;
+    return ATTN_OK;
 }
 
 size_t attn_levels_n(const struct attn_levels *levels)

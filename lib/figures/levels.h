@@ -10,13 +10,13 @@
  *         float value;
  *         if (attn_level_cell(m, row, column, &value) == ATTN_CELL_VALUE) ... value ...
  *
- * A cell is a value or one of three kinds of nothing (colormap.h); 0 is a value. A pooled cell holds
- * of k x k cells the value farthest from 0: a mean would wash out single strong cells. It is masked
- * or hidden when all of its cells are, and not finite when any is. Rows are the queries that are
- * kept, or keys of sites with one row a key; columns are keys, or components.
+ * A cell is a value or one of three kinds of nothing (colormap.h); 0 is a value. A pooled cell
+ * holds of k x k cells the value farthest from 0: a mean would wash out single strong cells. It is
+ * masked or hidden when all of its cells are, and not finite when any is. Rows are the queries that
+ * are kept, or keys of sites with one row a key; columns are keys, or components.
  *
- * A matrix of at most 128 x 128 cells is kept as it came, 4 bytes a cell. A larger one takes 2 bytes
- * a cell: 11 bits of each number, far less than a level of colour.
+ * A matrix of at most 128 x 128 cells is kept as it came, 4 bytes a cell. A larger one takes 2
+ * bytes a cell: 11 bits of each number, far less than a level of colour.
  */
 #ifndef ATTN_FIGURES_LEVELS_H
 #define ATTN_FIGURES_LEVELS_H
@@ -45,9 +45,16 @@ struct attn_level_matrix {
 
 struct attn_levels;
 
-/* For the matrices of the selection of WRITER, which is borrowed, in the order of the events: layer,
- * site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in SITES
- * are kept. */
+/* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
+ * it. */
+uint64_t attn_levels_sites(const struct attn_writer *writer);
+
+/* How many matrices of SITES the selection of WRITER has. */
+size_t attn_levels_count(struct attn_writer *writer, uint64_t sites);
+
+/* For the matrices of the selection of WRITER, which is borrowed, in the order of the events:
+ * layer, site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
+ * SITES are kept. */
 enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
                                     const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err);
@@ -64,12 +71,13 @@ const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels,
 const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,
                                                  enum attn_site site, int layer, int head);
 
-/* A cell, below n_cell_row and n_cell_column. *VALUE is set for ATTN_CELL_VALUE alone. Cells of rows
- * that did not come are masked. */
+/* A cell, below n_cell_row and n_cell_column. *VALUE is set for ATTN_CELL_VALUE alone. Cells of
+ * rows that did not come are masked. */
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
-/* The numbers that the first and the last colour of SCALE stand for in row ROW, or in all of MATRIX. */
+/* The numbers that the first and the last colour of SCALE stand for in row ROW, or in all of
+ * MATRIX. */
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
                                          const struct attn_color_scale *scale, size_t row);
 

@@ -71,10 +71,8 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
 
     space->n = n;
     space->n_vector = n < BLOCK ? n : BLOCK;
-    if (!attn_checked_mul(n, n, &n_cell)) {
-        attn_error_no_memory(err);
-        return ATTN_NO_MEMORY;
-    }
+    if (!attn_checked_mul(n, n, &n_cell))
+        return attn_error_no_memory(err);
     space->matrix = attn_alloc(n_cell, sizeof(double), err);
     space->block = attn_alloc(BLOCK * n, sizeof(double), err);
     space->product = attn_alloc(BLOCK * n, sizeof(double), err);
@@ -84,22 +82,6 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
         for (size_t i = 0; i < n; i++)
             space->block[v * n + i] = cos((double)(v + 1) * (double)(i + 1) * 1.6180339887498949);
     return ATTN_OK;
-}
-
-static void close_space(struct subspace *space)
-{
-    attn_free(space->matrix);
-    attn_free(space->block);
-    attn_free(space->product);
-}
-
-static void multiply(struct subspace *space)
-{
-    const size_t n = space->n;
-
-    for (size_t v = 0; v < space->n_vector; v++)
-        for (size_t i = 0; i < n; i++)
-            space->product[v * n + i] = dot(space->matrix + i * n, space->block + v * n, n, 1);
 }
 
 /* The products, orthogonal (Gram and Schmidt) and of length 1, become the block. Returns how much
@@ -134,13 +116,6 @@ static double make_orthogonal(struct subspace *space, size_t n_axis)
     return change;
 }
 
-/* Coordinate of row R on axis A, whose eigenvector is VECTOR. */
-static double place(const double *rows, size_t r, size_t n_col, const double *vector, double length,
-                    bool is_of_columns)
-{
-    return is_of_columns ? dot(rows + r * n_col, vector, n_col, 1) : vector[r] * sqrt(length);
-}
-
 static void set_points(const struct subspace *space, const double *rows, size_t n_row, size_t n_col,
                        size_t n_axis, struct attn_principal_axes *axes)
 {
@@ -152,8 +127,9 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
         double largest = 0;
 
         for (size_t r = 0; r < n_row; r++) {
-            const double at = place(rows, r, n_col, space->block + a * space->n, space->lengths[a],
-                                    n_col < n_row);
+            const double *vector = space->block + a * space->n;
+            const double at = n_col < n_row ? dot(rows + r * n_col, vector, n_col, 1)
+                                            : vector[r] * sqrt(space->lengths[a]);
 
             axes->points[r * n_axis + a] = at;
             if (fabs(at) > fabs(largest) * (1 + 1e-9))
@@ -165,6 +141,20 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
     }
 }
 
+/* Finds the first N_AXIS eigenvectors of the matrix. */
+static void find_vectors(struct subspace *space, size_t n_axis)
+{
+    const size_t n = space->n;
+
+    for (int step = 0; step < MOST_STEPS; step++) {
+        for (size_t v = 0; v < space->n_vector; v++)
+            for (size_t i = 0; i < n; i++)
+                space->product[v * n + i] = dot(space->matrix + i * n, space->block + v * n, n, 1);
+        if (make_orthogonal(space, n_axis) < converged)
+            break;
+    }
+}
+
 enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_col, size_t n_axis,
                                           struct attn_principal_axes *axes, struct attn_error *err)
 {
@@ -173,22 +163,19 @@ enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_c
     enum attn_status status = open_space(&space, is_of_columns ? n_col : n_row, err);
 
     *axes = (struct attn_principal_axes){0};
-    axes->points = attn_alloc(n_row * n_axis, sizeof *axes->points, err);
-    if (status == ATTN_OK && !axes->points)
-        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK) {
+        axes->points = attn_alloc(n_row * n_axis, sizeof *axes->points, err);
+        status = axes->points ? ATTN_OK : ATTN_NO_MEMORY;
+    }
     if (status == ATTN_OK) {
         center(rows, n_row, n_col);
         fill_matrix(&space, rows, n_row, n_col, is_of_columns);
-        for (int step = 0; step < MOST_STEPS; step++) {
-            multiply(&space);
-            if (make_orthogonal(&space, n_axis) < converged)
-                break;
-        }
+        find_vectors(&space, n_axis);
         set_points(&space, rows, n_row, n_col, n_axis, axes);
-    } else {
-        attn_principal_axes_release(axes);
     }
-    close_space(&space);
+    attn_free(space.matrix);
+    attn_free(space.block);
+    attn_free(space.product);
     return status;
 }
 

@@ -3,14 +3,14 @@
  *
  *     const struct attn_table_grid grid = {
  *         .rows = "layer", .columns = "head", .values = "effect", .model = "fable"};
- *     attn_table_picture_check(&output, &err);                            // before the table is made
+ *     attn_table_picture_check(&output, &err); // before the table is made
  *     attn_table_picture_write(table, &grid, &picture, &output, &err);
  *
  * Each value of the columns `rows` and `columns` that the table has is a row and a column of the
  * picture, ascending; a row of the table without one of them is left out. Where several rows of the
  * table fall on one cell, the first counts. Cells without a value look like masked ones. Colours
- * follow from the range of the column (base/table.h): shares from 0 to 1 by their square root, other
- * numbers from 0, or symmetric about 0, to the largest.
+ * follow from the range of the column (base/table.h): shares from 0 to 1 by their square root,
+ * other numbers from 0, or symmetric about 0, to the largest.
  */
 #ifndef ATTN_FIGURES_TABLE_PICTURE_H
 #define ATTN_FIGURES_TABLE_PICTURE_H
@@ -23,7 +23,7 @@
 /* The columns of a table by their names. Borrowed. */
 struct attn_table_grid {
     const char *rows;    /* of whole numbers: "layer" */
-    const char *detail;  /* that rows are told apart by, too: "site"; or NULL */
+    const char *detail;  /* that tells rows apart, too: "site"; or NULL */
     const char *columns; /* of whole numbers or texts: "head" */
     const char *texts;   /* what the columns are called: "token"; or NULL */
     const char *values;  /* numbers: what is drawn */
@@ -39,9 +39,9 @@ struct attn_table_grid {
 ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
                                                    struct attn_error *err);
 
-/* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage: ATTN_INVALID
- * at that of options for a column that is not there or holds no numbers, for a table without a cell
- * to draw, and for a picture that would be too large. */
+/* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage:
+ * ATTN_INVALID at that of options for a column that is not there or holds no numbers, for a table
+ * without a cell to draw, and for a picture that would be too large. */
 ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
                                                    const struct attn_table_grid *grid,
                                                    const struct attn_picture_options *picture,

@@ -38,7 +38,7 @@ static enum attn_status add(struct attn_arrays *arrays, struct attn_array array,
     return status;
 }
 
-/* --- The small arrays ------------------------------------------------------------------------ */
+/* --- The small arrays ---------------------------------------------------------------------- */
 
 /* Adds [n] of int64, for the caller to fill; NULL on failure, with err set. */
 static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_t n,
@@ -184,7 +184,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
     return ATTN_OK;
 }
 
-/* --- All of them ------------------------------------------------------------------------------ */
+/* --- All of them --------------------------------------------------------------------------- */
 
 /* Sets name, rank and shape as the axes of the inputs have them. */
 static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,

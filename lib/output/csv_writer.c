@@ -9,7 +9,6 @@
  * the system allows.
  */
 #include "encode/csv_field.h"
-#include "encode/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -29,7 +28,7 @@ struct csv_file {
 };
 
 /* Labels of positions or keys, quoted where needed, one after the other. */
-struct labels {
+struct csv_labels {
     struct attn_token_texts tokens;
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
@@ -37,7 +36,7 @@ struct labels {
 
 struct csv_writer {
     struct attn_writer base;
-    struct labels labels, source_labels;
+    struct csv_labels labels, source_labels;
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer header; /* the first row of a file, being made */
@@ -51,7 +50,7 @@ static struct csv_writer *csv_of(struct attn_writer *writer)
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat` of each of N positions, or `3` without tokens. */
-static enum attn_status make_labels(struct labels *labels, size_t n, struct attn_error *err)
+static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct attn_error *err)
 {
     struct attn_buffer label = {0};
 
@@ -74,7 +73,7 @@ static enum attn_status make_labels(struct labels *labels, size_t n, struct attn
     return attn_buffer_check(&labels->text, err);
 }
 
-static void append_label(struct attn_buffer *text, const struct labels *labels, size_t i)
+static void append_label(struct attn_buffer *text, const struct csv_labels *labels, size_t i)
 {
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
@@ -82,12 +81,12 @@ static void append_label(struct attn_buffer *text, const struct labels *labels, 
 }
 
 /* The labels of what a layer attends to. */
-static const struct labels *key_labels(const struct csv_writer *w, int layer)
+static const struct csv_labels *key_labels(const struct csv_writer *w, int layer)
 {
     return attn_writer_has_own_keys(&w->base, layer) ? &w->labels : &w->source_labels;
 }
 
-static void release_labels(struct labels *labels)
+static void release_labels(struct csv_labels *labels)
 {
     attn_token_texts_release(&labels->tokens);
     attn_free(labels->ends);
@@ -203,51 +202,16 @@ static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-/* Appends `,value` for each cell. */
-static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
-{
-    char *out = NULL;
-
-    for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0)
-            out = attn_buffer_reserve(text,
-                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!out)
-            return;
-        *out++ = ',';
-        out += attn_number_text(cells->values[i], precision, out);
-        text->size = (size_t)(out - text->data);
-    }
-}
-
-/* Appends `,` for each of N masked cells. */
-static void append_masked(struct attn_buffer *text, size_t n)
-{
-    char *out = attn_buffer_reserve(text, n);
-
-    if (out) {
-        memset(out, ',', n);
-        text->size += n;
-    }
-}
-
 /* An attn_row_text_fn. */
 static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    struct attn_row row = attn_event_row(event, r);
-    struct attn_cells cells;
-    size_t at = 0;
 
     append_label(text, is_key ? key_labels(w, event->layer) : &w->labels, event->row0 + r);
-    while (attn_row_next(&row, &cells)) {
-        append_masked(text, cells.first - at);
-        append_cells(text, &cells, writer->options.precision);
-        at = cells.first + cells.n;
-    }
-    append_masked(text, place->extent.n_col - at);
+    attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
+                         writer->options.precision, "");
     attn_buffer_append_char(text, '\n');
 }
 

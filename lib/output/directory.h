@@ -11,9 +11,20 @@
  *     attn_directory_finish(directory, run, false, &err);
  *     attn_directory_close(directory);
  *
- * Its manifest (manifest.h) names the files before the first of them appears, so that whatever ends
- * the process, the next run knows what is left of this one. A run that finishes removes the files
- * that earlier runs wrote in the same format and that it did not write itself.
+ * Its manifest, run.json, says which runs wrote into it, and which files. The model is null where
+ * there is none:
+ *
+ *     {
+ *     "runs": [
+ *     {"format": "csv", "version": "0.1.0", "model": "fable", "options": {"heads": "0.1"},
+ *     "files": ["L00H01.pattern.csv", "L00H01.z.csv"]}
+ *     ]
+ *     }
+ *
+ * It comes from outside: one that is not of this form is refused by name, and nothing is removed. A
+ * run.json of another kind stays as it is. It names the files before the first of them appears, so
+ * that whatever ends the process, the next run knows what is left of this one. A run that finishes
+ * removes the files that earlier runs wrote in the same format and that it did not write itself.
  *
  * A locked directory has one run at a time; others wait, or fail. The lock is the system's and ends
  * with the process, however that ends. Where the file system has no locks there is none.
@@ -21,9 +32,33 @@
 #ifndef ATTN_OUTPUT_DIRECTORY_H
 #define ATTN_OUTPUT_DIRECTORY_H
 
-#include "output/manifest.h"
+#include "base/buffer.h"
+#include "encode/json_writer.h"
+#include "output/output.h"
 
 #include <signal.h>
+
+/* Names of files, each terminated, one after the other. Initialize with = {0}. */
+struct attn_file_names {
+    struct attn_buffer text;
+    size_t n;
+};
+
+void attn_file_names_append(struct attn_file_names *names, const char *name);
+
+/* The name after NAME, or the first for NULL; NULL after the last. */
+const char *attn_file_names_next(const struct attn_file_names *names, const char *name);
+
+void attn_file_names_release(struct attn_file_names *names);
+
+/* What one run wrote in one format. */
+struct attn_manifest_run {
+    char *format;                 /* owns; the name of the format */
+    struct attn_buffer facts;     /* its object of JSON up to the files */
+    struct attn_json_writer json; /* of `facts`; the object is open */
+    struct attn_file_names files;
+    bool is_current; /* it was added, and not read */
+};
 
 struct attn_directory;
 

@@ -59,7 +59,7 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
     return attn_json_value(begin_member(w, name));
 }
 
-/* --- Before the tensors ----------------------------------------------------------------------- */
+/* --- Before the tensors -------------------------------------------------------------------- */
 
 static void push_positions(struct json_writer *w)
 {

@@ -1,68 +1,27 @@
 /* labels_json.c - see labels_json.h. */
 #include "output/labels_json.h"
 
-#include "encode/float_text.h"
 #include "encode/json_writer.h"
+#include "output/writer.h"
 
-#include <math.h>
-#include <string.h>
-
-/* --- Numbers ---------------------------------------------------------------------------------- */
+/* --- Numbers ------------------------------------------------------------------------------- */
 
 void attn_json_append_number(struct attn_buffer *out, float value, int precision)
 {
     attn_json_float(&(struct attn_json_writer){.out = out}, value, precision);
 }
 
-/* Appends `,value` for each cell. */
-static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
-{
-    char *out = NULL;
-
-    for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0)
-            out = attn_buffer_reserve(text,
-                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!out)
-            return;
-        *out++ = ',';
-        if (isfinite(cells->values[i]))
-            out += attn_number_text(cells->values[i], precision, out);
-        else
-            out = (char *)memcpy(out, "null", 4) + 4;
-        text->size = (size_t)(out - text->data);
-    }
-}
-
-/* Appends `,null` for each of N masked cells. */
-static void append_masked(struct attn_buffer *text, size_t n)
-{
-    static const char null[] = ",null";
-    const size_t size = sizeof null - 1;
-
-    for (char *out = attn_buffer_reserve(text, n * size); out && n > 0; n--) {
-        out = (char *)memcpy(out, null, size) + size;
-        text->size += size;
-    }
-}
-
 void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
 {
-    size_t begin = out->size, at = 0;
-    struct attn_cells cells;
+    const size_t begin = out->size;
 
-    while (attn_row_next(&row, &cells)) {
-        append_masked(out, cells.first - at);
-        append_cells(out, &cells, precision);
-        at = cells.first + cells.n;
-    }
-    append_masked(out, width - at);
+    attn_row_append_text(out, row, width, precision, "null");
     if (!out->has_failed)
         out->data[begin] = '['; /* instead of the first comma */
     attn_buffer_append_char(out, ']');
 }
 
-/* --- Labels ----------------------------------------------------------------------------------- */
+/* --- Labels -------------------------------------------------------------------------------- */
 
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {
@@ -123,7 +82,7 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
     attn_json_end(&json);
 }
 
-/* --- Predictions ------------------------------------------------------------------------------ */
+/* --- Predictions --------------------------------------------------------------------------- */
 
 /* Begins one of PREDICTIONS, with its position where positions were chosen. */
 static void begin_prediction(struct attn_json_writer *json,

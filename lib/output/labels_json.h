@@ -28,8 +28,8 @@ void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
-/* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]}, a
- * line each where there are lines, and no blanks where there are none. */
+/* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]},
+ * a line each where there are lines, and no blanks where there are none. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

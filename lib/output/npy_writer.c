@@ -2,7 +2,7 @@
  * npy_writer.c - one array a file: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
  *
  * A file is open from the first rows of its array to the last, which go straight to their place.
- * Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory.
+ * Arrays whose rows are scattered ([T,H,E], emitted head by head) are put together in memory.
  */
 #include "encode/numpy_file.h"
 #include "output/arrays.h"

@@ -4,8 +4,8 @@
  * All sizes follow from the selection, so all offsets are known before the first number. Where the
  * sink can seek, matrices and vectors go straight to their place, and their header, with the CRC,
  * is written when the last row has come. To a pipe everything goes out in order, the CRC after the
- * numbers. Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory
- * first, in both cases.
+ * numbers. Arrays whose rows are scattered ([T,H,E], emitted head by head) are put together in
+ * memory first, in both cases.
  */
 #include "encode/numpy_file.h"
 #include "output/arrays.h"

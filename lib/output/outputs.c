@@ -41,7 +41,7 @@ enum attn_status attn_output_create_file(const struct attn_output *item, struct 
     return ATTN_OK;
 }
 
-/* --- What does not go together --------------------------------------------------------------- */
+/* --- What does not go together ------------------------------------------------------------- */
 
 static enum attn_status refuse_sink(const struct attn_format *format, struct attn_error *err)
 {
@@ -74,7 +74,8 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
     return first && first->needs_directory ? refuse_sink(first, err) : ATTN_OK;
 }
 
-/* The target of ITEM, which has a path. One that cannot be found stays empty: opening it says why. */
+/* The target of ITEM, which has a path. One that cannot be found stays empty: opening it says
+ * why. */
 static enum attn_status find_target(const struct attn_output *item, struct attn_target *target,
                                     struct attn_error *err)
 {
@@ -155,7 +156,7 @@ enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
     return attn_error_at(check_all(items, n, err), ATTN_STAGE_OPTIONS, err);
 }
 
-/* --- Closed pipes ---------------------------------------------------------------------------- */
+/* --- Closed pipes -------------------------------------------------------------------------- */
 
 static bool is_any_left(const struct attn_outputs *outputs)
 {
@@ -165,8 +166,8 @@ static bool is_any_left(const struct attn_outputs *outputs)
     return false;
 }
 
-/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed, and the output
- * is dropped. */
+/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed, and the
+ * output is dropped. */
 static enum attn_status judge(struct attn_outputs *outputs, struct open_output *output,
                               const struct attn_error *found, struct attn_error *err)
 {
@@ -183,7 +184,7 @@ static enum attn_status judge(struct attn_outputs *outputs, struct open_output *
     return attn_error_at(found->status, found->stage ? found->stage : ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- Directories ------------------------------------------------------------------------------ */
+/* --- Directories --------------------------------------------------------------------------- */
 
 /* The directory of ITEM, which other outputs may have too; NULL when it is none or on failure. */
 static enum attn_status open_directory(struct attn_outputs *outputs, const struct attn_output *item,
@@ -215,8 +216,8 @@ static int compare_directories(const void *a, const void *b)
                                   *(struct attn_directory *const *)b);
 }
 
-/* Opens the directories of all outputs, and locks them in their order. Each keeps off the files that
- * other outputs write. */
+/* Opens the directories of all outputs, and locks them in their order. Each keeps off the files
+ * that other outputs write. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
                                          const struct attn_output *items,
                                          const struct attn_writer_options *options,
@@ -235,7 +236,7 @@ static enum attn_status open_directories(struct attn_outputs *outputs,
     return ATTN_OK;
 }
 
-/* --- Opening --------------------------------------------------------------------------------- */
+/* --- Opening ------------------------------------------------------------------------------- */
 
 static enum attn_status open_output(struct attn_outputs *outputs, struct open_output *output,
                                     const struct attn_output *item,
@@ -315,7 +316,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- Writing ------------------------------------------------------------------------------- */
 
 /* Has one writer take WHAT. */
 typedef enum attn_status (*writer_fn)(struct attn_writer *writer, const void *what,
@@ -342,14 +343,14 @@ static enum attn_status take_event(struct attn_writer *writer, const void *what,
 }
 
 /* Rows of chosen attention, and the same of exact. */
-struct pair {
+struct event_pair {
     const struct attn_trace_event *chosen, *exact;
 };
 
 static enum attn_status take_pair(struct attn_writer *writer, const void *what,
                                   struct attn_error *err)
 {
-    const struct pair *pair = what;
+    const struct event_pair *pair = what;
 
     return attn_writer_takes_pairs(writer)
                ? attn_writer_pair(writer, pair->chosen, pair->exact, err)
@@ -388,7 +389,7 @@ enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
-    return each_writer(outputs, take_pair, &(struct pair){chosen, exact}, err);
+    return each_writer(outputs, take_pair, &(struct event_pair){chosen, exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
@@ -439,7 +440,7 @@ bool attn_outputs_is_abandoned(const struct attn_outputs *outputs)
     return outputs->is_abandoned;
 }
 
-/* --- From opening to the end ------------------------------------------------------------------ */
+/* --- From opening to the end --------------------------------------------------------------- */
 
 static enum attn_status open_outputs(struct attn_outputs *outputs, const struct attn_output *items,
                                      size_t n, const struct attn_writer_options *options,
@@ -492,7 +493,7 @@ void attn_outputs_free(struct attn_outputs *outputs)
     attn_free(outputs);
 }
 
-/* --- Tables ---------------------------------------------------------------------------------- */
+/* --- Tables -------------------------------------------------------------------------------- */
 
 static struct attn_quote file_name(const struct attn_output *item,
                                    const struct attn_output_table *table)

@@ -30,8 +30,8 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
 enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err);
 
-/* Beside events with differences: rows of CHOSEN attention and the same rows of EXACT, of one head's
- * pattern, for formats that show both. They are told of no differences then. */
+/* Beside events with differences: rows of CHOSEN attention and the same rows of EXACT, of one
+ * head's pattern, for formats that show both. They get no differences then. */
 enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err);
@@ -58,7 +58,7 @@ struct attn_output_table {
 
 /*
  * Writes N TABLES into the directory of ITEM, a file each, as outputs of tensors are written there:
- * with the manifest, in place of what earlier runs wrote in the same format, and after waiting for
+ * with the manifest, instead of what earlier runs wrote in the same format, and after waiting for
  * other writers until *CANCEL (which may be NULL) is not 0. LABELS say what was run.
  */
 enum attn_status attn_output_write_tables(const struct attn_output *item,

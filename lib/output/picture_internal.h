@@ -5,8 +5,8 @@
 #include "base/buffer.h"
 #include "output/picture.h"
 
-/* Appends what a title or a legend says of a view: ", words, without the first key, each row divided
- * by its sum"; nothing without a view. */
+/* Appends what a title or a legend says of a view: ", words, without the first key, each row
+ * divided by its sum"; nothing without a view. */
 void attn_picture_append_view(const struct attn_picture_options *options, struct attn_buffer *out);
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
@@ -16,8 +16,8 @@ const struct attn_colormap *attn_picture_colormap(const struct attn_picture_opti
                                                   const struct attn_color_scale *scale,
                                                   const char *usual);
 
-/* Copies the options that a caller gave, who may know a shorter struct, over PICTURE. ATTN_INVALID for
- * a choice that there is not. */
+/* Copies the options that a caller gave, who may know a shorter struct, over PICTURE. ATTN_INVALID
+ * for a choice that there is not. */
 enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
                                            struct attn_picture_options *picture,
                                            struct attn_error *err);

@@ -4,8 +4,8 @@
  *
  * All sizes follow from the selection, so the header comes first. Where the sink can seek, rows go
  * straight to their place; to a pipe everything goes out in order. Arrays whose rows are scattered
- * ([T,H,E], told head by head) are put together in memory first, in both cases. The format has no
- * tensors of text: the metadata has version and model, and as JSON the options and the tokens.
+ * ([T,H,E], emitted head by head) are put together in memory first, in both cases. The format has
+ * no tensors of text: the metadata has version and model, and as JSON the options and the tokens.
  */
 #include "output/arrays.h"
 #include "output/labels_json.h"
@@ -30,7 +30,7 @@ static struct safetensors_writer *safetensors_of(struct attn_writer *writer)
     return (struct safetensors_writer *)writer;
 }
 
-/* --- The header ------------------------------------------------------------------------------ */
+/* --- The header ---------------------------------------------------------------------------- */
 
 static bool is_text(const struct attn_array *array)
 {
@@ -97,7 +97,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
     return status;
 }
 
-/* --- The format ------------------------------------------------------------------------------ */
+/* --- The format ---------------------------------------------------------------------------- */
 
 /* Part of an array to its place; an attn_array_put_fn. */
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,

@@ -24,7 +24,7 @@ static const char header[] = "id,layer,head,query,key,query_token,key_token,weig
 enum { LINES_AT_ONCE = 64, COPY_SIZE = 16 };
 
 /* A part of the writer's texts. */
-struct piece {
+struct tidy_piece {
     size_t begin, size;
 };
 
@@ -32,12 +32,12 @@ struct tidy_writer {
     struct attn_writer base;
     struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
     struct attn_token_texts positions, source;
-    struct piece *keys;          /* owns; "17", for positions and for rows of the source */
-    struct piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
-    struct piece *source_tokens; /* [n_source] likewise */
-    struct piece no_token;       /* "," */
-    size_t longest;              /* bytes of the longest token */
-    struct attn_buffer id;       /* quoted where needed */
+    struct tidy_piece *keys;          /* owns; "17", for positions and for rows of the source */
+    struct tidy_piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
+    struct tidy_piece *source_tokens; /* [n_source] likewise */
+    struct tidy_piece no_token;       /* "," */
+    size_t longest;                   /* bytes of the longest token */
+    struct attn_buffer id;            /* quoted where needed */
 };
 
 static struct tidy_writer *tidy_of(struct attn_writer *writer)
@@ -46,14 +46,14 @@ static struct tidy_writer *tidy_of(struct attn_writer *writer)
 }
 
 /* The piece from BEGIN to the end of the texts so far. */
-static struct piece end_piece(const struct tidy_writer *w, size_t begin)
+static struct tidy_piece end_piece(const struct tidy_writer *w, size_t begin)
 {
-    return (struct piece){begin, w->texts.size - begin};
+    return (struct tidy_piece){begin, w->texts.size - begin};
 }
 
 /* ",token" of each of TEXTS, in *PIECES; the caller owns them. NULL without tokens. */
 static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_token_texts *texts,
-                                    struct piece **pieces, struct attn_error *err)
+                                    struct tidy_piece **pieces, struct attn_error *err)
 {
     if (texts->n == 0)
         return ATTN_OK;
@@ -140,12 +140,13 @@ static char *put_bytes(char *out, const char *bytes, size_t size)
     return out + size;
 }
 
-static char *put_piece(const struct tidy_writer *w, char *out, struct piece piece)
+static char *put_piece(const struct tidy_writer *w, char *out, struct tidy_piece piece)
 {
     return put_bytes(out, w->texts.data + piece.begin, piece.size);
 }
 
-static struct piece token_of(const struct tidy_writer *w, const struct piece *tokens, size_t i)
+static struct tidy_piece token_of(const struct tidy_writer *w, const struct tidy_piece *tokens,
+                                  size_t i)
 {
     return tokens ? tokens[i] : w->no_token;
 }
@@ -153,8 +154,8 @@ static struct piece token_of(const struct tidy_writer *w, const struct piece *to
 /* What the lines of a row share. */
 struct line_parts {
     struct attn_buffer start; /* what they begin with; with room like the texts */
-    struct piece query_token;
-    const struct piece *key_tokens; /* or NULL */
+    struct tidy_piece query_token;
+    const struct tidy_piece *key_tokens; /* or NULL */
 };
 
 /* The lines of some neighbouring keys that a query sees. */

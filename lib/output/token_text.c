@@ -64,7 +64,7 @@ bool attn_token_is_added(const struct attn_labels *run, size_t position)
            position + run->n_back >= attn_selection_dims(run->selection)->n_position;
 }
 
-/* --- Pieces of characters -------------------------------------------------------------------- */
+/* --- Pieces of characters ------------------------------------------------------------------ */
 
 /* Bytes of tokens, one after the other. */
 struct token_cursor {
@@ -85,8 +85,8 @@ static bool has_bytes(struct token_cursor *cursor)
     return cursor->token < cursor->n;
 }
 
-/* Reads a character that begins in the token that is read and may go on in the next ones. Returns its
- * length, or 0 when the bytes are none. */
+/* Reads a character that begins in the token that is read and may go on in the next ones. Returns
+ * its length, or 0 when the bytes are none. */
 static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;

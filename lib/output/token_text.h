@@ -28,7 +28,8 @@ enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
 /*
  * The same for pictures and for tables that people read. Tokens that are pieces of one character,
  * as byte-level vocabularies make them of scripts that they do not know, are shown as that
- * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so on.
+ * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
+ * on.
  */
 enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
                                         const struct attn_labels *run, struct attn_error *err);

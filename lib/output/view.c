@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The words of the positions, or of a source. */
-struct words {
+struct view_words {
     const size_t *of_token; /* [n_token]; NULL: tokens stay what they are */
     size_t n_token, n;      /* n: words, or tokens */
     struct attn_buffer bytes;
@@ -20,7 +20,7 @@ struct words {
 };
 
 /* A row of one head that is being made of the rows of a word. */
-struct open_row {
+struct word_row {
     size_t n_row;  /* that came; 0: none is under way */
     double *sums;  /* [n_key] owns */
     bool *is_seen; /* [n_key] owns; whether a cell counts */
@@ -33,10 +33,10 @@ struct attn_view {
     void *user;
     struct attn_labels labels;        /* of what is emitted */
     struct attn_selection *selection; /* owns; of words, or NULL */
-    struct words positions, source;
+    struct view_words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
     size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
-    struct open_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
+    struct word_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
     float *values;         /* the rows of one event: owns */
     int32_t *keys;         /* likewise */
     size_t *n_kept;        /* likewise, a row each */
@@ -48,9 +48,9 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture)
     return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
 }
 
-/* --- Words ----------------------------------------------------------------------------------- */
+/* --- Words --------------------------------------------------------------------------------- */
 
-static enum attn_status join_texts(struct words *words, const char *const *tokens,
+static enum attn_status join_texts(struct view_words *words, const char *const *tokens,
                                    const size_t *sizes, struct attn_error *err)
 {
     size_t begin = 0;
@@ -70,7 +70,7 @@ static enum attn_status join_texts(struct words *words, const char *const *token
 }
 
 /* The words of N tokens; without OF_TOKEN each token is one. */
-static enum attn_status make_words(struct words *words, const size_t *of_token, size_t n,
+static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
                                    const char *const *tokens, const size_t *sizes,
                                    struct attn_error *err)
 {
@@ -80,14 +80,14 @@ static enum attn_status make_words(struct words *words, const size_t *of_token, 
     return of_token && n > 0 && tokens ? join_texts(words, tokens, sizes, err) : ATTN_OK;
 }
 
-static void release_words(struct words *words)
+static void release_words(struct view_words *words)
 {
     attn_buffer_release(&words->bytes);
     attn_free(words->texts);
     attn_free(words->sizes);
 }
 
-static size_t word_of(const struct words *words, size_t token)
+static size_t word_of(const struct view_words *words, size_t token)
 {
     return words->of_token ? words->of_token[token] : token;
 }
@@ -139,7 +139,8 @@ static enum attn_status list_layers(const struct attn_selection *given, struct a
     return attn_buffer_check(list, err);
 }
 
-/* The selection that was given, with words for queries. LAYERS is empty, for the caller to release. */
+/* The selection that was given, with words for queries. LAYERS is empty, for the caller to
+ * release. */
 static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
                                      struct attn_error *err)
 {
@@ -246,7 +247,7 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view)
     return &view->labels;
 }
 
-/* --- Rows ------------------------------------------------------------------------------------ */
+/* --- Rows ---------------------------------------------------------------------------------- */
 
 /* Room for N_ROW rows of N_KEY cells. */
 static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
@@ -335,9 +336,9 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
     return emit(view, &narrowed, event->n_row, ld, err);
 }
 
-/* --- Rows of words --------------------------------------------------------------------------- */
+/* --- Rows of words ------------------------------------------------------------------------- */
 
-static enum attn_status open_row(struct open_row *row, size_t n_key, struct attn_error *err)
+static enum attn_status open_row(struct word_row *row, size_t n_key, struct attn_error *err)
 {
     if (row->sums)
         return ATTN_OK;
@@ -346,7 +347,7 @@ static enum attn_status open_row(struct open_row *row, size_t n_key, struct attn
     return row->sums && row->is_seen ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static void add_row(struct open_row *open, const struct words *keys,
+static void add_row(struct word_row *open, const struct view_words *keys,
                     const struct attn_trace_event *event, size_t r)
 {
     struct attn_row row = attn_event_row(event, r);
@@ -363,7 +364,7 @@ static void add_row(struct open_row *open, const struct words *keys,
 }
 
 /* Makes cells of the row, and empties it; returns their number. */
-static size_t close_row(struct open_row *open, size_t n_key, float *values, int32_t *keys)
+static size_t close_row(struct word_row *open, size_t n_key, float *values, int32_t *keys)
 {
     size_t n = 0;
 
@@ -384,9 +385,9 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
 {
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
     const bool is_cross = dims->is_cross && dims->is_cross[event->layer];
-    const struct words *keys = is_cross ? &view->source : &view->positions;
+    const struct view_words *keys = is_cross ? &view->source : &view->positions;
     const size_t head = attn_site_has_heads(event->site) ? (size_t)event->head : 0;
-    struct open_row *open =
+    struct word_row *open =
         &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
                     head];
     struct attn_trace_event merged = *event;

@@ -9,10 +9,10 @@
  *     attn_view_event(view, event, &err);    // calls on_event
  *     attn_view_free(view);
  *
- * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al. 2019,
- * section 4.1). Then the first key is left out as if it were masked, and then each row is divided by
- * its sum; a row with nothing left has no cells. Memory: one row of words for each head that is under
- * way, and the rows of one event.
+ * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al.
+ * 2019, section 4.1). Then the first key is left out as if it were masked, and then each row is
+ * divided by its sum; a row with nothing left has no cells. Memory: one row of words for each head
+ * that is under way, and the rows of one event.
  */
 #ifndef ATTN_OUTPUT_VIEW_H
 #define ATTN_OUTPUT_VIEW_H
@@ -26,8 +26,8 @@ struct attn_view;
 bool attn_view_is_wanted(const struct attn_picture_options *picture);
 
 /*
- * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, when words are asked for and
- * the labels have none, or hold other sites than patterns.
+ * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, when words are asked for
+ * and the labels have none, or hold other sites than patterns.
  */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,

@@ -13,6 +13,7 @@
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
@@ -172,13 +173,13 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
     return attn_writer_each_site(writer, count_rows, NULL, err);
 }
 
-/* --- Events in order ------------------------------------------------------------------------- */
+/* --- Events in order ----------------------------------------------------------------------- */
 
 /* The events of a run in the order of a document: site after site, of each head after head, of each
  * row after row. A trace emits large matrices in blocks whose sites follow one another. What is due
  * goes through at once; the rest waits as copies, without the masked cells: for a run fed in one
- * step never more than the matrices of one layer. Rows of one head come in order, so what waits is a
- * list for each head of each site. */
+ * step never more than the matrices of one layer. Rows of one head come in order, so what waits is
+ * a list for each head of each site. */
 
 enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
 
@@ -355,7 +356,8 @@ static void drop_first(struct lane *lane)
     attn_free(waiting);
 }
 
-/* Hands the event, and then those that have become due, to the format of the writer; or keeps it. */
+/* Hands the event, and then those that have become due, to the format of the writer; or keeps
+ * it. */
 static enum attn_status take_in_order(struct attn_event_queue *queue,
                                       const struct attn_trace_event *event,
                                       const struct attn_place *place, struct attn_error *err)
@@ -521,11 +523,61 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     return writer->sink ? attn_sink_check(writer->sink, err) : ATTN_OK;
 }
 
-/* --- Rows as text --------------------------------------------------------------------------- */
+/* --- Rows as text -------------------------------------------------------------------------- */
+
+/* Appends `,value` for each cell. */
+static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision,
+                         const char *nothing)
+{
+    const size_t size = strlen(nothing);
+    char *out = NULL;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        if (i % ATTN_NUMBERS_AT_ONCE == 0) /* room for several, as a call for each would show */
+            out = attn_buffer_reserve(text,
+                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (!out)
+            return;
+        *out++ = ',';
+        if (size == 0 || isfinite(cells->values[i]))
+            out += attn_number_text(cells->values[i], precision, out);
+        else
+            out = (char *)memcpy(out, nothing, size) + size;
+        text->size = (size_t)(out - text->data);
+    }
+}
+
+/* Appends `,` and NOTHING for each of N masked cells. */
+static void append_masked(struct attn_buffer *text, size_t n, const char *nothing)
+{
+    const size_t size = 1 + strlen(nothing);
+    char *out = attn_buffer_reserve(text, n * size);
+
+    if (!out)
+        return;
+    memset(out, ',', n * size);
+    for (size_t i = 0; size > 1 && i < n; i++)
+        memcpy(out + i * size + 1, nothing, size - 1);
+    text->size += n * size;
+}
+
+void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
+                          int precision, const char *nothing)
+{
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells)) {
+        append_masked(text, cells.first - at, nothing);
+        append_cells(text, &cells, precision, nothing);
+        at = cells.first + cells.n;
+    }
+    append_masked(text, width - at, nothing);
+}
 
 enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
 
-struct rows {
+struct row_batch {
     const struct attn_writer *writer;
     const struct attn_trace_event *event;
     const struct attn_place *place;
@@ -536,7 +588,7 @@ struct rows {
 /* An attn_piece_fn. */
 static void append_rows(const void *context, size_t i, struct attn_buffer *text)
 {
-    const struct rows *rows = context;
+    const struct row_batch *rows = context;
     size_t begin = i * rows->n_at_once, n = rows->event->n_row - begin;
 
     if (n > rows->n_at_once)
@@ -550,8 +602,8 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err)
 {
-    struct rows rows = {writer, event, place, append_row,
-                        PIECE_CELLS / (place->extent.n_col + 1) + 1};
+    struct row_batch rows = {writer, event, place, append_row,
+                             PIECE_CELLS / (place->extent.n_col + 1) + 1};
     size_t n_piece = (event->n_row - 1) / rows.n_at_once + 1;
 
     if (!writer->pieces)
@@ -603,13 +655,13 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
 }
 
 /* Where a writer writes: one of the three. */
-struct target {
+struct writer_target {
     const char *path;
     struct attn_sink *sink;
     struct attn_directory *directory;
 };
 
-static enum attn_status open_target(struct attn_writer *w, const struct target *target,
+static enum attn_status open_target(struct attn_writer *w, const struct writer_target *target,
                                     struct attn_error *err)
 {
     ATTN_TRY(rank_queries(w, err));
@@ -659,7 +711,7 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
 static const struct attn_picture_options usual_picture = {.size =
                                                               sizeof(struct attn_picture_options)};
 
-static enum attn_status create(const struct attn_format *format, struct target target,
+static enum attn_status create(const struct attn_format *format, struct writer_target target,
                                const struct attn_labels *labels,
                                const struct attn_writer_options *given, struct attn_writer **writer,
                                struct attn_error *err)
@@ -700,7 +752,7 @@ enum attn_status attn_writer_create(const struct attn_format *format, const char
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.path = path}, labels, options, writer, err);
+    return create(format, (struct writer_target){.path = path}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
@@ -708,7 +760,7 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.sink = sink}, labels, options, writer, err);
+    return create(format, (struct writer_target){.sink = sink}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_in(const struct attn_format *format,
@@ -717,7 +769,8 @@ enum attn_status attn_writer_create_in(const struct attn_format *format,
                                        const struct attn_writer_options *options,
                                        struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.directory = directory}, labels, options, writer, err);
+    return create(format, (struct writer_target){.directory = directory}, labels, options, writer,
+                  err);
 }
 
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,

@@ -4,7 +4,7 @@
  *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
  *     struct attn_writer *writer;
  *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
- *     ... attn_writer_event(writer, event, &err) for every event of a trace with labels.selection ...
+ *     ... attn_writer_event(writer, event, &err) for every event of a trace ...
  *     attn_writer_finish(writer, &err);   // the file appears whole
  *     attn_writer_free(writer);           // without _finish: nothing appears
  *
@@ -38,7 +38,7 @@ struct attn_writer_options {
                                caller alone. Borrowed likewise */
     const struct attn_picture_options *picture; /* what shapes pictures; NULL: the defaults, which a
                                                    writer sees then. Borrowed likewise */
-    attn_note_fn on_note; /* told of what is odd in what is written; or NULL */
+    attn_note_fn on_note; /* called with what is odd in what is written; or NULL */
     void *user;           /* for on_note */
     bool is_synced;       /* _finish waits until the device has what was written */
 };
@@ -71,7 +71,7 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err);
 
-/* Whether a run that is compared tells it of chosen and exact attention instead of events. */
+/* Whether a run that is compared hands it chosen and exact attention instead of events. */
 bool attn_writer_takes_pairs(const struct attn_writer *writer);
 
 /* Instead of an event: rows of CHOSEN attention, and the same rows of EXACT. */
@@ -89,7 +89,7 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err);
 
-/* --- The frame, for the formats --------------------------------------------------------------- */
+/* --- The frame, for the formats ------------------------------------------------------------ */
 
 /* What is kept of a site in one layer. */
 struct attn_extent {
@@ -243,6 +243,12 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
 /* Whether HEAD (a key/value head for k and v) is kept. */
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
+
+/* Appends `,` and a number, with PRECISION as attn_number_text has it, for each of WIDTH columns.
+ * Where ROW has no cell, NOTHING stands instead of the number; and where it is no finite one,
+ * unless NOTHING is "". */
+void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
+                          int precision, const char *nothing);
 
 /* Appends row R of EVENT to TEXT. Runs on any thread: it only reads what WRITER has, and leaves
  * failures in TEXT. */

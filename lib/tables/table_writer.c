@@ -1,5 +1,4 @@
-/* table_writer.c - see table_writer.h. A form is how a cell is written, and what stands around
- * cells. */
+/* table_writer.c - see table_writer.h. A form: how a cell is written, and what is around cells. */
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"

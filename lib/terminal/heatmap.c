@@ -70,12 +70,7 @@ struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer)
 
 uint64_t attn_heatmap_sites(const struct attn_writer *writer)
 {
-    const uint64_t selected = attn_selection_sites(writer->labels.selection);
-    const uint64_t named = writer->options.picture->sites & selected;
-    const uint64_t pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
-    const uint64_t lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
-
-    return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
+    return attn_levels_sites(writer);
 }
 
 /* --- How a matrix is drawn ------------------------------------------------------------------- */

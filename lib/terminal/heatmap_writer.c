@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "encode/text_table.h"
-#include "figures/table_grid.h"
+#include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 #include "trace/site_internal.h"
 
