@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/frame.h"
-#include "experiment/trials.h"
+#include "experiment/trial.h"
 #include "trace/site_internal.h"
 
 #include <math.h>

@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/status_internal.h"
-#include "experiment/answer_internal.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "model/elements.h"

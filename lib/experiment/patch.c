@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/frame.h"
-#include "experiment/trials.h"
+#include "experiment/trial.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -118,10 +118,8 @@ static enum attn_status read_source(struct patch *patch, struct source *source,
     struct attn_trial trial = attn_trial_of(patch->source);
     struct attn_answer answer = patch->answer;
     struct attn_reply reply = {0};
-    struct attn_reading reading = {.n = 1,
-                                   .base = patch->trials.logits,
-                                   .base_total = patch->trials.base.total,
-                                   .replies = &reply};
+    struct attn_reading reading = {
+        .base = patch->trials.logits, .base_total = patch->trials.base.total, .replies = &reply};
 
     answer.run = patch->source;
     reading.logits = source->logits =
