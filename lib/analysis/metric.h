@@ -164,7 +164,7 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
 /*
  * A mean over rows has two terms: how many rows, and their sum. The first function adds VALUE when
  * the row counts, and returns whether it does; the second does so with the weight on all keys that
- * stand DISTANCE behind an earlier place of the query's token, when there are any; the other two are
+ * stand DISTANCE after an earlier place of the query's token, when there are any; the other two are
  * `finish`: the mean, and the mean with the number of rows.
  */
 enum { ATTN_METRIC_MEAN_TERMS = 2 };

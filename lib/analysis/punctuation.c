@@ -7,7 +7,7 @@
  */
 #include "analysis/metric.h"
 
-/* The keys before which the row looks: all up to the query, and those behind it without a mask. */
+/* The keys before which the row looks: all up to the query, and those after it without a mask. */
 static size_t end_of_keys(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;

@@ -5,7 +5,6 @@
 #include "experiment/survey.h"
 
 #include "analysis/measure_internal.h"
-#include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
@@ -61,10 +60,8 @@ struct match {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    uint64_t shown;                                    /* ATTN_MEASURE_BIT of those of columns */
-    uint64_t measured;                                 /* of these and what types are made of */
-    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n_metric] that find them, each once */
-    size_t n_metric;
+    uint64_t shown;        /* ATTN_MEASURE_BIT of those of columns */
+    uint64_t measured;     /* of these and what types are made of */
     struct head *heads;    /* [n_layer * n_head] */
     struct match *matches; /* the same; with a pattern */
     double *found;         /* [n_layer * n_head, N_VALUE] of the text in hand */
@@ -74,11 +71,11 @@ struct survey {
 /* The run of one text, and what its rows are added to. */
 struct reading {
     struct survey *survey;
-    struct attn_run *run;                                  /* owns */
-    struct attn_selection *selection;                      /* owns */
-    struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
-    struct attn_word_pairs *pairs;                         /* owns; with from and to */
-    float *row;                                            /* [T] owns; with a pattern */
+    struct attn_run *run;             /* owns */
+    struct attn_selection *selection; /* owns */
+    struct attn_measure_group group;  /* owns */
+    struct attn_word_pairs *pairs;    /* owns; with from and to */
+    float *row;                       /* [T] owns; with a pattern */
 };
 
 static size_t n_all(const struct survey *survey)
@@ -116,8 +113,8 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct reading *reading = user;
 
     (void)err;
-    for (size_t i = 0; i < reading->survey->n_metric; i++)
-        attn_measurement_add(reading->measurements[i], event, NULL);
+    for (size_t i = 0; i < reading->group.n; i++)
+        attn_measurement_add(reading->group.items[i], event, NULL);
     if (reading->row)
         match_rows(reading, event);
     if (reading->pairs)
@@ -157,9 +154,8 @@ static enum attn_status start_reading(struct reading *reading, struct attn_error
 
     ATTN_TRY(attn_selection_create(dims, &reading->selection, err));
     ATTN_TRY(attn_selection_set_sites(reading->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    for (size_t i = 0; i < survey->n_metric; i++)
-        ATTN_TRY(attn_measurement_create(survey->metrics[i], &settings, reading->selection,
-                                         survey->frame.host->pool, &reading->measurements[i], err));
+    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, reading->selection,
+                                       survey->frame.host->pool, &reading->group, err));
     if (survey->args->from)
         ATTN_TRY(attn_word_pairs_create(reading->run, survey->args->from, survey->args->to,
                                         &reading->pairs, err));
@@ -198,20 +194,10 @@ static void take_values(const struct reading *reading, size_t head, double *foun
     const struct survey *survey = reading->survey;
     const size_t n_head = survey->frame.config->n_head;
 
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        double values[ATTN_METRIC_MOST];
-        int which;
-        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
-        size_t i = 0;
-
-        if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
-            continue;
-        while (survey->metrics[i] != metric)
-            i++;
-        attn_measurement_find(reading->measurements[i], (int)(head / n_head), (int)(head % n_head),
-                              values);
-        found[m] = values[which];
-    }
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+            found[m] = attn_measure_group_find(&reading->group, (enum attn_measure)m,
+                                               (int)(head / n_head), (int)(head % n_head));
     if (survey->matches) {
         const struct match *match = &survey->matches[head];
 
@@ -262,8 +248,7 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
 
     survey->frame.request.input = *input;
     status = read_text(&reading, err);
-    for (size_t i = 0; i < survey->n_metric; i++)
-        attn_measurement_free(reading.measurements[i]);
+    attn_measure_group_release(&reading.group);
     attn_word_pairs_free(reading.pairs);
     attn_selection_free(reading.selection);
     attn_run_free(reading.run);
@@ -625,25 +610,6 @@ static enum attn_status check_args(const struct survey *survey, struct attn_erro
     return find_sort(survey, &value, err);
 }
 
-/* Finds which measures are needed, and the metrics that find them. */
-static void list_metrics(struct survey *survey)
-{
-    survey->shown = survey->args->measures != 0 ? survey->args->measures : ATTN_MEASURES_DEFAULT;
-    survey->measured = survey->shown;
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
-        survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        int which;
-        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
-        bool is_new = (survey->measured & ATTN_MEASURE_BIT(m)) != 0;
-
-        for (size_t i = 0; i < survey->n_metric; i++)
-            is_new = is_new && survey->metrics[i] != metric;
-        if (is_new)
-            survey->metrics[survey->n_metric++] = metric;
-    }
-}
-
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
@@ -653,7 +619,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->args = frame->args;
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    list_metrics(survey);
+    survey->shown = survey->args->measures != 0 ? survey->args->measures : ATTN_MEASURES_DEFAULT;
+    survey->measured = survey->shown;
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+        survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     ATTN_TRY(attn_error_at(check_args(survey, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
     frame->request.sites = "pattern";
