@@ -349,7 +349,7 @@ bool attn_metric_mean_of(double value, bool is_counted, double *terms)
     return is_counted;
 }
 
-bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance, double *terms)
+bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms)
 {
     double sum = 0;
     size_t place;

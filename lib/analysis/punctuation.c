@@ -1,9 +1,9 @@
 /*
  * punctuation.c - the measure `punctuation`: how much of a row lies on punctuation, be it the query
- * itself (Clark et al. 2019 find heads that look at commas and full stops). The mean over the queries
- * that have punctuation at or before them; `n_punctuation` is how many have. A token is punctuation
- * when its text, without white space around it, is of Unicode's categories P alone: so a token that
- * is a part of a character is none. It needs the texts of the tokens.
+ * itself (Clark et al. 2019 find heads that look at commas and full stops). The mean over the
+ * queries that have punctuation at or before them; `n_punctuation` is how many have. A token is
+ * punctuation when its text, without white space around it, is of Unicode's categories P alone: so
+ * a token that is a part of a character is none. It needs the texts of the tokens.
  */
 #include "analysis/metric.h"
 

@@ -1,5 +1,5 @@
-/* answer_internal.h - the token that an experiment asks about, found, and what a session replies. For
- * the files of this layer. */
+/* answer_internal.h - the token that an experiment asks about, found, and what a session replies.
+ * For the files of this layer. */
 #ifndef ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 #define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 
@@ -39,8 +39,8 @@ struct attn_reading {
     struct attn_reply *replies; /* [n] */
 };
 
-/* Reads the reply of SESSION, which was fed one text. With ATTN_CACHE_ONE_LAYER it must have been fed
- * with the queries of attn_answer_select watched. */
+/* Reads the reply of SESSION, which was fed one text. With ATTN_CACHE_ONE_LAYER it must have been
+ * fed with the queries of attn_answer_select watched. */
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 

@@ -49,7 +49,7 @@ static bool is_numbered(const char *name, const char *prefix, int64_t *number)
            attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
 }
 
-/* The block that NAME tells of; -1: none. */
+/* The block that NAME is of; -1: none. */
 static int64_t block_of(const char *name)
 {
     static const char prefix[] = "blocks.";

@@ -74,7 +74,7 @@ static enum attn_status check_model(const struct logit_split *split, struct attn
     return ATTN_OK;
 }
 
-/* Selects the tensors whose parts are told apart, at the position that is asked about. */
+/* Selects the tensors whose parts are found, at the position that is asked about. */
 static enum attn_status choose(struct logit_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
@@ -227,8 +227,8 @@ static void find_direction(struct logit_split *split)
                    split->direction);
 }
 
-/* split->before_norm: the direction in which the heads of LAYER write; along: what each component of
- * z writes. */
+/* split->before_norm: the direction in which the heads of LAYER write; along: what each component
+ * of z writes. */
 static void find_layer_direction(struct logit_split *split, int layer)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];

@@ -809,8 +809,8 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
 }
 
 /* Emits the rows of EXACT to TRACE, all or some of those of CHOSEN, of one head each, as the chosen
- * weights minus the exact ones; layer and head are those of CHOSEN. A cell counts when it counts in one
- * of them, and has weight 0 in the other. */
+ * weights minus the exact ones; layer and head are those of CHOSEN. A cell counts when it counts in
+ * one of them, and has weight 0 in the other. */
 static enum attn_status emit_difference(const struct attn_trace *trace,
                                         const struct attn_trace_event *chosen,
                                         const struct attn_trace_event *exact,

@@ -14,8 +14,8 @@
 #include "experiment/compare.h"
 #include "model/session.h"
 
-/* Gets rows of one head of CHOSEN attention, and the same rows of EXACT, made of the same q, k and v;
- * in the order of a trace. */
+/* Gets rows of one head of CHOSEN attention, and the same rows of EXACT, made of the same q, k and
+ * v; in the order of a trace. */
 typedef enum attn_status (*attn_pattern_pair_fn)(void *user, const struct attn_trace_event *chosen,
                                                  const struct attn_trace_event *exact,
                                                  struct attn_error *err);

@@ -51,10 +51,10 @@ struct attn_cell attn_moments_sd_cell(const struct attn_moments *moments)
     return moments->n > 1 ? attn_cell_real(attn_moments_sd(moments)) : attn_cell_missing();
 }
 
-/* The same table of several texts, as one. Columns of reals become means, those of booleans shares; the
- * others say which row it is and are those of the first text. After them come NAME_sd of each column
- * of reals, and `texts`. A value that is missing in one text is left out of its mean. Memory is that
- * of one table, however many texts there are. */
+/* The same table of several texts, as one. Columns of reals become means, those of booleans shares;
+ * the others say which row it is and are those of the first text. After them come NAME_sd of each
+ * column of reals, and `texts`. A value that is missing in one text is left out of its mean. Memory
+ * is that of one table, however many texts there are. */
 struct means {
     size_t n_text;
     struct attn_table *first;     /* owns; of the first text */

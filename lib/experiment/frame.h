@@ -1,7 +1,7 @@
 /*
- * frame.h - what all experiments have in common. An experiment is a row of functions; the frame reads
- * what is given, makes the table, takes the means over texts, reports progress and frees. For the
- * files of this layer.
+ * frame.h - what all experiments have in common. An experiment is a row of functions; the frame
+ * reads what is given, makes the table, takes the means over texts, reports progress and frees. For
+ * the files of this layer.
  *
  *     struct lens {
  *         struct attn_frame frame; // comes first
@@ -44,8 +44,8 @@ struct attn_columns {
         .name = (label), .type = ATTN_VALUE_##kind                                                 \
     }
 
-/* A column of reals with so many PLACES after the point, of a UNIT or NULL; NUMBERS: SIGNED, POSITIVE
- * or SHARE. */
+/* A column of reals with so many PLACES after the point, of a UNIT or NULL; NUMBERS: SIGNED,
+ * POSITIVE or SHARE. */
 #define ATTN_COLUMN_REAL(label, places, of, numbers)                                               \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
@@ -67,13 +67,14 @@ struct attn_moments {
 
 void attn_moments_add(struct attn_moments *moments, double x);
 
-/* The standard deviation, with n - 1; NaN of fewer than two numbers. As a cell it is then missing. */
+/* The standard deviation, with n - 1; NaN of fewer than two numbers. As a cell it is then missing.
+ * */
 double attn_moments_sd(const struct attn_moments *moments);
 struct attn_cell attn_moments_sd_cell(const struct attn_moments *moments);
 
-/* --- What an experiment is ---------------------------------------------------------------------- */
+/* --- What an experiment is -------------------------------------------------------------------- */
 
-/* A row of functions. STATE is its struct, which begins with a struct attn_frame and is zeros behind
+/* A row of functions. STATE is its struct, which begins with a struct attn_frame and is zeros after
  * it before `prepare`. Errors have a stage, but those of `check`, which get that of options. */
 struct attn_experiment {
     const char *name;  /* of its table */
@@ -101,13 +102,13 @@ struct attn_inquiry {
     void *sum;
 };
 
-/* Answers INQUIRY. The caller owns *table. Errors have a stage, those of one of several texts a hint
- * which one it was. */
+/* Answers INQUIRY. The caller owns *table. Errors have a stage, those of one of several texts a
+ * hint which one it was. */
 enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
                                          const struct attn_inquiry *inquiry,
                                          struct attn_error *err);
 
-/* --- The frame ---------------------------------------------------------------------------------- */
+/* --- The frame -------------------------------------------------------------------------------- */
 
 enum { ATTN_FRAME_MOST_OWNED = 12 };
 
@@ -139,8 +140,8 @@ enum attn_status attn_frame_prepare_run(struct attn_frame *frame, struct attn_er
 enum attn_status attn_frame_select(struct attn_frame *frame, uint64_t sites,
                                    struct attn_error *err);
 
-/* Takes BLOCK, which is freed at the end, and returns it. NULL is remembered: attn_frame_memory is then
- * ATTN_NO_MEMORY, so that several blocks are checked at once. */
+/* Takes BLOCK, which is freed at the end, and returns it. NULL is remembered: attn_frame_memory is
+ * then ATTN_NO_MEMORY, so that several blocks are checked at once. */
 void *attn_frame_own(struct attn_frame *frame, void *block);
 enum attn_status attn_frame_memory(const struct attn_frame *frame);
 
@@ -151,8 +152,8 @@ enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_c
 /* Reports that N_DONE of N parts of the work are done. */
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
 
-/* Goes over the texts side by side (run/many.h) by OPTIONS, which get the frame's request. TAKE gets
- * the frame and what came of each text, in their order. A text that fails ends it. */
+/* Goes over the texts side by side (run/many.h) by OPTIONS, which get the frame's request. TAKE
+ * gets the frame and what came of each text, in their order. A text that fails ends it. */
 enum attn_status attn_frame_run_texts(struct attn_frame *frame, struct attn_many_options *options,
                                       attn_done_fn take, struct attn_error *err);
 

@@ -114,8 +114,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* --- The next token --------------------------------------------------------------------------- */
 
-/* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they add
- * to. */
+/* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they
+ * add to. */
 static size_t count_kept(const struct attn_generate_args *args, const struct attn_scored *ranked,
                          size_t n, double *sum)
 {

@@ -1,5 +1,5 @@
 /*
- * lens.c - see lens.h. One run keeps the stream at the queries; a session that is fed rows behind
+ * lens.c - see lens.h. One run keeps the stream at the queries; a session that is fed rows after
  * its last layer reads them, so a reading is what the model's own output layer computes.
  */
 #include "experiment/lens.h"
@@ -222,7 +222,8 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 /* --- Readings --------------------------------------------------------------------------------- */
 
 /* lens->values, of the logits at hand. The ranking gives the sum of a softmax too, whose order of
- * addition is part of the result; the rank of one token, where no probability is shown, needs none. */
+ * addition is part of the result; the rank of one token, where no probability is shown, needs none.
+ * */
 static void find_values(struct lens *lens)
 {
     const struct attn_scored *ranked = lens->ranked;

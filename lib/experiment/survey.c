@@ -284,7 +284,8 @@ static enum attn_status check_probe(const struct survey *survey, const struct pr
     return ATTN_OK;
 }
 
-/* The ids that may be drawn: those of the model that are no special tokens. Returns their number. */
+/* The ids that may be drawn: those of the model that are no special tokens. Returns their number.
+ * */
 static size_t list_ids(const struct survey *survey, int32_t *ids)
 {
     const struct attn_tokenizer *tokenizer;

@@ -1,6 +1,6 @@
 /*
- * trial.c - see trial.h. Of many, runs that begin at the same layer go through it side by side, as many
- * as make products fast: their rows lie one below the other, each run with its own edits.
+ * trial.c - see trial.h. Of many, runs that begin at the same layer go through it side by side, as
+ * many as make products fast: their rows lie one below the other, each run with its own edits.
  */
 #include "experiment/trial.h"
 
@@ -157,7 +157,7 @@ enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_s
     return status;
 }
 
-/* --- Many: the unchanged run --------------------------------------------------------------------- */
+/* --- Many: the unchanged run ------------------------------------------------------------------ */
 
 static enum attn_status run_base(struct attn_trials *trials, struct attn_error *err)
 {
@@ -208,7 +208,7 @@ void attn_trials_release(struct attn_trials *trials)
     *trials = (struct attn_trials){.run = NULL};
 }
 
-/* --- Many: those with changes -------------------------------------------------------------------- */
+/* --- Many: those with changes ----------------------------------------------------------------- */
 
 /* A change and the first layer that it changes. */
 struct beginning {
@@ -307,8 +307,8 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     return ATTN_OK;
 }
 
-/* Feeds *SESSION, the caller's also after a failure, the one run of PACK, from its first layer on if
- * it can begin there, and reads the reply. LOGITS [V] are scratch. */
+/* Feeds *SESSION, the caller's also after a failure, the one run of PACK, from its first layer on
+ * if it can begin there, and reads the reply. LOGITS [V] are scratch. */
 static enum attn_status try_one(const struct work *work, const struct pack *pack, float *logits,
                                 struct attn_session **session, struct attn_error *err)
 {

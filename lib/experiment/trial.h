@@ -1,6 +1,6 @@
 /*
- * trial.h - one pass over the input of a prepared run, perhaps changed and perhaps begun at a
- * later layer; and many such passes, each with other changes, side by side on the threads of the host.
+ * trial.h - one pass over the input of a prepared run, perhaps changed and perhaps begun at a later
+ * layer; and many such passes, each with other changes, side by side on the threads of the host.
  * What experiments repeat. For the files of this layer.
  *
  *     struct attn_trial trial = attn_trial_of(run);
@@ -50,12 +50,12 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
-/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the tensors
- * of SELECTION. Errors have a stage. */
+/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the
+ * tensors of SELECTION. Errors have a stage. */
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
-/* --- Many ----------------------------------------------------------------------------------------- */
+/* --- Many ------------------------------------------------------------------------------------- */
 
 /* The unchanged run, and what later ones begin with. */
 struct attn_trials {
