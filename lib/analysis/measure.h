@@ -32,7 +32,7 @@
       "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does not " \
       "say that there is anything so far back: some rows may look near, others far")               \
     X(SELF, "self", self, 0, NULL, false,                                                          \
-      "A_ii, on the token itself. It does not say that its word is read: behind the first layer "  \
+      "A_ii, on the token itself. It does not say that its word is read: after the first layer "   \
       "a vector also holds what earlier layers put there")                                         \
     X(PREVIOUS, "previous", previous, 0, NULL, false,                                              \
       "A_i,i-1, on the token before. It is a place: it does not say what is read there")           \

@@ -100,7 +100,7 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
                               part_name(args->parts, false));
     if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
         return attn_error_set(err, ATTN_INVALID,
-                              "no --reference is given, whose rows would stand in place of these");
+                              "--reference is missing, the texts whose rows are taken");
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' have none",

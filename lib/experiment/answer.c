@@ -145,14 +145,15 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     const struct attn_run *run = answer->run;
 
     if (needs_target(answer->metric) && !answer->has_target) {
-        attn_error_set(err, ATTN_INVALID, "no --target is given, which '%s' needs", name);
+        attn_error_set(err, ATTN_INVALID, "--target is missing, the metric '%s' needs it", name);
         attn_error_hint(err, "kl and ce need none: --metric kl");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
-        return attn_error_set(err, ATTN_INVALID, "a --foil is given without a --target");
+        return attn_error_set(err, ATTN_INVALID, "--foil is given without --target");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
-        return attn_error_set(err, ATTN_INVALID, "no --foil is given, which '%s' needs", name);
+        return attn_error_set(err, ATTN_INVALID, "--foil is missing, the metric '%s' needs it",
+                              name);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
         return attn_error_set(err, ATTN_INVALID, "embeddings have no tokens, which 'ce' needs");
     if (answer->metric == ATTN_ANSWER_CE && run->text.n < 2)

@@ -70,7 +70,7 @@ static enum attn_status check_model(const struct logit_split *split, struct attn
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,
-                              "no --target is given, whose logit is to be split");
+                              "--target is missing, the token whose logit is split");
     return ATTN_OK;
 }
 

@@ -600,7 +600,8 @@ static enum attn_status check_args(const struct survey *survey, struct attn_erro
     int value;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
+        return attn_error_set(err, ATTN_INVALID, "--%s is given without --%s",
+                              args->from ? "from" : "to", args->from ? "to" : "from");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "--from, --pattern and --effect are of one text, not of %s",
