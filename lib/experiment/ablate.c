@@ -30,8 +30,8 @@ struct part {
 /* What stands instead of one site. */
 struct material {
     enum attn_site site; /* qk where weights become uniform */
-    float **rows;        /* [n_layer] own; as a capture holds them: [H, T, Ev] of z, else [T, n] */
-    double **sums;       /* [n_layer] own; of the columns of all rows, while a mean is made */
+    float *rows;         /* [n_layer] as a capture holds them: [H, T, Ev] of z, else [T, n] */
+    double *sums;        /* [n_layer, n_col] of all rows, while a mean is made */
     size_t n_row;        /* of them */
     size_t n_col;        /* of all heads together */
 };
@@ -47,6 +47,7 @@ struct ablation {
     struct material head_material;        /* of the heads that controls choose */
     struct part *parts;                   /* [n_part] */
     size_t n_part;
+    size_t *order; /* [n_layer * n_head] of the heads that controls choose */
     struct attn_random random;
 };
 
@@ -120,6 +121,9 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
                                                      : 1;
 
     ablation->n_part = n_layer * n_each;
+    ablation->order =
+        attn_frame_own(frame, attn_alloc(frame->config->n_layer * frame->config->n_head,
+                                         sizeof *ablation->order, err));
     ablation->parts =
         attn_frame_own(frame, attn_alloc(ablation->n_part, sizeof *ablation->parts, err));
     ATTN_TRY(attn_frame_memory(frame));
@@ -144,40 +148,27 @@ static bool is_of_heads(enum attn_site site)
     return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
 }
 
-static enum attn_status allocate_material(const struct ablation *ablation, enum attn_site site,
+static enum attn_status allocate_material(struct ablation *ablation, enum attn_site site,
                                           struct material *material, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
+    struct attn_frame *frame = &ablation->frame;
+    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
     const size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_QUERY ? dims->n_head : 1;
+    const size_t n_col = n_head * attn_site_width(site, dims);
 
-    *material = (struct material){.site = site, .n_col = n_head * attn_site_width(site, dims)};
+    *material = (struct material){.site = site, .n_col = n_col};
     if (!needs_rows(ablation))
         return ATTN_OK;
-    material->rows = attn_alloc(dims->n_layer, sizeof *material->rows, err);
-    material->sums = attn_alloc(dims->n_layer, sizeof *material->sums, err);
-    if (!material->rows || !material->sums)
-        return ATTN_NO_MEMORY;
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        material->rows[layer] =
-            attn_alloc(dims->n_position * material->n_col, sizeof **material->rows, err);
-        material->sums[layer] = attn_alloc(material->n_col, sizeof **material->sums, err);
-        if (!material->rows[layer] || !material->sums[layer])
-            return ATTN_NO_MEMORY;
-    }
-    return ATTN_OK;
+    material->rows = attn_frame_own(
+        frame, attn_alloc(dims->n_layer, dims->n_position * n_col * sizeof(float), err));
+    material->sums = attn_frame_own(frame, attn_alloc(dims->n_layer, n_col * sizeof(double), err));
+    return attn_frame_memory(frame);
 }
 
-static void release_material(const struct ablation *ablation, struct material *material)
+/* The rows of LAYER, of N positions. */
+static float *rows_of(const struct material *material, size_t layer, size_t n)
 {
-    for (size_t layer = 0; ablation->frame.config && layer < ablation->frame.config->n_layer;
-         layer++) {
-        if (material->rows)
-            attn_free(material->rows[layer]);
-        if (material->sums)
-            attn_free(material->sums[layer]);
-    }
-    attn_free(material->rows);
-    attn_free(material->sums);
+    return material->rows + layer * n * material->n_col;
 }
 
 /* A run that gives material, and the text that is changed. */
@@ -205,14 +196,15 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
             material->n_row += event->n_row;
         for (size_t r = 0; r < event->n_row; r++) {
             const float *x = event->data + r * event->ld;
-            const size_t row = event->row0 + r;
+            const size_t row = event->row0 + r, n = source->n_position;
+            const size_t layer = (size_t)event->layer;
+            double *sums = material->sums + layer * material->n_col + head * event->n_col;
 
-            if (!source->is_mean && row < source->n_position)
-                memcpy(material->rows[event->layer] +
-                           (head * source->n_position + row) * event->n_col,
-                       x, event->n_col * sizeof *x);
+            if (!source->is_mean && row < n)
+                memcpy(rows_of(material, layer, n) + (head * n + row) * event->n_col, x,
+                       event->n_col * sizeof *x);
             for (size_t k = 0; source->is_mean && k < event->n_col; k++)
-                material->sums[event->layer][head * event->n_col + k] += (double)x[k];
+                sums[k] += (double)x[k];
         }
     }
     return ATTN_OK;
@@ -295,8 +287,9 @@ static void spread_mean(const struct ablation *ablation, struct material *materi
     for (size_t layer = 0; layer < ablation->frame.config->n_layer; layer++)
         for (size_t i = 0; i < n_head * n; i++)
             for (size_t k = 0; k < width; k++)
-                material->rows[layer][i * width + k] =
-                    (float)(material->sums[layer][i / n * width + k] / (double)material->n_row);
+                rows_of(material, layer, n)[i * width + k] =
+                    (float)(material->sums[layer * material->n_col + i / n * width + k] /
+                            (double)material->n_row);
 }
 
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
@@ -354,7 +347,7 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     edit.row1 = n;
     edit.col1 = is_neuron ? edit.col1 : width;
     edit.ld = width;
-    edit.data = material->rows[part->layer] + edit.col0;
+    edit.data = rows_of(material, (size_t)part->layer, n) + edit.col0;
     if (material->site == ATTN_SITE_Z)
         edit.data += (size_t)part->index * n * width;
     return edit;
@@ -434,13 +427,14 @@ struct control {
     double mean, sd;
 };
 
-/* Tries random choices of N_HEAD heads. ORDER [n_layer * n_head] is scratch. */
-static enum attn_status try_choices(struct ablation *ablation, size_t n_head, size_t *order,
-                                    struct sets *sets, struct attn_error *err)
+/* Tries random choices of N_HEAD heads. */
+static enum attn_status try_choices(struct ablation *ablation, size_t n_head, struct sets *sets,
+                                    struct attn_error *err)
 {
     const size_t n_each = ablation->frame.config->n_head, n = ablation->args->n_control;
     const struct material *material =
         is_of_heads(ablation->sites[0]) ? &ablation->material[0] : &ablation->head_material;
+    size_t *order = ablation->order;
 
     ATTN_TRY(allocate_sets(sets, n, n * n_head, err));
     for (size_t i = 0; i < n; i++) {
@@ -458,16 +452,11 @@ static enum attn_status try_choices(struct ablation *ablation, size_t n_head, si
 static enum attn_status try_control(struct ablation *ablation, size_t n_head,
                                     struct control *control, struct attn_error *err)
 {
-    const struct attn_config *config = ablation->frame.config;
     const size_t n = ablation->args->n_control;
-    size_t *order = attn_alloc(config->n_layer * config->n_head, sizeof *order, err);
     struct sets sets = {0};
     double sum = 0, squares = 0;
-    enum attn_status status;
+    const enum attn_status status = try_choices(ablation, n_head, &sets, err);
 
-    if (!order)
-        return ATTN_NO_MEMORY;
-    status = try_choices(ablation, n_head, order, &sets, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         const double change = sets.outcomes[i].reply.value - ablation->trials.base.value;
 
@@ -477,7 +466,6 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
     control->mean = sum / (double)n;
     control->sd = n > 1 ? sqrt(fmax(0, (squares - sum * control->mean) / (double)(n - 1))) : 0;
     release_sets(&sets);
-    attn_free(order);
     return status;
 }
 
@@ -617,9 +605,6 @@ static void release(void *state)
 {
     struct ablation *ablation = state;
 
-    for (size_t i = 0; i < MOST_SITES; i++)
-        release_material(ablation, &ablation->material[i]);
-    release_material(ablation, &ablation->head_material);
     attn_trials_release(&ablation->trials);
 }
 

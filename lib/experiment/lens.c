@@ -27,6 +27,7 @@ struct lens {
     struct attn_session *reader; /* owns */
     size_t n_query, top;
     float *rows;                /* [n_query, D] of a head */
+    double *scratch;            /* [d_value + D] of a head */
     float *logits;              /* [V] */
     struct attn_scored *ranked; /* [V] */
     double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
@@ -90,6 +91,8 @@ static enum attn_status start_reader(struct lens *lens, struct attn_error *err)
         lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->rows = attn_frame_own(
         frame, attn_alloc(lens->n_query * frame->config->d_model, sizeof *lens->rows, err));
+    lens->scratch = attn_frame_own(
+        frame, attn_alloc(frame->config->d_value + frame->config->d_model, sizeof(double), err));
     lens->logits =
         attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *lens->logits, err));
     lens->ranked =
@@ -278,12 +281,6 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
     return attn_host_check_canceled(frame->run->host, err);
 }
 
-static enum attn_status read_rows(struct lens *lens, struct reading reading, const float *rows,
-                                  struct attn_error *err)
-{
-    return attn_error_at(read_queries(lens, reading, rows, err), ATTN_STAGE_MODEL, err);
-}
-
 static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
@@ -299,22 +296,20 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
                                  (sites[i] == ATTN_SITE_RESID_POST && layer + 1 == n_layer);
 
             if (rows && is_read)
-                ATTN_TRY(read_rows(lens, reading, rows, err));
+                ATTN_TRY(read_queries(lens, reading, rows, err));
         }
     return ATTN_OK;
 }
 
 /* lens->rows = z W_O of one head: what it adds to the stream before a bias. */
-static enum attn_status write_head(struct lens *lens, int layer, int head, struct attn_error *err)
+static void write_head(struct lens *lens, int layer, int head)
 {
+    const struct attn_config *config = lens->frame.config;
     const struct attn_matrix *out = &lens->frame.run->model->weights.blocks[layer].out.weight;
     const float *z = attn_capture_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
-    const size_t width = lens->frame.config->d_value, d = lens->frame.config->d_model;
-    double *x = attn_alloc(width + d, sizeof *x, err), *y;
+    const size_t width = config->d_value, d = config->d_model;
+    double *x = lens->scratch, *y = lens->scratch + width;
 
-    if (!x)
-        return ATTN_NO_MEMORY;
-    y = x + width;
     for (size_t i = 0; i < lens->n_query; i++) {
         for (size_t k = 0; k < width; k++)
             x[k] = (double)z[i * width + k];
@@ -326,25 +321,28 @@ static enum attn_status write_head(struct lens *lens, int layer, int head, struc
         for (size_t k = 0; k < d; k++)
             lens->rows[i * d + k] = (float)y[k];
     }
-    attn_free(x);
+}
+
+static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
+{
+    const struct attn_config *config = lens->frame.config;
+
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head; head++) {
+            const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
+
+            write_head(lens, layer, head);
+            ATTN_TRY(read_queries(lens, reading, lens->rows, err));
+        }
     return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
-    const struct attn_config *config = lens->frame.config;
 
-    if (!lens->args->reads_heads)
-        return read_stream(lens, err);
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++) {
-            const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
-
-            ATTN_TRY(write_head(lens, layer, head, err));
-            ATTN_TRY(read_rows(lens, reading, lens->rows, err));
-        }
-    return ATTN_OK;
+    return attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
+                         ATTN_STAGE_MODEL, err);
 }
 
 static void release(void *state)

@@ -275,12 +275,11 @@ static double effect_of(const struct patch *patch, double value)
 /* Finds the controls: one head each, of those that were tried. */
 static enum attn_status draw_controls(struct patch *patch, struct attn_error *err)
 {
-    size_t *order = attn_alloc(patch->n_piece, sizeof *order, err);
+    size_t *order = attn_frame_own(&patch->frame, attn_alloc(patch->n_piece, sizeof *order, err));
     struct attn_moments effects = {.n = 0};
     struct attn_random random;
 
-    if (!order)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_frame_memory(&patch->frame));
     attn_random_seed(&random, patch->args->seed);
     for (size_t i = 0; i < patch->args->n_control; i++) {
         attn_random_permutation(&random, order, patch->n_piece);
@@ -288,7 +287,6 @@ static enum attn_status draw_controls(struct patch *patch, struct attn_error *er
     }
     patch->control = effects.mean;
     patch->control_sd = effects.n > 1 ? attn_moments_sd(&effects) : 0;
-    attn_free(order);
     return ATTN_OK;
 }
 
