@@ -179,9 +179,8 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
         (experiment->columns && !attn_is_given(inquiry->table, "table", err)) ||
         (experiment->sum_size > 0 && !attn_is_given(inquiry->sum, "sum", err)))
         return ATTN_INVALID;
-    if (args)
-        ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
-                               ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
+                           ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
                            ATTN_STAGE_OPTIONS, err));
     if (experiment->check)

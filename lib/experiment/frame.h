@@ -97,7 +97,7 @@ struct attn_inquiry {
     struct attn_host *host;
     const struct attn_request *request;
     const void *given; /* arguments, which begin with their size (base/options.h); or NULL */
-    void *args;        /* their defaults, which what is given is copied over */
+    void *args;        /* their defaults, over which these are copied; or what takes none */
     struct attn_table **table; /* untouched on failure, likewise `sum` */
     void *sum;
 };

@@ -163,7 +163,7 @@ static enum attn_status run_base(struct attn_trials *trials, struct attn_error *
 {
     const struct attn_reading reading = {.logits = trials->logits, .replies = &trials->base};
     struct attn_trial trial = attn_trial_of(trials->run);
-    struct attn_session *session;
+    struct attn_session *session = NULL;
     enum attn_status status;
 
     if (trials->can_skip)
