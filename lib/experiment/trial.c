@@ -43,7 +43,9 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
     };
 }
 
-bool attn_trial_can_skip(const struct attn_run *run)
+/* Whether a pass may begin at a later layer: not with dropout, whose numbers are drawn layer after
+ * layer, and not with edits of the run. */
+static bool can_begin_later(const struct attn_run *run)
 {
     bool can_skip = run->n_edit == 0;
 
@@ -180,7 +182,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const bool can_skip = attn_trial_can_skip(run);
+    const bool can_skip = can_begin_later(run);
     uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
 
     *trials = (struct attn_trials){.run = run,

@@ -39,10 +39,6 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
 /* A pass over all of RUN, a model's, on its host's threads, with logits. */
 struct attn_trial attn_trial_of(const struct attn_run *run);
 
-/* Whether a pass may begin at a later layer: not with dropout, whose numbers are drawn layer after
- * layer, and not with edits of the run. */
-bool attn_trial_can_skip(const struct attn_run *run);
-
 /* A new session, the caller's, that nothing was fed but the source; then fed. Errors have a
  * stage. */
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
