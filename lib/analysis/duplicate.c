@@ -1,13 +1,13 @@
 /*
- * duplicate.c - the measure `duplicate`: how much of a row lies on earlier places of the same token.
- * The mean over the queries that have such a place; `n_duplicate` is how many have one. It needs
- * the ids of the tokens.
+ * duplicate.c - the measure `duplicate`: how much of a row lies on earlier places of the same
+ * token. The mean over the queries that have such a place; `n_duplicate` is how many have one. It
+ * needs the ids of the tokens.
  */
 #include "analysis/metric.h"
 
 static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
-    return attn_metric_mean_behind(row, 0, terms);
+    return attn_metric_mean_after(row, 0, terms);
 }
 
 static const struct attn_metric_value values_of_duplicate[] = {{"duplicate", NULL},

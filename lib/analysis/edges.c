@@ -1,5 +1,5 @@
 /* edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
- * their keys, so that a key comes behind those before it that weigh as much. */
+ * their keys, so that a key comes after those before it that weigh as much. */
 #include "analysis/edges.h"
 
 #include "base/given.h"
@@ -47,12 +47,14 @@ enum attn_status attn_edges_create(const struct attn_selection *selection, size_
                                    struct attn_pool *pool, struct attn_edges **edges,
                                    struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(edges, "edges", err))
-        return ATTN_INVALID;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    struct attn_edges *made = attn_alloc(1, sizeof *made, err);
+    const struct attn_dims *dims;
+    struct attn_edges *made;
     size_t n_row, n_item;
 
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(edges, "edges", err))
+        return ATTN_INVALID;
+    dims = attn_selection_dims(selection);
+    made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
     made->selection = selection;

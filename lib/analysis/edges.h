@@ -23,8 +23,8 @@ struct attn_edge {
 
 struct attn_edges;
 
-/* Of each query and head of SELECTION the N_MOST >= 1 largest keys. SELECTION and POOL, which may be
- * NULL, are borrowed. Takes 8 bytes an edge. Errors: ATTN_NO_MEMORY. */
+/* Of each query and head of SELECTION the N_MOST >= 1 largest keys. SELECTION and POOL, which may
+ * be NULL, are borrowed. Takes 8 bytes an edge. Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
                                             struct attn_pool *pool, struct attn_edges **edges,
                                             struct attn_error *err);

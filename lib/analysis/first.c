@@ -1,5 +1,5 @@
-/* first.c - the measure `first`: the mean of the weight on the first key, over the queries after the
- * first, which often has nothing else to look at. */
+/* first.c - the measure `first`: the mean of the weight on the first key, over the queries after
+ * the first, which often has nothing else to look at. */
 #include "analysis/metric.h"
 
 static bool find_terms(const struct attn_metric_row *row, double *terms)

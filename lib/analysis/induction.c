@@ -7,7 +7,7 @@
 
 static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
-    return attn_metric_mean_behind(row, 1, terms);
+    return attn_metric_mean_after(row, 1, terms);
 }
 
 static const struct attn_metric_value values_of_induction[] = {{"induction", NULL},

@@ -1,5 +1,5 @@
-/* max.c - the measure `max`: the mean over the rows of their largest weight (the confidence of Voita
- * et al. 2019). */
+/* max.c - the measure `max`: the mean over the rows of their largest weight (the confidence of
+ * Voita et al. 2019). */
 #include "analysis/metric.h"
 
 static bool find_terms(const struct attn_metric_row *row, double *terms)

@@ -1,7 +1,6 @@
 /* measure.c - see measure.h. */
 #include "analysis/measure_internal.h"
 
-#include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
@@ -51,18 +50,51 @@ const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *wh
     return measures[measure].metric;
 }
 
-/* --- Lists ------------------------------------------------------------------------------------ */
+/* --- Groups ----------------------------------------------------------------------------------- */
 
-/* The bits of an item [size] of a list; 0 for an unknown one. */
-static uint64_t match(const char *item, size_t size)
+/* The place of the metric of MEASURE in GROUP; `n` when it has none. */
+static size_t find_metric(const struct attn_measure_group *group, enum attn_measure measure)
 {
-    if (size == strlen("all") && memcmp(item, "all", size) == 0)
-        return ATTN_MEASURES_ALL;
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (strlen(measures[m].name) == size && memcmp(measures[m].name, item, size) == 0)
-            return ATTN_MEASURE_BIT(m);
-    return 0;
+    size_t i = 0;
+
+    while (i < group->n && group->metrics[i] != measures[measure].metric)
+        i++;
+    return i;
 }
+
+enum attn_status attn_measure_group_create(uint64_t set,
+                                           const struct attn_metric_settings *settings,
+                                           const struct attn_selection *selection,
+                                           struct attn_pool *pool, struct attn_measure_group *group,
+                                           struct attn_error *err)
+{
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if ((set & ATTN_MEASURE_BIT(m)) == 0 || find_metric(group, (enum attn_measure)m) < group->n)
+            continue;
+        ATTN_TRY(attn_measurement_create(measures[m].metric, settings, selection, pool,
+                                         &group->items[group->n], err));
+        group->metrics[group->n++] = measures[m].metric;
+    }
+    return ATTN_OK;
+}
+
+void attn_measure_group_release(struct attn_measure_group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        attn_measurement_free(group->items[i]);
+    group->n = 0;
+}
+
+double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
+                               int layer, int head)
+{
+    double values[ATTN_METRIC_MOST];
+
+    attn_measurement_find(group->items[find_metric(group, measure)], layer, head, values);
+    return values[measures[measure].which];
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
@@ -78,14 +110,19 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 
 enum attn_status attn_measures_parse(const char *list, uint64_t *result, struct attn_error *err)
 {
-    if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
-        return ATTN_INVALID;
     uint64_t found = 0;
 
+    if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
+        return ATTN_INVALID;
     for (const char *item = list;; item++) {
         const size_t size = strcspn(item, ",");
-        const uint64_t bits = match(item, size);
+        uint64_t bits = 0;
 
+        if (size == strlen("all") && memcmp(item, "all", size) == 0)
+            bits = ATTN_MEASURES_ALL;
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if (strlen(measures[m].name) == size && memcmp(measures[m].name, item, size) == 0)
+                bits = ATTN_MEASURE_BIT(m);
         if (bits == 0)
             return report_unknown(item, size, err);
         found |= bits;

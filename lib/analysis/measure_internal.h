@@ -3,10 +3,29 @@
 #define ATTN_ANALYSIS_MEASURE_INTERNAL_H
 
 #include "analysis/measure.h"
-
-struct attn_metric;
+#include "analysis/metric.h"
 
 /* The metric that finds MEASURE, and which of its values that is. */
 const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
+
+/* The measurements that find a set of measures, each metric once. Initialize with zeros. */
+struct attn_measure_group {
+    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
+    struct attn_measurement *items[ATTN_N_MEASURE];    /* [n] own */
+    size_t n;
+};
+
+/* Makes them for SET, bits of measures; arguments and errors are those of attn_measurement_create.
+ * Release also after a failure. */
+enum attn_status attn_measure_group_create(uint64_t set,
+                                           const struct attn_metric_settings *settings,
+                                           const struct attn_selection *selection,
+                                           struct attn_pool *pool, struct attn_measure_group *group,
+                                           struct attn_error *err);
+void attn_measure_group_release(struct attn_measure_group *group);
+
+/* MEASURE, one of the set, of a head; NaN where it has no rows. */
+double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
+                               int layer, int head);
 
 #endif

@@ -112,7 +112,8 @@ static enum attn_status find_repetitions(const int32_t *ids, size_t n,
     return ATTN_OK;
 }
 
-/* Finds the places that the metric of M looks for, among N, when its settings have what that needs. */
+/* Finds the places that the metric of M looks for, among N, when its settings have what that needs.
+ * Fails with ATTN_NO_MEMORY alone. */
 static enum attn_status find_places(struct attn_measurement *m, size_t n, struct attn_error *err)
 {
     const enum attn_metric_search search = m->metric->search;
@@ -136,7 +137,6 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_measurement *m = attn_alloc(1, sizeof *m, err);
-    enum attn_status status = ATTN_OK;
 
     assert(metric->n_term >= 1 && metric->n_term <= ATTN_METRIC_MOST);
     assert(metric->n_value >= 1 && metric->n_value <= ATTN_METRIC_MOST);
@@ -152,15 +152,13 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->sums = attn_alloc(dims->n_layer * dims->n_head * metric->n_term, sizeof(double), err);
     m->terms = attn_alloc(dims->n_position * metric->n_term, sizeof(double), err);
     m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
-    if (!m->sums || !m->terms || !m->is_counted)
-        status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        status = find_places(m, dims->n_position, err);
-    if (status == ATTN_OK)
-        *measurement = m;
-    else
+    if (!m->sums || !m->terms || !m->is_counted ||
+        find_places(m, dims->n_position, err) != ATTN_OK) {
         attn_measurement_free(m);
-    return status;
+        return ATTN_NO_MEMORY;
+    }
+    *measurement = m;
+    return ATTN_OK;
 }
 
 void attn_measurement_free(struct attn_measurement *measurement)
@@ -183,11 +181,9 @@ static double *sums_of(const struct attn_measurement *m, int layer, int head)
 
 static void add(const struct attn_metric *metric, double *sums, const double *terms)
 {
-    if (metric->add) {
+    if (metric->add)
         metric->add(sums, terms);
-        return;
-    }
-    for (size_t i = 0; i < metric->n_term; i++)
+    for (size_t i = 0; !metric->add && i < metric->n_term; i++)
         sums[i] += terms[i];
 }
 
@@ -266,14 +262,6 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
     }
 }
 
-/* Adds the selected heads of LAYER to SUMS. */
-static void add_layer(const struct attn_measurement *m, int layer, double *sums)
-{
-    for (int head = 0; head < (int)m->n_head; head++)
-        if (attn_selection_has_head(m->selection, layer, head))
-            add(m->metric, sums, sums_of(m, layer, head));
-}
-
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values)
 {
@@ -289,7 +277,9 @@ void attn_measurement_find(const struct attn_measurement *measurement, int layer
 
         if (layer != ATTN_ALL_LAYERS && i != layer)
             continue;
-        add_layer(measurement, i, sums);
+        for (int k = 0; k < (int)measurement->n_head; k++)
+            if (attn_selection_has_head(measurement->selection, i, k))
+                add(metric, sums, sums_of(measurement, i, k));
         add(metric, all, sums);
     }
     metric->finish(all, values);
@@ -314,13 +304,16 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
     return low < cells->n && (size_t)cells->keys[low] == key ? (double)cells->values[low] : 0;
 }
 
-/* The largest of VALUES [n], and 0, when none is NaN: found by four chains, as one waits for
+/* The largest of VALUES [n], and 0; NaN where one is. It is found by four chains, as one waits for
  * itself. */
 static double largest_of(const float *values, size_t n)
 {
     float a = 0, b = 0, c = 0, d = 0;
+    bool has_nan = false;
     size_t i = 0;
 
+    for (size_t k = 0; k < n; k++)
+        has_nan |= values[k] != values[k];
     for (; i + 4 <= n; i += 4) {
         a = values[i] > a ? values[i] : a;
         b = values[i + 1] > b ? values[i + 1] : b;
@@ -331,16 +324,7 @@ static double largest_of(const float *values, size_t n)
         a = values[i] > a ? values[i] : a;
     a = a > b ? a : b;
     c = c > d ? c : d;
-    return (double)(a > c ? a : c);
-}
-
-static bool has_nan(const float *values, size_t n)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < n; i++)
-        found |= values[i] != values[i];
-    return found;
+    return has_nan ? (double)NAN : (double)(a > c ? a : c);
 }
 
 double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end)
@@ -353,10 +337,7 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
         for (high = low; high < cells->n && (size_t)cells->keys[high] < end; high++)
             ;
     }
-    if (low >= high)
-        return 0;
-    return has_nan(cells->values + low, high - low) ? (double)NAN
-                                                    : largest_of(cells->values + low, high - low);
+    return low < high ? largest_of(cells->values + low, high - low) : 0;
 }
 
 enum { N_ROW, SUM };
@@ -368,7 +349,7 @@ bool attn_metric_mean_of(double value, bool is_counted, double *terms)
     return is_counted;
 }
 
-bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance, double *terms)
+bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms)
 {
     double sum = 0;
     size_t place;

@@ -9,9 +9,11 @@
  *     static bool row(const struct attn_metric_row *row, double *terms)
  *     {
  *         terms[N_ROW] = 1;
- *         for (size_t i = 0; i < row->cells.n; i++)
- *             if (row->cells.values[i] > 0)
- *                 terms[ENTROPY] -= (double)row->cells.values[i] * log((double)row->cells.values[i]);
+ *         for (size_t i = 0; i < row->cells.n; i++) {
+ *             const double weight = (double)row->cells.values[i];
+ *             if (weight > 0)
+ *                 terms[ENTROPY] -= weight * log(weight);
+ *         }
  *         return true;
  *     }
  *     static void finish(const double *sums, double *found)
@@ -164,12 +166,12 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
 /*
  * A mean over rows has two terms: how many rows, and their sum. The first function adds VALUE when
  * the row counts, and returns whether it does; the second does so with the weight on all keys that
- * stand DISTANCE behind an earlier place of the query's token, when there are any; the other two are
+ * stand DISTANCE after an earlier place of the query's token, when there are any; the other two are
  * `finish`: the mean, and the mean with the number of rows.
  */
 enum { ATTN_METRIC_MEAN_TERMS = 2 };
 bool attn_metric_mean_of(double value, bool is_counted, double *terms);
-bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance, double *terms);
+bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms);
 void attn_metric_mean(const double *sums, double *values);
 void attn_metric_mean_and_rows(const double *sums, double *values);
 

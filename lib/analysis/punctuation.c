@@ -1,13 +1,13 @@
 /*
  * punctuation.c - the measure `punctuation`: how much of a row lies on punctuation, be it the query
- * itself (Clark et al. 2019 find heads that look at commas and full stops). The mean over the queries
- * that have punctuation at or before them; `n_punctuation` is how many have. A token is punctuation
- * when its text, without white space around it, is of Unicode's categories P alone: so a token that
- * is a part of a character is none. It needs the texts of the tokens.
+ * itself (Clark et al. 2019 find heads that look at commas and full stops). The mean over the
+ * queries that have punctuation at or before them; `n_punctuation` is how many have. A token is
+ * punctuation when its text, without white space around it, is of Unicode's categories P alone: so
+ * a token that is a part of a character is none. It needs the texts of the tokens.
  */
 #include "analysis/metric.h"
 
-/* The keys before which the row looks: all up to the query, and those behind it without a mask. */
+/* The keys before which the row looks: all up to the query, and those after it without a mask. */
 static size_t end_of_keys(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;

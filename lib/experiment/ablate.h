@@ -10,7 +10,7 @@
  * (Michel et al. 1905.10650, Voita et al. 1905.09418.) The table has the row `base`, nothing
  * switched off, and a row a part:
  *
- *     part, layer, head      of neurons the column `neuron` in place of head
+ *     part, layer, head      of neurons the column `neuron` instead of head
  *     value, change          the metric then, and its difference from the base's
  *     kl                     KL(p of the base || p) after the position that is asked about, in nats
  *     same_first             whether the most probable token there is still the same
@@ -44,14 +44,15 @@ enum attn_ablate_parts {
 #undef ATTN_ABLATE_PARTS_ENUM
 };
 
-/* What stands in its place. */
+/* What replaces it. */
 enum attn_ablate_with {
     ATTN_ABLATE_WITH_ZERO,
     ATTN_ABLATE_WITH_MEAN, /* its mean over the positions of the text, or of all references */
-    ATTN_ABLATE_WITH_RESAMPLE, /* what it is at the same positions of one reference, drawn among those that are as long
-                                  as the text */
-    ATTN_ABLATE_WITH_UNIFORM, /* the same weight for every key that a query sees in place of the
-                                 pattern; of HEADS and ATTN */
+    /* What it is at the same positions of one reference, drawn among those as long as the text. */
+    ATTN_ABLATE_WITH_RESAMPLE,
+    /* The same weight for every key that a query sees, instead of the pattern; of HEADS and ATTN.
+     * */
+    ATTN_ABLATE_WITH_UNIFORM,
 };
 
 struct attn_ablate_args {
@@ -63,11 +64,10 @@ struct attn_ablate_args {
     const struct attn_input *references; /* [n_reference] texts or ids */
     size_t n_reference;
     uint64_t seed;      /* which reference is taken, and which heads controls choose */
-    bool is_cumulative; /* parts go one after another, that with the least change first */
+    bool is_cumulative; /* parts go one after another, that with the smallest change first */
     size_t n_control;   /* random choices; 0: no controls */
-    const struct attn_input
-        *texts; /* [n_text] in place of the request's input, without is_cumulative
-                                       and controls; or NULL */
+    /* [n_text] instead of the request's input, without is_cumulative and controls; or NULL. */
+    const struct attn_input *texts;
     size_t n_text;
 };
 

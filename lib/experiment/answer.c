@@ -45,20 +45,6 @@ struct named_token {
     const char *option; /* "--target" */
 };
 
-/* Appends "' app', 'le'" of ENCODING. */
-static void list_pieces(const struct attn_tokenizer *tokenizer,
-                        const struct attn_encoding *encoding, struct attn_buffer *out)
-{
-    for (size_t i = 0; i < encoding->n; i++) {
-        size_t size = 0;
-        const char *bytes = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
-
-        attn_buffer_append_format(out, "%s'", i > 0 ? ", " : "");
-        attn_escape_append(out, bytes, size);
-        attn_buffer_append_char(out, '\'');
-    }
-}
-
 /* Hints at TEXT with a space before it, or without its own, where that is one token. */
 static void hint_space(const struct attn_run *run, const char *text,
                        const struct attn_encode_options *options, struct attn_error *err)
@@ -82,20 +68,29 @@ static void hint_space(const struct attn_run *run, const char *text,
     attn_buffer_release(&other);
 }
 
+/* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
 static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,
                                       const struct attn_encoding *encoding, struct attn_error *err)
 {
     struct attn_buffer pieces = {0};
     const char *string;
-    enum attn_status status;
 
-    list_pieces(run->tokenizer, encoding, &pieces);
+    if (encoding->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "%s '%s' has no tokens, expected one",
+                              token->option, attn_quote_string(token->text).text);
+    for (size_t i = 0; i < encoding->n; i++) {
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(run->tokenizer, encoding->ids[i], &size);
+
+        attn_buffer_append_format(&pieces, "%s'", i > 0 ? ", " : "");
+        attn_escape_append(&pieces, bytes, size);
+        attn_buffer_append_char(&pieces, '\'');
+    }
     string = attn_buffer_string(&pieces);
-    status =
-        attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one", token->option,
-                       attn_quote_string(token->text).text, encoding->n, string ? string : "");
+    attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one", token->option,
+                   attn_quote_string(token->text).text, encoding->n, string ? string : "");
     attn_buffer_release(&pieces);
-    return status;
+    return ATTN_INVALID;
 }
 
 static enum attn_status encode_token(const struct attn_run *run, const struct named_token *token,
@@ -104,22 +99,20 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_tokenizer *tokenizer;
     struct attn_encoding encoding = {0};
-    enum attn_status status = attn_host_tokenizer(run->host, &tokenizer, err);
+    enum attn_status status;
 
+    ATTN_TRY(attn_host_tokenizer(run->host, &tokenizer, err));
     options.special = run->request.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = run->host->options.cancel;
-    if (status == ATTN_OK)
-        status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options,
-                                       &encoding, err);
-    if (status == ATTN_OK && encoding.n == 1)
+    status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
+                                   err);
+    if (status == ATTN_OK && encoding.n == 1) {
         *id = encoding.ids[0];
-    else if (status == ATTN_OK && encoding.n == 0)
-        status = attn_error_set(err, ATTN_INVALID, "%s '%s' has no tokens, expected one",
-                                token->option, attn_quote_string(token->text).text);
-    else if (status == ATTN_OK) {
+    } else if (status == ATTN_OK) {
         status = report_pieces(run, token, &encoding, err);
-        hint_space(run, token->text, &options, err);
+        if (encoding.n > 1)
+            hint_space(run, token->text, &options, err);
     }
     attn_encoding_release(&encoding);
     return status;
@@ -157,7 +150,7 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
-        return attn_error_set(err, ATTN_INVALID, "a --foil is given without a --target");
+        return attn_error_set(err, ATTN_INVALID, "--foil is given without --target");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_set(err, ATTN_INVALID, "metric '%s' needs --foil", name);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
@@ -189,45 +182,55 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
                                   struct attn_answer *answer, struct attn_error *err)
 {
     struct attn_answer found = {.metric = args->metric, .run = run};
-    enum attn_status status;
 
     if (!attn_is_choice(args->metric, ATTN_N_ANSWER_METRIC, "metric", err))
         return ATTN_INVALID;
-    status = find(run, args, &found, err);
-
-    if (status == ATTN_OK)
-        *answer = found;
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_error_at(find(run, args, &found, err), ATTN_STAGE_OPTIONS, err));
+    *answer = found;
+    return ATTN_OK;
 }
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
-/* The mean of -ln p over the text's own tokens but the first, of the text that was fed as number
- * I. */
+/* Adds -ln p of the text's own tokens but the first to *SUM, of the text that was fed as number I.
+ * LOGITS [CE_ROWS, V] are scratch. */
+static enum attn_status add_surprisal(const struct attn_answer *answer,
+                                      struct attn_session *session, size_t i, float *logits,
+                                      double *sum, struct attn_error *err)
+{
+    const struct attn_sequence *text = &answer->run->text;
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+
+    for (size_t at = 1; at < text->n; at += CE_ROWS) {
+        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
+
+        ATTN_TRY(attn_session_logits_at(session, i * text->n + at - 1, n, logits, err));
+        for (size_t row = 0; row < n; row++)
+            *sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
+    }
+    return ATTN_OK;
+}
+
+/* The mean of these, if that is the metric. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
-    const struct attn_sequence *text = &answer->run->text;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    float *logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
-    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status;
     double sum = 0;
+    float *logits;
 
-    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
-        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
-
-        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
-        for (size_t row = 0; status == ATTN_OK && row < n; row++) {
-            const float *x = logits + row * n_vocab;
-
-            sum += attn_logits_surprisal(x, n_vocab, text->ids[at + row]);
-        }
-    }
+    if (answer->metric != ATTN_ANSWER_CE)
+        return ATTN_OK;
+    logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    status = add_surprisal(answer, session, i, logits, &sum, err);
     attn_free(logits);
-    *mean = sum / (double)(text->n - 1);
+    *mean = sum / (double)(answer->run->text.n - 1);
     return status;
 }
 
@@ -267,48 +270,37 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
-/* The position of each of N texts, counted over all; the caller's. NULL: no memory. */
-static size_t *list_positions(const struct attn_answer *answer, size_t n, struct attn_error *err)
+static enum attn_status read_reply(const struct attn_answer *answer, struct attn_session *session,
+                                   const struct attn_reading *reading, struct attn_error *err)
 {
-    size_t *positions = attn_alloc(n, sizeof *positions, err);
+    double ce = 0;
 
-    for (size_t i = 0; positions && i < n; i++)
-        positions[i] = i * answer->run->text.n + answer->position;
-    return positions;
+    ATTN_TRY(attn_session_logits_of(session, &answer->position, 1, reading->logits, err));
+    ATTN_TRY(cross_entropy(answer, session, 0, &ce, err));
+    *reading->replies = reply_of(answer, reading, reading->logits, ce);
+    return ATTN_OK;
 }
 
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    size_t *positions = list_positions(answer, reading->n, err);
-    enum attn_status status = ATTN_NO_MEMORY;
-
-    if (positions)
-        status = attn_session_logits_of(session, positions, reading->n, reading->logits, err);
-    attn_free(positions);
-    for (size_t i = 0; status == ATTN_OK && i < reading->n; i++) {
-        double ce = 0;
-
-        if (answer->metric == ATTN_ANSWER_CE)
-            status = cross_entropy(answer, session, i, &ce, err);
-        if (status == ATTN_OK)
-            reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, ce);
-    }
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return attn_error_at(read_reply(answer, session, reading, err), ATTN_STAGE_MODEL, err);
 }
 
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err)
 {
     const size_t d = attn_model_config(answer->run->model)->d_model;
-    size_t *positions = list_positions(answer, n, err);
-    enum attn_status status = ATTN_NO_MEMORY;
+    size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
+    enum attn_status status;
 
-    if (positions)
-        status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
+    if (!positions)
+        return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
+    for (size_t i = 0; i < n; i++)
+        positions[i] = i * answer->run->text.n + answer->position;
+    status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
     attn_free(positions);
-    for (size_t i = 0; status == ATTN_OK && i < n && answer->metric == ATTN_ANSWER_CE; i++)
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = cross_entropy(answer, session, i, &kept->ce[kept->n + i], err);
     if (status == ATTN_OK)
         kept->n += n;
@@ -320,25 +312,31 @@ enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
                                        const struct attn_reading *reading, struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    const enum attn_status status =
-        attn_session_unembed(session, kept->rows, kept->n, reading->logits, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < kept->n; i++)
+    ATTN_TRY(attn_error_at(attn_session_unembed(session, kept->rows, kept->n, reading->logits, err),
+                           ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < kept->n; i++)
         reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, kept->ce[i]);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return ATTN_OK;
+}
+
+static enum attn_status select_positions(const struct attn_answer *answer,
+                                         struct attn_selection *selection, struct attn_error *err)
+{
+    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_EMBED), err));
+    if (answer->metric == ATTN_ANSWER_CE)
+        return ATTN_OK;
+    return attn_selection_keep_queries(selection, answer->position, 1, err);
 }
 
 enum attn_status attn_answer_select(const struct attn_answer *answer,
                                     struct attn_selection **selection, struct attn_error *err)
 {
-    struct attn_selection *made = NULL;
-    enum attn_status status =
-        attn_selection_create(attn_selection_dims(answer->run->selection), &made, err);
+    struct attn_selection *made;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
-    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
-        status = attn_selection_keep_queries(made, answer->position, 1, err);
+    ATTN_TRY(attn_selection_create(attn_selection_dims(answer->run->selection), &made, err));
+    status = select_positions(answer, made, err);
     if (status == ATTN_OK)
         *selection = made;
     else

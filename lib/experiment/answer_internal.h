@@ -1,5 +1,5 @@
-/* answer_internal.h - the token that an experiment asks about, found, and what a session replies. For
- * the files of this layer. */
+/* answer_internal.h - the token that an experiment asks about, found, and what a session replies.
+ * For the files of this layer. */
 #ifndef ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 #define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 
@@ -31,17 +31,16 @@ struct attn_reply {
     int32_t first; /* the most probable token; of equal ones the first */
 };
 
-/* What is read, and where it goes. */
+/* What is read, of one text or of N, and where it goes. */
 struct attn_reading {
-    size_t n;                   /* the session was fed the run's input so often, side by side */
     const float *base;          /* logits of the unchanged run; NULL: this is that run */
     double base_total;          /* and their `total` */
     float *logits;              /* [n, n_vocab] those at the position */
     struct attn_reply *replies; /* [n] */
 };
 
-/* Reads the replies of SESSION. With ATTN_CACHE_ONE_LAYER it must have been fed with
- * the queries of attn_answer_select watched. */
+/* Reads the reply of SESSION, which was fed one text. With ATTN_CACHE_ONE_LAYER it must have been
+ * fed with the queries of attn_answer_select watched. */
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 
@@ -56,7 +55,7 @@ struct attn_kept {
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err);
 
-/* The replies of KEPT, by the output layer of SESSION, in one product. READING.n is that of KEPT. */
+/* The replies of KEPT, by the output layer of SESSION, in one product. */
 enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
                                        const struct attn_kept *kept, struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err);

@@ -20,7 +20,7 @@ struct site_name {
     char text[NAME_SIZE];
 };
 
-struct job {
+struct archive_diff {
     struct attn_npz *archives[2]; /* own */
     int64_t final_state;          /* the hidden state that is ln_final; -1: none */
     double tolerance;
@@ -49,7 +49,7 @@ static bool is_numbered(const char *name, const char *prefix, int64_t *number)
            attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
 }
 
-/* The block that NAME tells of; -1: none. */
+/* The block that NAME is of; -1: none. */
 static int64_t block_of(const char *name)
 {
     static const char prefix[] = "blocks.";
@@ -98,9 +98,9 @@ static bool is_label(const char *name)
 }
 
 /* The name that member I of archive A stands for. */
-static struct site_name name_of(const struct job *job, int a, size_t i)
+static struct site_name name_of(const struct archive_diff *diff, int a, size_t i)
 {
-    const char *name = attn_npz_name(job->archives[a], i);
+    const char *name = attn_npz_name(diff->archives[a], i);
     struct site_name site;
     int64_t number;
 
@@ -108,7 +108,7 @@ static struct site_name name_of(const struct job *job, int a, size_t i)
         snprintf(site.text, NAME_SIZE, "blocks.%lld.attn.hook_pattern", (long long)number);
     else if (!is_numbered(name, "hidden_states", &number))
         snprintf(site.text, NAME_SIZE, "%.*s", NAME_SIZE - 1, name);
-    else if (number == job->final_state)
+    else if (number == diff->final_state)
         snprintf(site.text, NAME_SIZE, "ln_final.hook_normalized");
     else
         snprintf(site.text, NAME_SIZE, "blocks.%lld.hook_resid_pre", (long long)number);
@@ -117,28 +117,25 @@ static struct site_name name_of(const struct job *job, int a, size_t i)
 
 /* --- Arrays ----------------------------------------------------------------------------------- */
 
-/* Opens member I. False, without a failure, when it holds no numbers. */
-static bool open_array(const struct attn_npz *npz, size_t i, struct array *array,
-                       enum attn_status *status, struct attn_error *err)
+/* Opens member I of NPZ; ARRAY is without a file when it holds no numbers. */
+static enum attn_status open_array(const struct attn_npz *npz, size_t i, struct array *array,
+                                   struct attn_error *err)
 {
     struct attn_error found = {0};
+    const enum attn_status status = attn_npz_read(npz, i, &array->npy, &found);
 
-    *array = (struct array){.npy = NULL};
-    *status = attn_npz_read(npz, i, &array->npy, &found);
-    if (*status == ATTN_UNSUPPORTED) {
-        *status = ATTN_OK;
-        return false;
-    }
-    if (*status != ATTN_OK) {
+    if (status == ATTN_UNSUPPORTED)
+        return ATTN_OK;
+    if (status != ATTN_OK) {
         attn_error_copy(err, &found);
-        return false;
+        return status;
     }
     array->rank = attn_npy_rank(array->npy);
     array->shape = attn_npy_shape(array->npy);
     array->n = attn_npy_n_element(array->npy);
     for (; array->rank > 0 && array->shape[0] == 1; array->rank--)
         array->shape++;
-    return true;
+    return ATTN_OK;
 }
 
 static enum attn_status read_values(struct array *array, struct attn_error *err)
@@ -171,7 +168,7 @@ static double difference(float a, float b)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static enum attn_status append(struct job *job, const char *site, const struct array *a,
+static enum attn_status append(struct archive_diff *diff, const char *site, const struct array *a,
                                const struct array *b, struct attn_error *err)
 {
     double largest = 0;
@@ -191,89 +188,80 @@ static enum attn_status append(struct job *job, const char *site, const struct a
     row[1] = attn_cell_integer((int64_t)a->n);
     row[2] = attn_cell_real(largest);
     row[3] = attn_cell_list(place, largest > 0 ? (size_t)a->rank : 0);
-    row[4] = attn_cell_boolean(largest <= job->tolerance);
-    job->sum.n_compared++;
-    job->n_tensor += a->n > 0 && !is_label(site);
-    job->sum.n_outside += !(largest <= job->tolerance);
-    return attn_table_append(job->table, row, 5, err);
+    row[4] = attn_cell_boolean(largest <= diff->tolerance);
+    diff->sum.n_compared++;
+    diff->n_tensor += a->n > 0 && !is_label(site);
+    diff->sum.n_outside += !(largest <= diff->tolerance);
+    return attn_table_append(diff->table, row, 5, err);
 }
 
-static enum attn_status report_shapes(const char *site, const struct array *a,
-                                      const struct array *b, struct attn_error *err)
+/* Compares A with B, which both hold numbers. */
+static enum attn_status compare(struct archive_diff *diff, const char *site, struct array *a,
+                                struct array *b, struct attn_error *err)
 {
     char of_a[ATTN_NPY_SHAPE_TEXT_SIZE], of_b[ATTN_NPY_SHAPE_TEXT_SIZE];
 
-    return attn_error_set(err, ATTN_INVALID, "'%s' is %s in one file and %s in the other",
-                          attn_quote_string(site).text, attn_npy_shape_text(a->npy, of_a),
-                          attn_npy_shape_text(b->npy, of_b));
-}
-
-/* Compares A with member J of the second archive. */
-static enum attn_status compare(struct job *job, const char *site, struct array *a, size_t j,
-                                struct attn_error *err)
-{
-    struct array b;
-    enum attn_status status = ATTN_OK;
-    const bool has_numbers = open_array(job->archives[1], j, &b, &status, err);
-
-    if (has_numbers && !is_same_shape(a, &b))
-        status = report_shapes(site, a, &b, err);
-    else if (has_numbers)
-        status = read_values(&b, err);
-    if (status == ATTN_OK && has_numbers)
-        status = read_values(a, err);
-    if (status == ATTN_OK && has_numbers)
-        status = append(job, site, a, &b, err);
-    close_array(&b);
-    return status;
+    if (!is_same_shape(a, b))
+        return attn_error_set(err, ATTN_INVALID, "'%s' is %s in one file and %s in the other",
+                              attn_quote_string(site).text, attn_npy_shape_text(a->npy, of_a),
+                              attn_npy_shape_text(b->npy, of_b));
+    ATTN_TRY(read_values(b, err));
+    ATTN_TRY(read_values(a, err));
+    return append(diff, site, a, b, err);
 }
 
 /* The first member of archive A that stands for SITE; their number when there is none. */
-static size_t find_member(const struct job *job, int a, const char *site)
+static size_t find_member(const struct archive_diff *diff, int a, const char *site)
 {
     size_t i = 0;
 
-    while (i < attn_npz_n_member(job->archives[a]) && strcmp(name_of(job, a, i).text, site) != 0)
+    while (i < attn_npz_n_member(diff->archives[a]) && strcmp(name_of(diff, a, i).text, site) != 0)
         i++;
     return i;
 }
 
-static enum attn_status compare_member(struct job *job, size_t i, struct attn_error *err)
+/* Compares member I of the first archive with that of the second which stands for the same. */
+static enum attn_status compare_member(struct archive_diff *diff, size_t i, struct attn_error *err)
 {
-    const struct site_name site = name_of(job, 0, i);
-    const size_t j = find_member(job, 1, site.text);
-    struct array a;
-    enum attn_status status = ATTN_OK;
-    const bool has_numbers = open_array(job->archives[0], i, &a, &status, err);
+    const struct site_name site = name_of(diff, 0, i);
+    const size_t j = find_member(diff, 1, site.text);
+    struct array a = {.npy = NULL}, b = {.npy = NULL};
+    enum attn_status status = open_array(diff->archives[0], i, &a, err);
 
-    if (has_numbers && j < attn_npz_n_member(job->archives[1]))
-        status = compare(job, site.text, &a, j, err);
-    else if (has_numbers)
-        job->sum.n_alone++;
+    if (status == ATTN_OK && a.npy && j < attn_npz_n_member(diff->archives[1])) {
+        status = open_array(diff->archives[1], j, &b, err);
+        if (status == ATTN_OK && b.npy)
+            status = compare(diff, site.text, &a, &b, err);
+    } else if (a.npy) {
+        diff->sum.n_alone++;
+    }
     close_array(&a);
+    close_array(&b);
     return status;
 }
 
 /* Counts the arrays of numbers of the second archive that were compared with none: those that it
  * alone has, and those whose name stands for what another is. */
-static enum attn_status count_alone(struct job *job, struct attn_error *err)
+static enum attn_status count_alone(struct archive_diff *diff, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    for (size_t j = 0; j < attn_npz_n_member(diff->archives[1]); j++) {
+        const struct site_name site = name_of(diff, 1, j);
+        struct array b = {.npy = NULL};
+        enum attn_status status;
 
-    for (size_t j = 0; status == ATTN_OK && j < attn_npz_n_member(job->archives[1]); j++) {
-        const struct site_name site = name_of(job, 1, j);
-        struct array b;
-
-        if (find_member(job, 0, site.text) < attn_npz_n_member(job->archives[0]) &&
-            find_member(job, 1, site.text) == j)
+        if (find_member(diff, 0, site.text) < attn_npz_n_member(diff->archives[0]) &&
+            find_member(diff, 1, site.text) == j)
             continue;
-        job->sum.n_alone += open_array(job->archives[1], j, &b, &status, err);
+        status = open_array(diff->archives[1], j, &b, err);
+        diff->sum.n_alone += b.npy != NULL;
         close_array(&b);
+        ATTN_TRY(status);
     }
-    return status;
+    return ATTN_OK;
 }
 
-static enum attn_status create_table(struct job *job, struct attn_error *err)
+static enum attn_status compare_archives(struct archive_diff *diff, const char *a, const char *b,
+                                         struct attn_error *err)
 {
     static const struct attn_column columns[] = {
         {.name = "site", .type = ATTN_VALUE_TEXT},
@@ -286,26 +274,16 @@ static enum attn_status create_table(struct job *job, struct attn_error *err)
         {.name = "within", .type = ATTN_VALUE_BOOLEAN},
     };
 
-    return attn_table_create("diff", columns, sizeof columns / sizeof *columns, &job->table, err);
-}
-
-static enum attn_status diff(struct job *job, const char *a, const char *b, struct attn_error *err)
-{
-    enum attn_status status = attn_npz_open(a, &job->archives[0], err);
-
-    if (status == ATTN_OK)
-        status = attn_npz_open(b, &job->archives[1], err);
-    if (status == ATTN_OK)
-        status = create_table(job, err);
-    if (status != ATTN_OK)
-        return status;
-    job->final_state = find_final_state(job->archives);
-    for (size_t i = 0; status == ATTN_OK && i < attn_npz_n_member(job->archives[0]); i++)
-        status = compare_member(job, i, err);
-    if (status == ATTN_OK)
-        status = count_alone(job, err);
-    if (status != ATTN_OK || job->n_tensor > 0)
-        return status;
+    ATTN_TRY(attn_npz_open(a, &diff->archives[0], err));
+    ATTN_TRY(attn_npz_open(b, &diff->archives[1], err));
+    ATTN_TRY(
+        attn_table_create("diff", columns, sizeof columns / sizeof *columns, &diff->table, err));
+    diff->final_state = find_final_state(diff->archives);
+    for (size_t i = 0; i < attn_npz_n_member(diff->archives[0]); i++)
+        ATTN_TRY(compare_member(diff, i, err));
+    ATTN_TRY(count_alone(diff, err));
+    if (diff->n_tensor > 0)
+        return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "no tensor is in both '%s' and '%s'",
                    attn_quote_string(a).text, attn_quote_string(b).text);
     attn_error_hint(err, "arrays are paired by name; ids, queries and heads alone are no tensors");
@@ -316,19 +294,20 @@ enum attn_status attn_diff_archives(const char *a, const char *b, double toleran
                                     struct attn_table **table, struct attn_archive_sum *sum,
                                     struct attn_error *err)
 {
+    struct archive_diff diff = {.tolerance = tolerance};
+    enum attn_status status;
+
     if (!attn_is_given(a, "a", err) || !attn_is_given(b, "b", err) ||
         !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
         return ATTN_INVALID;
-    struct job job = {.tolerance = tolerance};
-    const enum attn_status status = diff(&job, a, b, err);
-
+    status = compare_archives(&diff, a, b, err);
     if (status == ATTN_OK) {
-        *table = job.table;
-        *sum = job.sum;
+        *table = diff.table;
+        *sum = diff.sum;
     } else {
-        attn_table_free(job.table);
+        attn_table_free(diff.table);
     }
-    attn_npz_close(job.archives[0]);
-    attn_npz_close(job.archives[1]);
+    attn_npz_close(diff.archives[0]);
+    attn_npz_close(diff.archives[1]);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }

@@ -9,8 +9,8 @@
  * Arrays are paired by name. Names are TransformerLens's, as ours are; Hugging Face's are taken for
  * them: attentions.N (attentions_N) is blocks.N.attn.hook_pattern, hidden_states.N is
  * blocks.N.hook_resid_pre. The last hidden state of both files is ln_final.hook_normalized, unless
- * either has a block of its number. Leading sizes of 1 are dropped: a batch of one text. Arrays that
- * are no numbers (tokens) are left out.
+ * either has a block of its number. Leading sizes of 1 are dropped: a batch of one text. Arrays
+ * that are no numbers (tokens) are left out.
  *
  *     site, elements     the name, and how many numbers both have
  *     largest, at        the largest difference |a - b|, and its indices; equal infinities do not
@@ -29,9 +29,9 @@ struct attn_archive_sum {
     size_t n_alone;    /* arrays of numbers that one file alone has */
 };
 
-/* The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input where no tensor is in
- * both files (one with elements; ids, queries and heads are labels), and where two of one name have
- * not the same shape. */
+/* The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input where no tensor is
+ * in both files (one with elements; ids, queries and heads are labels), and where two of one name
+ * have not the same shape. */
 ATTN_API enum attn_status attn_diff_archives(const char *a, const char *b, double tolerance,
                                              struct attn_table **table,
                                              struct attn_archive_sum *sum, struct attn_error *err);

@@ -1,5 +1,6 @@
 /*
- * attribute.h - which part of a model writes a logit: direct logit attribution (Elhage et al. 2021).
+ * attribute.h - which part of a model writes a logit: direct logit attribution (Elhage et al.
+ * 2021).
  *
  *     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
  *     args.answer.target = " are", args.answer.foil = " is";
@@ -8,20 +9,20 @@
  *
  * The stream at a position is a sum of what embedding, positions, heads, biases and MLPs have
  * written. With the scale of the final norm frozen at what it was, the logit is a sum of these
- * parts too. So are norms behind attention and MLP frozen. Parts, in rows of
+ * parts too. So are norms after attention and MLP frozen. Parts, in rows of
  *
  *     part, layer, head, logit      the target's, minus the foil's where there is one
  *
  *     embed, pos         the token's embedding; what positions add to it
  *     head               z W_O of one head, with the share of the bias of its values
- *     attn_bias          b_O, and the bias of a norm behind attention
- *     mlp                what the MLP adds, its biases and the norm behind it included
+ *     attn_bias          b_O, and the bias of a norm after attention
+ *     mlp                what the MLP adds, its biases and the norm after it included
  *     norm_bias          the bias of the final norm
  *     output_bias        of the output matrix
  *     sum                of all of these
  *     model              what the model says: equal but for rounding. Before a soft cap on logits
  *
- * Of many texts they are the means, each text counted once, and behind them stand the columns
+ * Of many texts they are the means, each text counted once, and after them come the columns
  * logit_sd and texts.
  *
  * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
@@ -34,15 +35,13 @@
 #include "run/run.h"
 
 struct attn_attribute_args {
-    size_t size; /* of this struct */
-    struct attn_answer_args
-        answer;    /* a target, perhaps a foil, and where; the metric is not used */
+    size_t size;                    /* of this struct */
+    struct attn_answer_args answer; /* a target, perhaps a foil, and where; no metric is used */
     bool by_token; /* each head by the key that it read from, its pattern times value: the rows
                       layer, head, key, token, logit with the largest magnitudes */
     size_t n_most; /* so many of them; 0: 20 */
-    const struct attn_input
-        *texts; /* [n_text] in place of the request's input, without by_token; or
-                                       NULL */
+    /* [n_text] instead of the request's input, without by_token; or NULL. */
+    const struct attn_input *texts;
     size_t n_text;
 };
 

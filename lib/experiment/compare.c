@@ -17,19 +17,19 @@
 #include "base/status_internal.h"
 #include "capture/capture.h"
 #include "experiment/comparison_internal.h"
-#include "experiment/pattern_difference.h"
 #include "model/model_internal.h"
 #include "output/outputs_internal.h"
 #include "output/writer.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
+#include "trace/trace_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <time.h>
 
 /* What a comparison works on. */
-struct job {
+struct comparing {
     const struct attn_compare_args *args;  /* a model's run; NULL: arrays */
     const struct attn_config *config;      /* of the model */
     const struct attn_attend_args *arrays; /* NULL: a model's run */
@@ -48,30 +48,32 @@ struct job {
 /* --- What a layer computes from --------------------------------------------------------------- */
 
 /* Numbers that dropout draws for the layers before LAYER: a run draws them from one stream. */
-static uint64_t count_drawn(const struct job *job, int layer)
+static uint64_t count_drawn(const struct comparing *comparing, int layer)
 {
-    const struct attn_dims *dims = &job->dims;
+    const struct attn_dims *dims = &comparing->dims;
     uint64_t n = 0;
 
     for (int i = 0; i < layer; i++)
-        if (job->chosen[i].dropout > 0 && !job->chosen[i].dropout_mask.cells)
+        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
             n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
     return n;
 }
 
 /* The arrays that LAYER computes the chosen or the exact attention from, with the heads of the
  * run. */
-static struct attn_attend_args layer_inputs(const struct job *job, int layer, bool is_chosen)
+static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
+                                            bool is_chosen)
 {
-    const struct attn_compare_args *args = job->args;
-    const struct attn_config *config = job->config;
-    const struct attn_attention *attention = is_chosen ? &job->chosen[layer] : &job->exact[layer];
-    const enum attn_site query_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY);
-    const enum attn_site key_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY);
+    const struct attn_compare_args *args = comparing->args;
+    const struct attn_config *config = comparing->config;
+    const struct attn_attention *attention =
+        is_chosen ? &comparing->chosen[layer] : &comparing->exact[layer];
+    const enum attn_site query_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site key_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY);
     struct attn_attend_args inputs;
 
-    if (job->arrays) {
-        inputs = *job->arrays;
+    if (comparing->arrays) {
+        inputs = *comparing->arrays;
         inputs.attention = *attention;
         inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
         return inputs;
@@ -81,22 +83,22 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer, bo
         .n_head = config->n_head,
         .n_kv_head = config->n_kv_head,
         .n_query = args->n,
-        .n_key = attn_site_n_key(&job->dims, layer),
+        .n_key = attn_site_n_key(&comparing->dims, layer),
         .d_head = config->d_head,
         .d_value = config->d_value,
-        .q = attn_capture_tensor(job->capture, query_site, layer),
-        .k = attn_capture_tensor(job->capture, key_site, layer),
-        .v = attn_capture_tensor(job->capture, ATTN_SITE_V, layer),
+        .q = attn_capture_tensor(comparing->capture, query_site, layer),
+        .k = attn_capture_tensor(comparing->capture, key_site, layer),
+        .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
         .attention = *attention,
         .random_layer = layer,
-        .n_drawn = count_drawn(job, layer),
+        .n_drawn = count_drawn(comparing, layer),
         .pool = args->pool,
         .cancel = args->cancel,
         .gemm = args->gemm,
         .isa = args->isa,
         .compute = is_chosen ? attn_model_compute(args->model) : ATTN_COMPUTE_F32,
     };
-    inputs.attention.dropout_seed = job->chosen[0].dropout_seed; /* as in a session */
+    inputs.attention.dropout_seed = comparing->chosen[0].dropout_seed; /* as in a session */
     if (config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL)
         inputs.attention.mask = ATTN_MASK_NONE; /* as in a session, too: a source has no order */
     return inputs;
@@ -138,7 +140,7 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
 
 /* Where the events of a run go. */
 struct pass {
-    struct job *job;
+    struct comparing *comparing;
     int layer; /* that the events are of; ATTN_ALL_LAYERS: the one in each event */
     struct attn_measurement *measurement;
 };
@@ -147,8 +149,28 @@ struct pass {
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
-    const struct attn_pattern_pairs *pairs; /* told of both, or NULL */
+    const struct attn_pattern_pairs *pairs; /* gets both, or NULL */
 };
+
+/* Hands PAIRS the rows of EXACT, all or some of those of CHOSEN, whose layer and head both get. */
+static enum attn_status report_pair(const struct attn_pattern_pairs *pairs,
+                                    const struct attn_trace_event *chosen,
+                                    const struct attn_trace_event *exact, struct attn_error *err)
+{
+    const size_t skipped = exact->row0 - chosen->row0;
+    struct attn_trace_event part = *chosen, named = *exact;
+
+    part.row0 = exact->row0;
+    part.n_row = exact->n_row;
+    part.data += skipped * part.ld;
+    if (part.keys) {
+        part.keys += skipped * part.ld;
+        part.n_kept += skipped;
+    }
+    named.layer = chosen->layer;
+    named.head = chosen->head;
+    return pairs->on_pair(pairs->user, &part, &named, err);
+}
 
 /* An attn_trace_fn: the exact rows, all or some of those of the event. */
 static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
@@ -157,44 +179,38 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     const struct rows *rows = user;
 
     attn_measurement_add(rows->measurement, rows->event, exact);
-    return rows->pairs ? attn_pattern_pairs_tell(rows->pairs, rows->event, exact, err) : ATTN_OK;
+    return rows->pairs ? report_pair(rows->pairs, rows->event, exact, err) : ATTN_OK;
 }
 
-/* Selects the rows of the pattern that EVENT holds, for one head with DIMS. */
-static enum attn_status select_rows(const struct attn_dims *dims,
-                                    const struct attn_trace_event *event,
-                                    struct attn_selection **selection, struct attn_error *err)
+/* Compares the rows of EVENT with those of the exact attention on INPUTS, of one head. SELECTION is
+ * empty. */
+static enum attn_status compare_selected(const struct pass *pass,
+                                         const struct attn_attend_args *inputs,
+                                         const struct attn_trace_event *event,
+                                         struct attn_selection *selection, struct attn_error *err)
 {
-    enum attn_status status = attn_selection_create(dims, selection, err);
+    const struct comparing *comparing = pass->comparing;
+    const bool is_local = pass->measurement == comparing->local;
+    struct rows rows = {pass->measurement, event, is_local ? comparing->pairs : NULL};
 
-    if (status != ATTN_OK)
-        return status;
-    status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
-    if (status == ATTN_OK)
-        status = attn_selection_keep_queries(*selection, event->row0, event->n_row, err);
-    if (status != ATTN_OK)
-        attn_selection_free(*selection);
-    return status;
+    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_selection_keep_queries(selection, event->row0, event->n_row, err));
+    return attend(inputs, selection, on_exact_rows, &rows, err);
 }
 
 static enum attn_status compare_pattern(const struct pass *pass,
                                         const struct attn_trace_event *event,
                                         struct attn_error *err)
 {
-    const struct job *job = pass->job;
-    struct attn_attend_args inputs = layer_inputs(job, event->layer, false);
-    const bool is_local = pass->measurement == job->local;
-    struct rows rows = {pass->measurement, event, is_local ? job->pairs : NULL};
+    struct attn_attend_args inputs = layer_inputs(pass->comparing, event->layer, false);
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
 
     narrow(&inputs, (size_t)event->head);
     dims = attn_attend_dims(&inputs);
-    status = select_rows(&dims, event, &selection, err);
-    if (status != ATTN_OK)
-        return status;
-    status = attend(&inputs, selection, on_exact_rows, &rows, err);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = compare_selected(pass, &inputs, event, selection, err);
     attn_selection_free(selection);
     return status;
 }
@@ -202,7 +218,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
 static void compare_z(const struct pass *pass, const struct attn_trace_event *event)
 {
     const float *exact_z =
-        attn_capture_head(pass->job->capture, ATTN_SITE_Z, event->layer, event->head);
+        attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, event->layer, event->head);
     struct attn_trace_event exact = *event;
 
     exact.data = exact_z + event->row0 * event->n_col;
@@ -225,38 +241,34 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* Selects the heads and queries of LAYER that are compared, for arrays with DIMS. */
-static enum attn_status select_layer(const struct job *job, int layer, const struct attn_dims *dims,
-                                     struct attn_selection **selection, struct attn_error *err)
+/* Selects the heads and queries of LAYER that are compared. SELECTION is for arrays with DIMS. */
+static enum attn_status select_layer(const struct comparing *comparing, int layer,
+                                     const struct attn_dims *dims, struct attn_selection *selection,
+                                     struct attn_error *err)
 {
-    const struct attn_selection *from = job->selection;
-    enum attn_status status = attn_selection_create(dims, selection, err);
-
-    if (status != ATTN_OK)
-        return status;
-    for (int head = 0; status == ATTN_OK && head < (int)dims->n_head; head++)
-        if (attn_selection_has_head(from, layer, head))
-            status = attn_selection_keep(*selection, 0, head, err);
-    for (size_t query = 0; status == ATTN_OK && query < dims->n_position; query++)
-        if (attn_selection_has_query(from, query))
-            status = attn_selection_keep_queries(*selection, query, 1, err);
-    if (status != ATTN_OK)
-        attn_selection_free(*selection);
-    return status;
+    for (int head = 0; head < (int)dims->n_head; head++)
+        if (attn_selection_has_head(comparing->selection, layer, head))
+            ATTN_TRY(attn_selection_keep(selection, 0, head, err));
+    for (size_t query = 0; query < dims->n_position; query++)
+        if (attn_selection_has_query(comparing->selection, query))
+            ATTN_TRY(attn_selection_keep_queries(selection, query, 1, err));
+    return ATTN_OK;
 }
 
 /* Measures the chosen attention of LAYER, computed from q, k and v of the exact run. */
-static enum attn_status compare_locally(struct job *job, int layer, struct attn_error *err)
+static enum attn_status compare_locally(struct comparing *comparing, int layer,
+                                        struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(job, layer, true);
+    const struct attn_attend_args inputs = layer_inputs(comparing, layer, true);
     const struct attn_dims dims = attn_attend_dims(&inputs);
-    struct pass pass = {job, layer, job->local};
+    struct pass pass = {comparing, layer, comparing->local};
     struct attn_selection *selection;
-    enum attn_status status = select_layer(job, layer, &dims, &selection, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    status = attend(&inputs, selection, on_rows, &pass, err);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = select_layer(comparing, layer, &dims, selection, err);
+    if (status == ATTN_OK)
+        status = attend(&inputs, selection, on_rows, &pass, err);
     attn_selection_free(selection);
     return status;
 }
@@ -286,51 +298,50 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static enum attn_status take_no_note(void *user, const struct attn_trace_event *event,
-                                     struct attn_error *err)
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
 {
     (void)user, (void)event, (void)err;
     return ATTN_OK;
 }
 
-/* The site that is computed last: z, or the weights where there are no values. */
-static uint64_t last_site(const struct attn_dims *dims)
+/* Times the attention up to what is computed last: z, or the weights where there are no values.
+ * SELECTION is empty. */
+static enum attn_status time_attention(const struct attn_attend_args *inputs, uint64_t sites,
+                                       struct attn_selection *selection, double *seconds,
+                                       struct attn_error *err)
 {
     const uint64_t z = ATTN_SITE_BIT(ATTN_SITE_Z);
+    const uint64_t weights =
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    double begun;
 
-    return dims->sites & z ? z
-                           : dims->sites & (ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                                            ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK));
+    ATTN_TRY(attn_selection_set_sites(selection, sites & z ? z : sites & weights, err));
+    begun = now();
+    ATTN_TRY(attend(inputs, selection, ignore, NULL, err));
+    *seconds = now() - begun;
+    return ATTN_OK;
 }
 
 static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
                                 struct attn_error *err)
 {
     const struct attn_dims dims = attn_attend_dims(inputs);
-    struct attn_attend_args args = *inputs;
-    struct attn_trace trace = {.on_event = take_no_note};
     struct attn_selection *selection;
-    enum attn_status status = attn_selection_create(&dims, &selection, err);
-    double begun;
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    trace.selection = selection;
-    args.trace = &trace;
-    status = attn_selection_set_sites(selection, last_site(&dims), err);
-    begun = now();
-    if (status == ATTN_OK)
-        status = attn_attend(&args, err);
-    *seconds = now() - begun;
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = time_attention(inputs, dims.sites, selection, seconds, err);
     attn_selection_free(selection);
     return status;
 }
 
-/* What the chosen or the exact attention costs in LAYER: pairs are counted, bytes follow from them, time is measured. */
-static enum attn_status find_cost(const struct job *job, int layer, bool is_chosen,
+/* What the chosen or the exact attention costs in LAYER: pairs are counted, bytes follow from them,
+ * time is measured. */
+static enum attn_status find_cost(const struct comparing *comparing, int layer, bool is_chosen,
                                   struct attn_attention_cost *cost, struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(job, layer, is_chosen);
+    const struct attn_attend_args inputs = layer_inputs(comparing, layer, is_chosen);
 
     *cost = (struct attn_attention_cost){0};
     for (int head = 0; head < (int)inputs.n_head; head++) {
@@ -371,45 +382,52 @@ static void compare_row(void *context, size_t task, int worker)
     };
 }
 
-static enum attn_status compare_block(struct job *job, struct block *block, struct attn_error *err)
+static enum attn_status compare_block(struct comparing *comparing, struct block *block,
+                                      struct attn_error *err)
 {
-    const struct attn_compare_args *args = job->args;
-    enum attn_status status;
+    const struct attn_compare_args *args = comparing->args;
 
     if (args->cancel && *args->cancel != 0)
         return attn_error_set(err, ATTN_CANCELED, "canceled");
-    status = attn_session_logits_at(job->exact_run, block->first, block->n, block->exact, err);
-    if (status == ATTN_OK)
-        status = attn_session_logits_at(job->run, block->first, block->n, block->chosen, err);
-    if (status == ATTN_OK)
-        attn_pool_run(args->pool, block->n, compare_row, block);
-    return status;
+    ATTN_TRY(
+        attn_session_logits_at(comparing->exact_run, block->first, block->n, block->exact, err));
+    ATTN_TRY(attn_session_logits_at(comparing->run, block->first, block->n, block->chosen, err));
+    attn_pool_run(args->pool, block->n, compare_row, block);
+    return ATTN_OK;
+}
+
+/* Compares blocks of up to N_MOST neighbours among the selected queries. */
+static enum attn_status compare_blocks(struct comparing *comparing, struct block *block,
+                                       size_t n_most, struct attn_error *err)
+{
+    const size_t n = comparing->args->n;
+
+    while (block->first < n) {
+        block->n = 0;
+        while (block->n < n_most && block->first + block->n < n &&
+               attn_selection_has_query(comparing->selection, block->first + block->n))
+            block->n++;
+        if (block->n > 0)
+            ATTN_TRY(compare_block(comparing, block, err));
+        block->logits += block->n;
+        block->first += block->n > 0 ? block->n : 1;
+    }
+    return ATTN_OK;
 }
 
 /* Compares the logits of the two runs after the selected queries: LOGITS [their number]. */
-static enum attn_status compare_logits(struct job *job, struct attn_compared_logits *logits,
-                                       struct attn_error *err)
+static enum attn_status compare_logits(struct comparing *comparing,
+                                       struct attn_compared_logits *logits, struct attn_error *err)
 {
-    const struct attn_selection *selection = job->selection;
-    const size_t n = job->args->n, n_vocab = job->config->n_vocab;
+    const size_t n = comparing->args->n, n_vocab = comparing->config->n_vocab;
     const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
     struct block block = {.n_vocab = n_vocab, .logits = logits};
-    enum attn_status status = ATTN_OK;
+    enum attn_status status = ATTN_NO_MEMORY;
 
     block.exact = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
     block.chosen = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
-    if (!block.exact || !block.chosen)
-        status = ATTN_NO_MEMORY;
-    while (status == ATTN_OK && block.first < n) {
-        block.n = 0;
-        while (block.n < n_most && block.first + block.n < n &&
-               attn_selection_has_query(selection, block.first + block.n))
-            block.n++;
-        if (block.n > 0)
-            status = compare_block(job, &block, err);
-        block.logits += block.n;
-        block.first += block.n > 0 ? block.n : 1;
-    }
+    if (block.exact && block.chosen)
+        status = compare_blocks(comparing, &block, n_most, err);
     attn_free(block.exact);
     attn_free(block.chosen);
     return status;
@@ -417,23 +435,11 @@ static enum attn_status compare_logits(struct job *job, struct attn_compared_log
 
 /* --- The runs --------------------------------------------------------------------------------- */
 
-static void release(struct job *job)
-{
-    attn_session_free(job->run);
-    attn_session_free(job->exact_run);
-    attn_capture_free(job->capture);
-    attn_selection_free(job->kept);
-    attn_free(job->chosen);
-    attn_free(job->exact);
-    attn_measurement_free(job->local);
-    attn_measurement_free(job->propagated);
-}
-
 /* Full attention, or the window that the model's own layer has. */
-static struct attn_attention find_exact_kind(const struct job *job, size_t layer)
+static struct attn_attention find_exact_kind(const struct comparing *comparing, size_t layer)
 {
-    if (job->config && job->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
-        return job->config->attention[layer];
+    if (comparing->config && comparing->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
+        return comparing->config->attention[layer];
     return ATTN_ATTENTION_DEFAULT;
 }
 
@@ -443,39 +449,39 @@ static bool is_other_kind(const struct attn_attention *a, struct attn_attention 
 }
 
 /* Whether anything differs from exact attention of the same scores. */
-static bool is_other(const struct job *job, const struct attn_attention *attention)
+static bool is_other(const struct comparing *comparing, const struct attn_attention *attention)
 {
-    if (job->args && attn_model_compute(job->args->model) != ATTN_COMPUTE_F32)
+    if (comparing->args && attn_model_compute(comparing->args->model) != ATTN_COMPUTE_F32)
         return true;
-    for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
+    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
         const struct attn_attention *own = &attention[layer];
 
-        if (is_other_kind(own, find_exact_kind(job, layer)) || own->masking != ATTN_MASKING_INF ||
-            own->algorithm == ATTN_ALGORITHM_BLOCKWISE || own->dropout > 0 ||
-            own->dropout_mask.cells)
+        if (is_other_kind(own, find_exact_kind(comparing, layer)) ||
+            own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
+            own->dropout > 0 || own->dropout_mask.cells)
             return true;
     }
     return false;
 }
 
-static enum attn_status check(const struct job *job, const struct attn_attention *attention,
-                              struct attn_error *err)
+static enum attn_status check(const struct comparing *comparing,
+                              const struct attn_attention *attention, struct attn_error *err)
 {
     const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
 
-    if (job->settings.n_recalled == 0 || job->settings.n_recalled > ATTN_MOST_RECALLED)
+    if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
-                              job->settings.n_recalled, ATTN_MOST_RECALLED);
-    if ((attn_selection_sites(job->selection) & ~known) != 0)
+                              comparing->settings.n_recalled, ATTN_MOST_RECALLED);
+    if ((attn_selection_sites(comparing->selection) & ~known) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
-    for (int layer = 0; layer < (int)job->dims.n_layer; layer++)
-        n_head += attn_selection_n_head(job->selection, layer);
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+        n_head += attn_selection_n_head(comparing->selection, layer);
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head, expected one or more");
-    if (is_other(job, attention))
+    if (is_other(comparing, attention))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
@@ -485,17 +491,17 @@ static enum attn_status check(const struct job *job, const struct attn_attention
 }
 
 /* ATTENTION [n_layer], and the exact attention of the same scores. */
-static void choose_attention(struct job *job, const struct attn_attention *attention)
+static void choose_attention(struct comparing *comparing, const struct attn_attention *attention)
 {
-    for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
-        struct attn_attention *chosen = &job->chosen[layer];
-        struct attn_attention *exact = &job->exact[layer];
+    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
+        struct attn_attention *chosen = &comparing->chosen[layer];
+        struct attn_attention *exact = &comparing->exact[layer];
 
         *chosen = attention[layer];
-        attn_attention_resolve_stride(chosen, attn_site_n_key(&job->dims, (int)layer));
+        attn_attention_resolve_stride(chosen, attn_site_n_key(&comparing->dims, (int)layer));
         *exact = *chosen;
-        exact->kind = find_exact_kind(job, layer).kind;
-        exact->window = find_exact_kind(job, layer).window;
+        exact->kind = find_exact_kind(comparing, layer).kind;
+        exact->window = find_exact_kind(comparing, layer).window;
         exact->algorithm =
             exact->kind == ATTN_ATTENTION_FULL ? ATTN_ALGORITHM_DENSE : ATTN_ALGORITHM_AUTO;
         exact->masking = ATTN_MASKING_INF;
@@ -506,56 +512,53 @@ static void choose_attention(struct job *job, const struct attn_attention *atten
 
 /* What is kept of the exact run: q, k, v and z of the layers with selected heads; q and k as scores
  * are made of them. */
-static enum attn_status choose_kept(struct job *job, struct attn_error *err)
+static enum attn_status choose_kept(struct comparing *comparing, struct attn_error *err)
 {
-    const uint64_t sites = ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY)) |
-                           ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY)) |
+    const uint64_t sites = ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
+                           ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
                            ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
 
-    ATTN_TRY(attn_selection_create(&job->dims, &job->kept, err));
-    ATTN_TRY(attn_selection_set_sites(job->kept, sites, err));
-    for (int layer = 0; layer < (int)job->dims.n_layer; layer++)
-        if (attn_selection_n_head(job->selection, layer) > 0)
-            ATTN_TRY(attn_selection_keep(job->kept, layer, ATTN_ALL_HEADS, err));
-    return attn_capture_create(job->kept, &job->capture, err);
+    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
+    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+        if (attn_selection_n_head(comparing->selection, layer) > 0)
+            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
+    return attn_capture_create(comparing->kept, &comparing->capture, err);
 }
 
-static enum attn_status prepare(struct job *job, const struct attn_attention *attention,
+static enum attn_status prepare(struct comparing *comparing, const struct attn_attention *attention,
                                 struct attn_error *err)
 {
-    const size_t n_layer = job->dims.n_layer;
+    const size_t n_layer = comparing->dims.n_layer;
     const struct attn_metric *metric = attn_metric_find("difference");
-    enum attn_status status = attn_error_at(check(job, attention, err), ATTN_STAGE_OPTIONS, err);
 
-    if (status != ATTN_OK)
-        return status;
-    job->chosen = attn_alloc(n_layer, sizeof *job->chosen, err);
-    job->exact = attn_alloc(n_layer, sizeof *job->exact, err);
-    if (!job->chosen || !job->exact)
+    ATTN_TRY(attn_error_at(check(comparing, attention, err), ATTN_STAGE_OPTIONS, err));
+    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
+    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
+    if (!comparing->chosen || !comparing->exact)
         return ATTN_NO_MEMORY;
-    choose_attention(job, attention);
-    status = attn_measurement_create(metric, &job->settings, job->selection, job->pool, &job->local,
-                                     err);
-    if (status == ATTN_OK)
-        status = attn_measurement_create(metric, &job->settings, job->selection, job->pool,
-                                         &job->propagated, err);
-    return status;
+    choose_attention(comparing, attention);
+    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->selection,
+                                     comparing->pool, &comparing->local, err));
+    return attn_measurement_create(metric, &comparing->settings, comparing->selection,
+                                   comparing->pool, &comparing->propagated, err);
 }
 
 /* Feeds a new session that computes what was chosen, or what is exact. */
-static enum attn_status feed(const struct job *job, bool is_chosen, const struct attn_trace *trace,
-                             struct attn_session **session, struct attn_error *err)
+static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
+                             const struct attn_trace *trace, struct attn_session **session,
+                             struct attn_error *err)
 {
-    const struct attn_compare_args *args = job->args;
+    const struct attn_compare_args *args = comparing->args;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
     options.n_max = args->n;
     options.n_source = args->n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = job->config->output != ATTN_OUTPUT_NONE;
+    options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
     options.pool = args->pool;
     options.trace = trace;
-    options.attention = is_chosen ? job->chosen : job->exact;
+    options.attention = is_chosen ? comparing->chosen : comparing->exact;
     options.needs_float32 = !is_chosen;
     options.cancel = args->cancel;
     options.gemm = args->gemm;
@@ -570,38 +573,34 @@ static enum attn_status feed(const struct job *job, bool is_chosen, const struct
 }
 
 /* Each layer by itself: error and cost. */
-static enum attn_status compare_layers(struct job *job, struct attn_comparison *comparison,
-                                       struct attn_error *err)
+static enum attn_status compare_layers(struct comparing *comparing,
+                                       struct attn_comparison *comparison, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (int layer = 0; status == ATTN_OK && layer < (int)job->dims.n_layer; layer++) {
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++) {
         struct attn_compared_layer *found = &comparison->layers[comparison->n_layer];
 
-        if (attn_selection_n_head(job->selection, layer) == 0)
+        if (attn_selection_n_head(comparing->selection, layer) == 0)
             continue;
         found->layer = layer;
         comparison->n_layer++;
-        status = compare_locally(job, layer, err);
-        if (status == ATTN_OK)
-            status = find_cost(job, layer, false, &found->exact, err);
-        if (status == ATTN_OK)
-            status = find_cost(job, layer, true, &found->chosen, err);
+        ATTN_TRY(compare_locally(comparing, layer, err));
+        ATTN_TRY(find_cost(comparing, layer, false, &found->exact, err));
+        ATTN_TRY(find_cost(comparing, layer, true, &found->chosen, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
-static void find_both(const struct job *job, int layer, int head, struct attn_difference *local,
-                      struct attn_difference *propagated)
+static void find_both(const struct comparing *comparing, int layer, int head,
+                      struct attn_difference *local, struct attn_difference *propagated)
 {
-    attn_measurement_find(job->local, layer, head, local->values);
-    attn_measurement_find(job->propagated, layer, head, propagated->values);
+    attn_measurement_find(comparing->local, layer, head, local->values);
+    attn_measurement_find(comparing->propagated, layer, head, propagated->values);
 }
 
 /* Stores what the sums of heads, layers and everything come to. */
-static void find_differences(const struct job *job, struct attn_comparison *comparison)
+static void find_differences(const struct comparing *comparing, struct attn_comparison *comparison)
 {
-    const int n_head = (int)job->dims.n_head;
+    const int n_head = (int)comparing->dims.n_head;
 
     for (size_t i = 0; i < comparison->n_layer; i++) {
         struct attn_compared_layer *layer = &comparison->layers[i];
@@ -609,84 +608,86 @@ static void find_differences(const struct job *job, struct attn_comparison *comp
         for (int head = 0; head < n_head; head++) {
             struct attn_compared_head *found = &comparison->heads[comparison->n_head];
 
-            if (!attn_selection_has_head(job->selection, layer->layer, head))
+            if (!attn_selection_has_head(comparing->selection, layer->layer, head))
                 continue;
             comparison->n_head++;
             found->layer = layer->layer;
             found->head = head;
-            find_both(job, layer->layer, head, &found->local, &found->propagated);
+            find_both(comparing, layer->layer, head, &found->local, &found->propagated);
         }
-        find_both(job, layer->layer, ATTN_ALL_HEADS, &layer->local, &layer->propagated);
+        find_both(comparing, layer->layer, ATTN_ALL_HEADS, &layer->local, &layer->propagated);
     }
-    find_both(job, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, &comparison->local, &comparison->propagated);
+    find_both(comparing, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, &comparison->local,
+              &comparison->propagated);
 }
 
-static enum attn_status compare_run(struct job *job, struct attn_comparison *comparison,
+static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
-    struct pass pass = {job, ATTN_ALL_LAYERS, job->propagated};
-    const struct attn_trace trace = {job->selection, on_rows, &pass};
-    enum attn_status status = choose_kept(job, err);
+    struct pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
+    const struct attn_trace trace = {comparing->selection, on_rows, &pass};
 
-    if (status == ATTN_OK)
-        status = feed(job, false, attn_capture_trace(job->capture), &job->exact_run, err);
-    if (status == ATTN_OK)
-        status = compare_layers(job, comparison, err);
-    if (status == ATTN_OK)
-        status = feed(job, true, &trace, &job->run, err);
-    if (status == ATTN_OK && job->config->output != ATTN_OUTPUT_NONE) {
-        comparison->n_logits = attn_selection_n_query(job->selection);
-        status = compare_logits(job, comparison->logits, err);
+    ATTN_TRY(choose_kept(comparing, err));
+    ATTN_TRY(
+        feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));
+    ATTN_TRY(compare_layers(comparing, comparison, err));
+    ATTN_TRY(feed(comparing, true, &trace, &comparing->run, err));
+    if (comparing->config->output != ATTN_OUTPUT_NONE) {
+        comparison->n_logits = attn_selection_n_query(comparing->selection);
+        ATTN_TRY(compare_logits(comparing, comparison->logits, err));
     }
     comparison->has_propagated = true;
-    find_differences(job, comparison);
-    return status;
+    return ATTN_OK;
 }
 
 /* Of arrays only z of the exact attention is kept. */
-static enum attn_status compare_arrays(struct job *job, struct attn_comparison *comparison,
-                                       struct attn_error *err)
+static enum attn_status compare_arrays(struct comparing *comparing,
+                                       struct attn_comparison *comparison, struct attn_error *err)
 {
-    struct attn_attend_args inputs = layer_inputs(job, 0, false);
+    struct attn_attend_args inputs = layer_inputs(comparing, 0, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     const uint64_t z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
-    enum attn_status status = attn_selection_create(&dims, &job->kept, err);
 
-    if (status == ATTN_OK && z != 0) {
-        status = attn_selection_set_sites(job->kept, z, err);
-        if (status == ATTN_OK)
-            status = attn_capture_create(job->kept, &job->capture, err);
-        if (status == ATTN_OK) {
-            inputs.trace = attn_capture_trace(job->capture);
-            status = attn_attend(&inputs, err);
-        }
+    ATTN_TRY(attn_selection_create(&dims, &comparing->kept, err));
+    if (z != 0) {
+        ATTN_TRY(attn_selection_set_sites(comparing->kept, z, err));
+        ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
+        inputs.trace = attn_capture_trace(comparing->capture);
+        ATTN_TRY(attn_attend(&inputs, err));
     }
-    if (status == ATTN_OK)
-        status = compare_layers(job, comparison, err);
-    find_differences(job, comparison);
-    return status;
+    return compare_layers(comparing, comparison, err);
 }
 
-/* Makes the comparison by RUN, and releases JOB. */
-static enum attn_status compare(struct job *job, const struct attn_attention *attention,
-                                enum attn_status (*run)(struct job *, struct attn_comparison *,
-                                                        struct attn_error *),
+static enum attn_status fill(struct comparing *comparing, const struct attn_attention *attention,
+                             struct attn_comparison **comparison, struct attn_error *err)
+{
+    ATTN_TRY(prepare(comparing, attention, err));
+    ATTN_TRY(attn_comparison_create(comparing->selection, comparison, err));
+    ATTN_TRY(comparing->arrays ? compare_arrays(comparing, *comparison, err)
+                               : compare_run(comparing, *comparison, err));
+    find_differences(comparing, *comparison);
+    return ATTN_OK;
+}
+
+/* Makes the comparison with ATTENTION [n_layer], and releases COMPARING. */
+static enum attn_status compare(struct comparing *comparing, const struct attn_attention *attention,
                                 struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_comparison *made = NULL;
-    enum attn_status status = prepare(job, attention, err);
+    const enum attn_status status = fill(comparing, attention, &made, err);
 
+    attn_session_free(comparing->run);
+    attn_session_free(comparing->exact_run);
+    attn_capture_free(comparing->capture);
+    attn_selection_free(comparing->kept);
+    attn_free(comparing->chosen);
+    attn_free(comparing->exact);
+    attn_measurement_free(comparing->local);
+    attn_measurement_free(comparing->propagated);
     if (status == ATTN_OK)
-        status = attn_comparison_create(job->selection, &made, err);
-    if (status == ATTN_OK)
-        status = run(job, made, err);
-    release(job);
-    if (status != ATTN_OK)
-        goto fail;
-    *comparison = made;
-    return ATTN_OK;
-fail:
-    attn_comparison_free(made);
+        *comparison = made;
+    else
+        attn_comparison_free(made);
     return status;
 }
 
@@ -694,17 +695,17 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
                                   struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
-    struct job job = {.args = &args};
+    struct comparing comparing = {.args = &args};
 
     ATTN_TRY(attn_options_read(given, &args, err));
-    job.config = attn_model_config(args.model);
-    job.selection = args.selection;
-    job.settings.n_recalled = args.n_recalled;
-    job.pool = args.pool;
-    job.pairs = args.pairs;
-    job.dims = attn_config_dims(job.config, args.n);
-    job.dims.n_source = args.n_source;
-    return compare(&job, args.attention, compare_run, comparison, err);
+    comparing.config = attn_model_config(args.model);
+    comparing.selection = args.selection;
+    comparing.settings.n_recalled = args.n_recalled;
+    comparing.pool = args.pool;
+    comparing.pairs = args.pairs;
+    comparing.dims = attn_config_dims(comparing.config, args.n);
+    comparing.dims.n_source = args.n_source;
+    return compare(&comparing, args.attention, comparison, err);
 }
 
 enum attn_status attn_compare_attend(const struct attn_attend_args *given,
@@ -713,13 +714,14 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
-    struct job job = {.arrays = &args, .selection = selection, .settings.n_recalled = n_recalled};
+    struct comparing comparing = {
+        .arrays = &args, .selection = selection, .settings.n_recalled = n_recalled};
 
     ATTN_TRY(attn_options_read(given, &args, err));
-    job.dims = attn_attend_dims(&args);
-    job.pool = args.pool;
-    job.pairs = pairs;
-    return compare(&job, &args.attention, compare_arrays, comparison, err);
+    comparing.dims = attn_attend_dims(&args);
+    comparing.pool = args.pool;
+    comparing.pairs = pairs;
+    return compare(&comparing, &args.attention, comparison, err);
 }
 
 /* --- Of a request ----------------------------------------------------------------------------- */
@@ -769,37 +771,76 @@ static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t
         ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status compare_and_tell(const struct attn_run *run, size_t n_recalled,
+static enum attn_status compare_patterns(const struct attn_run *run, size_t n_recalled,
                                          const struct attn_pattern_pairs *pairs,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)
 {
-    enum attn_status status = run->model
-                                  ? compare_run_of_model(run, n_recalled, pairs, comparison, err)
-                                  : compare_run_of_arrays(run, n_recalled, pairs, comparison, err);
-
-    if (status == ATTN_OK) /* the flag may have been set after the last look */
-        status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
-    return status;
+    ATTN_TRY(run->model ? compare_run_of_model(run, n_recalled, pairs, comparison, err)
+                        : compare_run_of_arrays(run, n_recalled, pairs, comparison, err));
+    /* The flag may have been set after the last look. */
+    return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
-/* Selects the patterns of RUN alone. */
-static enum attn_status select_patterns(const struct attn_run *run,
-                                        struct attn_selection **selection, struct attn_error *err)
+static size_t key_of(const struct attn_row *row, size_t i)
 {
-    enum attn_status status;
+    return row->keys ? (size_t)row->keys[i] : i;
+}
 
-    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "a figure of a comparison needs patterns, and there are none");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
+static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
+                       int32_t *keys)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < chosen->n || j < exact->n) {
+        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
+        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
+        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
+        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
+
+        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
+        values[n++] = a - b;
+        i += chosen_key <= exact_key;
+        j += exact_key <= chosen_key;
     }
-    status = attn_selection_copy(run->selection, selection, err);
-    if (status != ATTN_OK)
-        return status;
-    status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
-    if (status != ATTN_OK)
-        attn_selection_free(*selection);
+    return n;
+}
+
+/* Emits the rows of EXACT to TRACE, all or some of those of CHOSEN, of one head each, as the chosen
+ * weights minus the exact ones; layer and head are those of CHOSEN. A cell counts when it counts in
+ * one of them, and has weight 0 in the other. */
+static enum attn_status emit_difference(const struct attn_trace *trace,
+                                        const struct attn_trace_event *chosen,
+                                        const struct attn_trace_event *exact,
+                                        struct attn_error *err)
+{
+    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
+    const size_t n_row = exact->n_row, skipped = exact->row0 - chosen->row0;
+    struct attn_trace_event event = *chosen;
+    float *values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
+    int32_t *keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
+    size_t *n_kept = attn_alloc(n_row, sizeof *n_kept, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (values && keys && n_kept) {
+        for (size_t r = 0; r < n_row; r++) {
+            const struct attn_row row = attn_event_row(chosen, skipped + r);
+            const struct attn_row exact_row = attn_event_row(exact, r);
+
+            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
+        }
+        event.row0 = exact->row0;
+        event.n_row = n_row;
+        event.n_col = event.ld = ld;
+        event.data = values;
+        event.keys = keys;
+        event.n_kept = n_kept;
+        status = trace->on_event(trace->user, &event, err);
+    }
+    attn_free(values);
+    attn_free(keys);
+    attn_free(n_kept);
     return status;
 }
 
@@ -810,7 +851,7 @@ static enum attn_status draw_pair(void *user, const struct attn_trace_event *cho
     const struct attn_trace differences = {NULL, attn_outputs_event, user};
 
     ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
-    return attn_pattern_difference_tell(&differences, chosen, exact, err);
+    return emit_difference(&differences, chosen, exact, err);
 }
 
 /* With the outputs open for LABELS: compares, and draws the differences. */
@@ -830,12 +871,10 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     picture.is_difference = true;
     options.cancel = run->host->options.cancel;
     options.picture = &picture;
-    status = attn_outputs_create(run->request.outputs, run->request.n_output, labels, &options,
-                                 &outputs, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_outputs_create(run->request.outputs, run->request.n_output, labels, &options,
+                                 &outputs, err));
     pairs.user = outputs;
-    status = compare_and_tell(run, n_recalled, &pairs, comparison, &failure);
+    status = compare_patterns(run, n_recalled, &pairs, comparison, &failure);
     if (status == ATTN_OK)
         status = attn_outputs_finish(outputs, &failure);
     is_abandoned = attn_outputs_is_abandoned(outputs);
@@ -843,18 +882,24 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
+/* The same with the labels of the patterns of RUN alone. */
 static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)
 {
     struct attn_labels labels = *attn_run_labels(run);
-    struct attn_selection *patterns = NULL;
-    enum attn_status status = select_patterns(run, &patterns, err);
+    struct attn_selection *patterns;
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+        attn_error_set(err, ATTN_INVALID, "there are no patterns, whose difference could be drawn");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    ATTN_TRY(attn_selection_copy(run->selection, &patterns, err));
     labels.selection = patterns;
-    status = compare_into(run, n_recalled, &labels, comparison, err);
+    status = attn_selection_set_sites(patterns, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status = compare_into(run, n_recalled, &labels, comparison, err);
     attn_selection_free(patterns);
     return status;
 }
@@ -862,13 +907,13 @@ static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_re
 enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
                               struct attn_comparison **comparison, struct attn_error *err)
 {
+    struct attn_comparison *found = NULL;
+    enum attn_status status;
+
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
-    struct attn_comparison *found = NULL;
-    enum attn_status status = run->request.n_output > 0
-                                  ? compare_and_draw(run, n_recalled, &found, err)
-                                  : compare_and_tell(run, n_recalled, NULL, &found, err);
-
+    status = run->request.n_output > 0 ? compare_and_draw(run, n_recalled, &found, err)
+                                       : compare_patterns(run, n_recalled, NULL, &found, err);
     if (status == ATTN_OK)
         *comparison = found;
     else

@@ -12,15 +12,25 @@
 
 #include "attention/attend.h"
 #include "experiment/compare.h"
-#include "experiment/pattern_difference.h"
 #include "model/session.h"
+
+/* Gets rows of one head of CHOSEN attention, and the same rows of EXACT, made of the same q, k and
+ * v; in the order of a trace. */
+typedef enum attn_status (*attn_pattern_pair_fn)(void *user, const struct attn_trace_event *chosen,
+                                                 const struct attn_trace_event *exact,
+                                                 struct attn_error *err);
+
+struct attn_pattern_pairs {
+    attn_pattern_pair_fn on_pair;
+    void *user;
+};
 
 struct attn_compare_args {
     size_t size;                    /* of this struct */
     const struct attn_model *model; /* the chosen run multiplies as it was opened, the exact
                                        one in float32 */
     const int32_t *ids;             /* [n], n >= 1 */
-    const float *embeddings;        /* [n, d_model] in place of ids, or NULL */
+    const float *embeddings;        /* [n, d_model] instead of ids, or NULL */
     size_t n;
     const float *source; /* [n_source, d_source] for models with cross-attention, else NULL */
     size_t n_source;
@@ -35,7 +45,7 @@ struct attn_compare_args {
     const volatile sig_atomic_t *cancel;    /* polled; not 0: ATTN_CANCELED */
     enum attn_gemm gemm;                    /* in float32 speed only */
     enum attn_isa isa;                      /* speed only */
-    const struct attn_pattern_pairs *pairs; /* told of local patterns, chosen and exact; or NULL */
+    const struct attn_pattern_pairs *pairs; /* gets local patterns, chosen and exact; or NULL */
 };
 
 #define ATTN_COMPARE_ARGS_DEFAULT                                                                  \

@@ -1,6 +1,6 @@
 /*
  * diff.c - see diff.h. The patterns of the first run are kept, those of the second are compared row
- * by row when the trace tells of them.
+ * by row as they come.
  */
 #include "experiment/diff.h"
 
@@ -8,14 +8,14 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "capture/capture.h"
-#include "experiment/inquiry.h"
+#include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { N_COLUMN = 7 };
 
 /* What is known of a head so far. */
 struct head_sum {
@@ -30,54 +30,42 @@ struct alignment {
     bool is_equal;   /* as many tokens: position i belongs to position i */
 };
 
-struct job {
-    struct attn_run *a, *b;           /* own */
-    struct attn_selection *selection; /* owns; patterns of the first run */
-    struct attn_selection *other;     /* owns; of the second */
-    struct attn_capture *capture;     /* owns */
+struct diff {
+    struct attn_frame frame;      /* its run is the first, its capture the patterns of that */
+    struct attn_run *b;           /* owns; the second */
+    struct attn_selection *other; /* owns; patterns of the second */
     struct alignment alignment;
     bool is_causal;        /* rows before the first difference cannot differ */
     size_t first;          /* row that is compared, when the lengths are equal */
-    struct head_sum *sums; /* [n_layer * n_head] owns */
+    struct head_sum *sums; /* [n_layer * n_head] */
     size_t n_layer, n_head;
-    float *row;       /* [n_b] owns; of the second run */
-    double *parts[2]; /* [n_prefix + 1 + n_suffix] own; a row of each, aligned */
+    float *row;       /* [n_b] of the second run */
+    double *parts[2]; /* [n_prefix + 1 + n_suffix] a row of each, aligned */
     size_t n_part;
 };
 
 /* --- The runs --------------------------------------------------------------------------------- */
 
-static enum attn_status prepare_run(struct attn_host *host, const struct attn_request *given,
-                                    struct attn_run **run, struct attn_error *err)
+static enum attn_status check_models(const struct diff *diff, struct attn_error *err)
 {
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
-
-    ATTN_TRY(attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_host_check_model(host, err));
-    attn_inquiry_choose_nothing(&request);
-    request.sites = "pattern";
-    return attn_run_prepare(host, &request, run, err);
-}
-
-static enum attn_status check_models(const struct job *job, struct attn_error *err)
-{
-    const struct attn_config *a = attn_model_config(job->a->model);
-    const struct attn_config *b = attn_model_config(job->b->model);
+    const struct attn_config *a = attn_model_config(diff->frame.run->model);
+    const struct attn_config *b = attn_model_config(diff->b->model);
 
     if (a->n_layer == b->n_layer && a->n_head == b->n_head)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",
-                   attn_quote_string(attn_model_name(job->a->model)).text, a->n_layer, a->n_head,
-                   attn_quote_string(attn_model_name(job->b->model)).text, b->n_layer, b->n_head);
+                   attn_quote_string(attn_model_name(diff->frame.run->model)).text, a->n_layer,
+                   a->n_head, attn_quote_string(attn_model_name(diff->b->model)).text, b->n_layer,
+                   b->n_head);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Which rows are compared ------------------------------------------------------------------ */
 
-static bool is_same_token(const struct job *job, size_t a, size_t b)
+static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 {
-    const struct attn_sequence *x = &job->a->text, *y = &job->b->text;
-    const size_t d = attn_model_config(job->a->model)->d_model;
+    const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->b->text;
+    const size_t d = attn_model_config(diff->frame.run->model)->d_model;
 
     if (x->ids && y->ids)
         return x->ids[a] == y->ids[b];
@@ -85,52 +73,53 @@ static bool is_same_token(const struct job *job, size_t a, size_t b)
 }
 
 /* Rows depend on what came before alone, and both runs compute them in the same way. */
-static bool has_causal_rows(const struct job *job)
+static bool has_causal_rows(const struct diff *diff)
 {
-    const struct attn_request *x = &job->a->request, *y = &job->b->request;
-    const struct attn_config *config = attn_model_config(job->a->model);
-    bool is_causal = job->a->model == job->b->model && job->a->n_edit == 0 && job->b->n_edit == 0 &&
-                     x->attention == y->attention && x->changed == y->changed;
+    const struct attn_request *x = &diff->frame.run->request, *y = &diff->b->request;
+    const struct attn_config *config = attn_model_config(diff->frame.run->model);
+    bool is_causal = diff->frame.run->model == diff->b->model && diff->frame.run->n_edit == 0 &&
+                     diff->b->n_edit == 0 && x->attention == y->attention &&
+                     x->changed == y->changed;
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct attn_attention *attention = &job->a->attention.layers[layer];
+        const struct attn_attention *attention = &diff->frame.run->attention.layers[layer];
         const bool has_stride_of_length =
             attention->kind == ATTN_ATTENTION_STRIDED && attention->stride == 0;
 
         is_causal = is_causal && !config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL &&
-                    attention->dropout == 0 && !(has_stride_of_length && !job->alignment.is_equal);
+                    attention->dropout == 0 && !(has_stride_of_length && !diff->alignment.is_equal);
     }
     return is_causal;
 }
 
-static void align(struct job *job)
+static void align(struct diff *diff)
 {
-    struct alignment *found = &job->alignment;
-    size_t least;
+    struct alignment *found = &diff->alignment;
+    size_t shorter;
 
-    found->n_a = job->a->text.n;
-    found->n_b = job->b->text.n;
+    found->n_a = diff->frame.run->text.n;
+    found->n_b = diff->b->text.n;
     found->is_equal = found->n_a == found->n_b;
-    least = found->n_a < found->n_b ? found->n_a : found->n_b;
-    while (found->n_prefix < least && is_same_token(job, found->n_prefix, found->n_prefix))
+    shorter = found->n_a < found->n_b ? found->n_a : found->n_b;
+    while (found->n_prefix < shorter && is_same_token(diff, found->n_prefix, found->n_prefix))
         found->n_prefix++;
-    while (found->n_suffix < least - found->n_prefix &&
-           is_same_token(job, found->n_a - 1 - found->n_suffix, found->n_b - 1 - found->n_suffix))
+    while (found->n_suffix < shorter - found->n_prefix &&
+           is_same_token(diff, found->n_a - 1 - found->n_suffix, found->n_b - 1 - found->n_suffix))
         found->n_suffix++;
-    job->is_causal = has_causal_rows(job) && (found->n_prefix < least || !found->is_equal);
-    job->first = job->is_causal && found->is_equal ? found->n_prefix : 0;
+    diff->is_causal = has_causal_rows(diff) && (found->n_prefix < shorter || !found->is_equal);
+    diff->first = diff->is_causal && found->is_equal ? found->n_prefix : 0;
 }
 
 /* The row of the first run that row B of the second is compared with; false: with none. */
-static bool find_row(const struct job *job, size_t b, size_t *a)
+static bool find_row(const struct diff *diff, size_t b, size_t *a)
 {
-    const struct alignment *by = &job->alignment;
+    const struct alignment *by = &diff->alignment;
 
     *a = b;
     if (by->is_equal)
-        return b >= job->first;
+        return b >= diff->first;
     if (b < by->n_prefix)
-        return !job->is_causal;
+        return !diff->is_causal;
     *a = b + by->n_a - by->n_b;
     return b + by->n_suffix >= by->n_b;
 }
@@ -139,12 +128,12 @@ static bool find_row(const struct job *job, size_t b, size_t *a)
 
 /* A row of N keys as parts: keys by themselves, of texts of two lengths those between prefix and
  * suffix as one. */
-static void split_row(const struct job *job, const float *row, size_t n, double *parts)
+static void split_row(const struct diff *diff, const float *row, size_t n, double *parts)
 {
-    const struct alignment *by = &job->alignment;
+    const struct alignment *by = &diff->alignment;
     const size_t end = n - by->n_suffix;
 
-    memset(parts, 0, job->n_part * sizeof *parts);
+    memset(parts, 0, diff->n_part * sizeof *parts);
     for (size_t key = 0; key < n; key++) {
         size_t part = key;
 
@@ -162,12 +151,12 @@ static double share(double a, double m)
     return a > 0 ? a * log(a / m) : 0;
 }
 
-static void add_row(struct job *job, struct head_sum *sum, size_t query)
+static void add_row(struct diff *diff, struct head_sum *sum, size_t query)
 {
     double tv = 0, js = 0;
 
-    for (size_t i = 0; i < job->n_part; i++) {
-        const double a = job->parts[0][i], b = job->parts[1][i], m = (a + b) / 2;
+    for (size_t i = 0; i < diff->n_part; i++) {
+        const double a = diff->parts[0][i], b = diff->parts[1][i], m = (a + b) / 2;
 
         tv += fabs(a - b) / 2;
         js += (share(a, m) + share(b, m)) / 2;
@@ -193,112 +182,116 @@ static enum attn_status report_row(const struct attn_trace_event *event, size_t 
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    struct job *job = user;
-    const size_t n_a = job->alignment.n_a, n_b = job->alignment.n_b;
+    struct diff *diff = user;
+    const size_t n_a = diff->alignment.n_a, n_b = diff->alignment.n_b;
     const float *kept =
-        attn_capture_head(job->capture, ATTN_SITE_PATTERN, event->layer, event->head);
-    struct head_sum *sum = &job->sums[(size_t)event->layer * job->n_head + (size_t)event->head];
+        attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN, event->layer, event->head);
+    struct head_sum *sum = &diff->sums[(size_t)event->layer * diff->n_head + (size_t)event->head];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r;
         size_t a;
 
-        attn_event_copy_row(event, r, job->row, n_b);
-        if (find_row(job, row, &a)) {
-            split_row(job, kept + a * n_a, n_a, job->parts[0]);
-            split_row(job, job->row, n_b, job->parts[1]);
-            add_row(job, sum, a);
-        } else if (job->is_causal && row < job->alignment.n_prefix &&
-                   memcmp(kept + row * n_a, job->row, (row + 1) * sizeof *kept) != 0) {
+        attn_event_copy_row(event, r, diff->row, n_b);
+        if (find_row(diff, row, &a)) {
+            split_row(diff, kept + a * n_a, n_a, diff->parts[0]);
+            split_row(diff, diff->row, n_b, diff->parts[1]);
+            add_row(diff, sum, a);
+        } else if (diff->is_causal && row < diff->alignment.n_prefix &&
+                   memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
             return report_row(event, row, err);
         }
     }
     return ATTN_OK;
 }
 
-static enum attn_status select_patterns(const struct attn_run *run,
-                                        struct attn_selection **selection, struct attn_error *err)
+/* Runs both: keeps the patterns of the first, and compares those of the second with them. */
+static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
-    enum attn_status status =
-        attn_selection_create(attn_selection_dims(run->selection), selection, err);
-
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
-static enum attn_status run_with(const struct attn_run *run, const struct attn_trace *trace,
-                                 struct attn_error *err)
-{
-    struct attn_trial trial = attn_trial_of(run);
+    struct attn_frame *frame = &diff->frame;
+    const struct alignment *by = &diff->alignment;
+    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    struct attn_trace trace = {NULL, on_rows, diff};
+    struct attn_trial trial = attn_trial_of(diff->b);
     struct attn_session *session = NULL;
     enum attn_status status;
 
-    trial.trace = trace;
+    ATTN_TRY(attn_frame_select(frame, sites, err));
+    ATTN_TRY(attn_selection_create(attn_selection_dims(diff->b->selection), &diff->other, err));
+    ATTN_TRY(
+        attn_error_at(attn_selection_set_sites(diff->other, sites, err), ATTN_STAGE_OPTIONS, err));
+    diff->n_part = by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
+    diff->n_layer = frame->config->n_layer;
+    diff->n_head = frame->config->n_head;
+    diff->sums =
+        attn_frame_own(frame, attn_alloc(diff->n_layer * diff->n_head, sizeof *diff->sums, err));
+    diff->row = attn_frame_own(frame, attn_alloc(by->n_b, sizeof *diff->row, err));
+    for (size_t i = 0; i < 2; i++)
+        diff->parts[i] = attn_frame_own(frame, attn_alloc(diff->n_part, sizeof(double), err));
+    ATTN_TRY(attn_frame_memory(frame));
+    ATTN_TRY(attn_trial_keep(frame->run, frame->selection, &frame->capture, err));
+    trace.selection = diff->other;
+    trial.trace = &trace;
     trial.has_logits = false;
     status = attn_trial_run(&trial, &session, err);
     attn_session_free(session);
     return status;
 }
 
-static enum attn_status compare(struct job *job, struct attn_error *err)
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    const struct alignment *by = &job->alignment;
-    enum attn_status status = select_patterns(job->a, &job->selection, err);
+    struct diff *diff = state;
+    struct attn_frame *frame = &diff->frame;
+    const struct attn_diff_args *args = frame->args;
+    struct attn_host *host = args->host ? args->host : frame->host;
+    struct attn_request other = ATTN_REQUEST_DEFAULT;
 
-    if (status == ATTN_OK)
-        status = select_patterns(job->b, &job->other, err);
-    if (status != ATTN_OK)
-        return status;
-    job->n_part = by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
-    job->n_layer = attn_selection_dims(job->selection)->n_layer;
-    job->n_head = attn_selection_dims(job->selection)->n_head;
-    job->sums = attn_alloc(job->n_layer * job->n_head, sizeof *job->sums, err);
-    job->row = attn_alloc(by->n_b, sizeof *job->row, err);
-    job->parts[0] = attn_alloc(job->n_part, sizeof **job->parts, err);
-    job->parts[1] = attn_alloc(job->n_part, sizeof **job->parts, err);
-    if (!job->sums || !job->row || !job->parts[0] || !job->parts[1])
-        return ATTN_NO_MEMORY;
-    status = attn_capture_create(job->selection, &job->capture, err);
-    if (status == ATTN_OK)
-        status = run_with(job->a, attn_capture_trace(job->capture), err);
-    if (status == ATTN_OK) {
-        const struct attn_trace trace = {job->other, on_rows, job};
-
-        status = run_with(job->b, &trace, err);
-    }
-    return status;
+    ATTN_TRY(attn_host_check_model(frame->host, err));
+    if (args->request)
+        ATTN_TRY(
+            attn_error_at(attn_options_read(args->request, &other, err), ATTN_STAGE_OPTIONS, err));
+    else
+        other = frame->request;
+    attn_frame_choose_nothing(&frame->request);
+    frame->request.sites = "pattern";
+    ATTN_TRY(attn_frame_prepare_run(frame, err));
+    ATTN_TRY(attn_host_check_model(host, err));
+    attn_frame_choose_nothing(&other);
+    other.sites = "pattern";
+    ATTN_TRY(attn_run_prepare(host, &other, &diff->b, err));
+    ATTN_TRY(check_models(diff, err));
+    align(diff);
+    return ATTN_OK;
 }
 
-/* --- The table -------------------------------------------------------------------------------- */
-
-static enum attn_status tabulate(const struct job *job, struct attn_table **table,
-                                 struct attn_error *err)
+static void columns(const void *state, struct attn_columns *columns)
 {
-#define REAL(label, numbers)                                                                       \
-    {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6,    \
-        .range = (numbers)                                                                         \
-    }
-    static const struct attn_column columns[] = {
-        {.name = "layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "head", .type = ATTN_VALUE_INTEGER},
+    static const struct attn_column all[N_COLUMN] = {
+        ATTN_COLUMN("layer", INTEGER),
+        ATTN_COLUMN("head", INTEGER),
         {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-        REAL("tv_mean", ATTN_RANGE_SHARE),
-        REAL("tv_max", ATTN_RANGE_SHARE),
+        ATTN_COLUMN_REAL("tv_mean", 6, NULL, SHARE),
+        ATTN_COLUMN_REAL("tv_max", 6, NULL, SHARE),
         {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-        REAL("js", ATTN_RANGE_POSITIVE),
+        ATTN_COLUMN_REAL("js", 6, NULL, POSITIVE),
     };
-#undef REAL
-    enum { N = sizeof columns / sizeof *columns };
-    struct attn_table *made = NULL;
-    enum attn_status status = attn_table_create("diff", columns, N, &made, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < job->n_layer * job->n_head; i++) {
-        const struct head_sum *sum = &job->sums[i];
-        struct attn_cell row[N] = {attn_cell_integer((int64_t)(i / job->n_head)),
-                                   attn_cell_integer((int64_t)(i % job->n_head)),
-                                   attn_cell_integer((int64_t)sum->n_row)};
+    (void)state;
+    attn_columns_add(columns, all, N_COLUMN);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct diff *diff = state;
+
+    ATTN_TRY(compare(diff, err));
+    for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
+        const struct head_sum *sum = &diff->sums[i];
+        struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)(i / diff->n_head)),
+                                          attn_cell_integer((int64_t)(i % diff->n_head)),
+                                          attn_cell_integer((int64_t)sum->n_row)};
 
         if (sum->n_row > 0) {
             row[3] = attn_cell_real(sum->tv / (double)sum->n_row);
@@ -306,57 +299,39 @@ static enum attn_status tabulate(const struct job *job, struct attn_table **tabl
             row[5] = attn_cell_integer((int64_t)sum->at);
             row[6] = attn_cell_real(sum->js / (double)sum->n_row);
         }
-        status = attn_table_append(made, row, N, err);
+        ATTN_TRY(attn_frame_append(&diff->frame, row, err));
     }
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    *(struct attn_diff_sum *)diff->frame.sum =
+        (struct attn_diff_sum){.n_same = diff->is_causal ? diff->alignment.n_prefix : 0,
+                               .n_row = diff->sums[0].n_row,
+                               .is_aligned = !diff->alignment.is_equal};
+    return ATTN_OK;
 }
 
-static void release(struct job *job)
+static void release(void *state)
 {
-    attn_capture_free(job->capture);
-    attn_selection_free(job->selection);
-    attn_selection_free(job->other);
-    attn_free(job->sums);
-    attn_free(job->row);
-    attn_free(job->parts[0]);
-    attn_free(job->parts[1]);
-    attn_run_free(job->a);
-    attn_run_free(job->b);
+    struct diff *diff = state;
+
+    attn_selection_free(diff->other);
+    attn_run_free(diff->b);
 }
+
+static const struct attn_experiment experiment = {
+    .name = "diff",
+    .state_size = sizeof(struct diff),
+    .sum_size = sizeof(struct attn_diff_sum),
+    .prepare = prepare,
+    .columns = columns,
+    .ask = ask,
+    .release = release,
+};
 
 enum attn_status attn_diff(struct attn_host *host, const struct attn_request *request,
                            const struct attn_diff_args *given, struct attn_table **table,
                            struct attn_diff_sum *sum, struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
-        return ATTN_INVALID;
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    struct job job = {.a = NULL};
-    enum attn_status status =
-        attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err);
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
-    if (status == ATTN_OK)
-        status = prepare_run(host, request, &job.a, err);
-    if (status == ATTN_OK)
-        status = prepare_run(args.host ? args.host : host, args.request ? args.request : request,
-                             &job.b, err);
-    if (status == ATTN_OK)
-        status = check_models(&job, err);
-    if (status == ATTN_OK) {
-        align(&job);
-        status = compare(&job, err);
-    }
-    if (status == ATTN_OK)
-        status = tabulate(&job, table, err);
-    if (status == ATTN_OK)
-        *sum = (struct attn_diff_sum){.n_same = job.is_causal ? job.alignment.n_prefix : 0,
-                                      .n_row = job.sums[0].n_row,
-                                      .is_aligned = !job.alignment.is_equal};
-    release(&job);
-    return status;
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

@@ -128,61 +128,61 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* --- Creating --------------------------------------------------------------------------------- */
 
 /* What a selection leaves: the first head and the last query, and how many there are. */
-struct kept {
+struct chosen_row {
     size_t n_head, n_query;
     int layer, head;
     size_t query;
 };
 
-static struct kept find_kept(const struct attn_selection *selection)
+static struct chosen_row find_row(const struct attn_selection *selection)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
-    struct kept kept = {.n_query = attn_selection_n_query(selection)};
+    struct chosen_row chosen = {.n_query = attn_selection_n_query(selection)};
 
     for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--)
         for (int head = (int)dims->n_head - 1; head >= 0; head--)
             if (attn_selection_has_head(selection, layer, head)) {
-                kept.layer = layer;
-                kept.head = head;
-                kept.n_head++;
+                chosen.layer = layer;
+                chosen.head = head;
+                chosen.n_head++;
             }
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(selection, query))
-            kept.query = query;
-    return kept;
+            chosen.query = query;
+    return chosen;
 }
 
 /* Names one of the rows that are selected, as it is chosen. */
-static void hint_at_row(const struct kept *kept, size_t n_query, bool is_array,
+static void hint_at_row(const struct chosen_row *chosen, size_t n_query, bool is_array,
                         struct attn_error *err)
 {
     char head[64], of_layer[48] = "", query[32] = "-1", which[32] = "the last query";
 
     if (is_array) {
-        snprintf(head, sizeof head, "%d", kept->head);
+        snprintf(head, sizeof head, "%d", chosen->head);
     } else {
-        snprintf(head, sizeof head, "%d.%d", kept->layer, kept->head);
-        snprintf(of_layer, sizeof of_layer, " of layer %d", kept->layer);
+        snprintf(head, sizeof head, "%d.%d", chosen->layer, chosen->head);
+        snprintf(of_layer, sizeof of_layer, " of layer %d", chosen->layer);
     }
-    if (kept->query + 1 < n_query) {
-        snprintf(query, sizeof query, "%zu", kept->query);
-        snprintf(which, sizeof which, "query %zu", kept->query);
+    if (chosen->query + 1 < n_query) {
+        snprintf(query, sizeof query, "%zu", chosen->query);
+        snprintf(which, sizeof which, "query %zu", chosen->query);
     }
     attn_error_hint(err, "--heads %s --queries %s chooses head %d%s and %s", head, query,
-                    kept->head, of_layer, which);
+                    chosen->head, of_layer, which);
 }
 
-static enum attn_status check(const struct attn_explain_args *args, const struct kept *kept,
+static enum attn_status check(const struct attn_explain_args *args, const struct chosen_row *chosen,
                               struct attn_error *err)
 {
-    const enum attn_attention_kind kind = args->attention[kept->layer].kind;
+    const enum attn_attention_kind kind = args->attention[chosen->layer].kind;
 
-    if (kept->n_head != 1 || kept->n_query != 1) {
+    if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
                        "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
-                       kept->n_head, kept->n_head == 1 ? "" : "s", kept->n_query,
-                       kept->n_query == 1 ? "y" : "ies");
-        hint_at_row(kept, attn_selection_dims(args->selection)->n_position, args->arrays, err);
+                       chosen->n_head, chosen->n_head == 1 ? "" : "s", chosen->n_query,
+                       chosen->n_query == 1 ? "y" : "ies");
+        hint_at_row(chosen, attn_selection_dims(args->selection)->n_position, args->arrays, err);
         return ATTN_INVALID;
     }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
@@ -190,10 +190,10 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
             err, ATTN_INVALID,
             "'--explain' shows a softmax over keys, and linear and low-rank attention have none");
     for (size_t i = 0; i < args->n_edit; i++)
-        if (args->edits[i].layer == kept->layer && args->edits[i].head == kept->head)
+        if (args->edits[i].layer == chosen->layer && args->edits[i].head == chosen->head)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'--explain' shows head %d.%d, which is ablated", kept->layer,
-                                  kept->head);
+                                  "'--explain' shows head %d.%d, which is ablated", chosen->layer,
+                                  chosen->head);
     return ATTN_OK;
 }
 
@@ -204,18 +204,14 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     const struct attn_dims *dims = attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
     uint64_t wanted = attn_selection_sites(of_run);
-    enum attn_status status = attn_selection_create(dims, &explainer->selection, err);
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(explainer->selection, wanted, err);
-    if (status == ATTN_OK)
-        status = attn_selection_keep(explainer->selection, row->layer, row->head, err);
-    if (status == ATTN_OK)
-        status = attn_selection_keep_queries(explainer->selection, row->query, 1, err);
+    ATTN_TRY(attn_selection_create(dims, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
-    return status;
+    ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
+    ATTN_TRY(attn_selection_keep(explainer->selection, row->layer, row->head, err));
+    return attn_selection_keep_queries(explainer->selection, row->query, 1, err);
 }
 
 /* Sizes of 0, which arrays have, still take memory: no pointer is NULL. */
@@ -265,21 +261,21 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
 
 /* The place and the sizes of the row. */
 static struct attn_explanation describe(const struct attn_explain_args *args,
-                                        const struct kept *kept)
+                                        const struct chosen_row *chosen)
 {
     const struct attn_dims *dims = attn_selection_dims(args->selection);
 
     return (struct attn_explanation){
-        .layer = kept->layer,
-        .head = kept->head,
-        .kv_head = kept->head / (int)(dims->n_head / dims->n_kv_head),
-        .query = kept->query,
-        .is_cross = !args->arrays && dims->is_cross && dims->is_cross[kept->layer],
+        .layer = chosen->layer,
+        .head = chosen->head,
+        .kv_head = chosen->head / (int)(dims->n_head / dims->n_kv_head),
+        .query = chosen->query,
+        .is_cross = !args->arrays && dims->is_cross && dims->is_cross[chosen->layer],
         .d_model = dims->d_model,
         .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
         .d_head = dims->d_head,
         .d_value = dims->d_value,
-        .n_key = attn_site_n_key(dims, kept->layer),
+        .n_key = attn_site_n_key(dims, chosen->layer),
         .has_products = true,
         .has_values = true,
     };
@@ -296,49 +292,54 @@ static void note_rope(struct attn_explainer *explainer, const struct attn_config
     attn_rope_find_frequencies(rope, explainer->frequencies);
 }
 
+/* Fills EXPLAINER for the row CHOSEN of ARGS. */
+static enum attn_status prepare(struct attn_explainer *explainer,
+                                const struct attn_explain_args *args,
+                                const struct chosen_row *chosen, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(args->selection);
+
+    explainer->attention = args->attention[chosen->layer];
+    explainer->row = describe(args, chosen);
+    explainer->row.attention = &explainer->attention;
+    explainer->may_round = args->compute == ATTN_COMPUTE_BF16;
+    explainer->query_site = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
+    explainer->key_site = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
+    ATTN_TRY(select_row(explainer, args->selection, err));
+    ATTN_TRY(allocate(explainer, err));
+    if (args->arrays)
+        copy_arrays(explainer, args->arrays);
+    if (args->config && args->config->positions == ATTN_POSITIONS_ROTARY)
+        note_rope(explainer, args->config);
+    return ATTN_OK;
+}
+
 enum attn_status attn_explainer_create(const struct attn_explain_args *given,
                                        struct attn_explainer **explainer, struct attn_error *err)
 {
+    struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    struct attn_explainer *made;
+    struct chosen_row chosen;
+    enum attn_status status;
+
     if (!attn_is_given(explainer, "explainer", err))
         return ATTN_INVALID;
-    struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &args, err);
-    struct attn_explainer *e;
-    struct kept kept;
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &args, err));
     if (!attn_is_given(args.selection, "selection", err) ||
         !attn_is_given(args.attention, "attention", err) ||
         (args.n_edit > 0 && !attn_is_given(args.edits, "edits", err)) ||
         !attn_is_choice(args.compute, ATTN_N_COMPUTE, "compute", err))
         return ATTN_INVALID;
-    kept = find_kept(args.selection);
-    status = attn_error_at(check(&args, &kept, err), ATTN_STAGE_OPTIONS, err);
-    if (status != ATTN_OK)
-        return status;
-    e = attn_alloc(1, sizeof *e, err);
-    if (!e)
+    chosen = find_row(args.selection);
+    ATTN_TRY(attn_error_at(check(&args, &chosen, err), ATTN_STAGE_OPTIONS, err));
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
         return ATTN_NO_MEMORY;
-    e->attention = args.attention[kept.layer];
-    e->row = describe(&args, &kept);
-    e->row.attention = &e->attention;
-    e->may_round = args.compute == ATTN_COMPUTE_BF16;
-    e->query_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_QUERY);
-    e->key_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_KEY);
-    status = select_row(e, args.selection, err);
+    status = prepare(made, &args, &chosen, err);
     if (status == ATTN_OK)
-        status = allocate(e, err);
-    if (status != ATTN_OK)
-        goto fail;
-    if (args.arrays)
-        copy_arrays(e, args.arrays);
-    if (args.config && args.config->positions == ATTN_POSITIONS_ROTARY)
-        note_rope(e, args.config);
-    *explainer = e;
-    return ATTN_OK;
-fail:
-    attn_explainer_free(e);
+        *explainer = made;
+    else
+        attn_explainer_free(made);
     return status;
 }
 
@@ -646,13 +647,13 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                        const struct attn_explanation **explanation,
                                        struct attn_error *err)
 {
+    struct attn_explanation *row;
+    enum attn_status status;
+
     if (!attn_is_given(explainer, "explainer", err) ||
         !attn_is_given(explanation, "explanation", err))
         return ATTN_INVALID;
-    struct attn_explanation *row = &explainer->row;
-    const struct attn_attention *attention = row->attention;
-    enum attn_status status;
-
+    row = &explainer->row;
     row->x = explainer->x;
     row->q = explainer->q;
     row->z = explainer->z;
@@ -664,7 +665,7 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
         row->frequencies = explainer->frequencies;
     }
     row->q_length = length_of(row->q, row->d_head);
-    row->divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
+    row->divisor = row->attention->is_scaled ? sqrt((double)row->d_head) + row->attention->eps : 1;
     gather_keys(explainer);
     add_exponentials(explainer);
     status = check_sums(row, err);

@@ -4,7 +4,7 @@
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
  *     args.attention = config->attention, args.config = config;
- *     args.selection = selection; // attn_selection_keep(.., 5, 1), attn_selection_keep_queries(.., 7, 1)
+ *     args.selection = selection; // of attn_selection_keep(.., 5, 1) and _keep_queries(.., 7, 1)
  *     struct attn_explainer *explainer;
  *     const struct attn_explanation *row;
  *     attn_explainer_create(&args, &explainer, &err);
@@ -46,7 +46,7 @@ struct attn_explained_key {
     bool is_visible;    /* false: the mask sets its weight to 0 after the softmax */
     float fit;          /* q.k, or the cosine of q and k; of arrays that give scores, that score */
     double scaled;      /* fit times the factor, divided by the divisor */
-    float score;        /* that, behind the soft cap if there is one */
+    float score;        /* that, after the soft cap if there is one */
     float weight;       /* of the pattern */
     float kept;         /* what dropout leaves of the weight; without dropout the weight */
     double exponential; /* exp(score - largest score) */
@@ -63,10 +63,10 @@ struct attn_explanation {
     size_t d_out;          /* width of attn_out */
     size_t n_key;          /* keys that the layer attends to */
     size_t n_visible;      /* of them, those that the mask and the kind of attention leave */
-    bool has_products;     /* false: scores were given in place of q and k */
+    bool has_products;     /* false: scores were given instead of q and k */
     bool has_values;       /* false: there is no v, and no z */
     const float *x;        /* [D] the block's input; zeros of arrays */
-    const float *q;        /* [E], as scores are made of it: behind norm and turning */
+    const float *q;        /* [E], as scores are made of it: after norm and turning */
     const float *z;        /* [Ev] */
     const float *attn_out; /* [d_out] what the layer makes of the z of all heads; NULL: nothing */
     double q_length;       /* |q| */
@@ -103,8 +103,8 @@ ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *
 ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
 
 /* After the run, once: computes what lies between the sites. Errors: ATTN_INVALID at the stage
- * ATTN_STAGE_CHECK when a sum differs from the run's by more than float32 can round in so many terms.
- * *explanation is borrowed from the explainer. */
+ * ATTN_STAGE_CHECK when a sum differs from the run's by more than float32 can round in so many
+ * terms. *explanation is borrowed from the explainer. */
 ATTN_API enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                                 const struct attn_explanation **explanation,
                                                 struct attn_error *err);

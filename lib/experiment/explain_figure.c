@@ -62,7 +62,7 @@ static uint32_t rgb_of(struct attn_rgb color)
     return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
 }
 
-/* --- Measures ---------------------------------------------------------------------------------- */
+/* --- Measures --------------------------------------------------------------------------------- */
 
 static double largest_of(const float *vector, size_t n, double most)
 {
@@ -135,7 +135,7 @@ static void place_columns(struct sheet *sheet)
     sheet->shapes->height = sheet->bottom + PITCH + PAD + 24;
 }
 
-/* --- Pieces ------------------------------------------------------------------------------------ */
+/* --- Pieces ----------------------------------------------------------------------------------- */
 
 static void add_text(struct sheet *sheet, double x, double y, double size, uint32_t color,
                      const char *text)
@@ -233,7 +233,7 @@ static void add_input(struct sheet *sheet)
                                                     .color = sheet->faint});
 }
 
-/* --- Rows -------------------------------------------------------------------------------------- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 
 static double row_top(const struct sheet *sheet, size_t i)
 {
@@ -312,7 +312,7 @@ static void add_key(struct sheet *sheet, size_t i)
                     (double[]){sheet->shapes->width - 2 * PAD + 10, PITCH}, 1.5);
 }
 
-/* --- Heads of columns ---------------------------------------------------------------------------- */
+/* --- Heads of columns ------------------------------------------------------------------------- */
 
 static void add_names(struct sheet *sheet)
 {
@@ -374,7 +374,7 @@ static void add_heading(struct sheet *sheet)
     attn_buffer_release(&said);
 }
 
-/* --- The figure ---------------------------------------------------------------------------------- */
+/* --- The figure ------------------------------------------------------------------------------- */
 
 static void add_notes(struct sheet *sheet)
 {
@@ -415,14 +415,9 @@ static void set_colors(struct sheet *sheet)
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 {
-    enum attn_status status = attn_token_labels_init(&sheet->queries, sheet->labels, err);
-
-    if (status == ATTN_OK && sheet->row->is_cross)
-        status = attn_token_labels_init_source(&sheet->keys, sheet->labels, err);
-    else if (status == ATTN_OK)
-        status = attn_token_labels_init(&sheet->keys, sheet->labels, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_token_labels_init(&sheet->queries, sheet->labels, err));
+    ATTN_TRY(sheet->row->is_cross ? attn_token_labels_init_source(&sheet->keys, sheet->labels, err)
+                                  : attn_token_labels_init(&sheet->keys, sheet->labels, err));
     set_colors(sheet);
     find_largest(sheet);
     place_columns(sheet);
@@ -433,8 +428,22 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
         add_key(sheet, i);
     add_names(sheet);
     add_heading(sheet);
-    status = attn_shapes_check(sheet->shapes, err);
-    return status == ATTN_OK ? attn_buffer_check(&sheet->scratch, err) : status;
+    ATTN_TRY(attn_shapes_check(sheet->shapes, err));
+    return attn_buffer_check(&sheet->scratch, err);
+}
+
+/* Draws, and writes into OUTPUT: by *FILE, the caller's, or its sink. */
+static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
+                                    struct attn_sink **file, struct attn_error *err)
+{
+    size_t n_unknown;
+
+    ATTN_TRY(draw(sheet, err));
+    if (output->path)
+        ATTN_TRY(attn_output_create_file(output, file, err));
+    ATTN_TRY(output->format->tensors->draw(sheet->shapes, *file ? *file : output->sink, &n_unknown,
+                                           err));
+    return *file ? attn_sink_commit(*file, err) : attn_sink_check(output->sink, err);
 }
 
 static enum attn_status check(const struct attn_explanation *row, const struct attn_output *output,
@@ -466,19 +475,10 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
     struct attn_sink *file = NULL;
-    enum attn_status status = check(row, output, err);
-    size_t n_unknown;
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    status = draw(&sheet, err);
-    if (status == ATTN_OK && output->path)
-        status = attn_output_create_file(output, &file, err);
-    if (status == ATTN_OK)
-        status =
-            output->format->tensors->draw(&shapes, file ? file : output->sink, &n_unknown, err);
-    if (status == ATTN_OK)
-        status = file ? attn_sink_commit(file, err) : attn_sink_check(output->sink, err);
+    ATTN_TRY(check(row, output, err));
+    status = write_sheet(&sheet, output, &file, err);
     attn_sink_free(file);
     attn_token_texts_release(&sheet.queries);
     attn_token_texts_release(&sheet.keys);

@@ -6,9 +6,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
 #include "base/utf8.h"
-#include "experiment/inquiry.h"
+#include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/layer_attention.h"
@@ -20,23 +19,25 @@
 
 enum { DEFAULT_MOST = 20 };
 
-struct job {
+struct generator {
+    struct attn_frame frame; /* its sum is what was made */
     const struct attn_generate_args *args;
-    struct attn_run *run;
-    const struct attn_config *config;
     struct attn_session *session; /* owns */
     struct attn_random random;
-    float *weights;             /* [V] owns; probabilities */
-    struct attn_scored *ranked; /* [V] owns */
-    struct attn_buffer text;    /* all that was made */
-    size_t n_shown;             /* bytes of it that on_token was told */
-    struct attn_generation made;
+    size_t n_most;               /* tokens that may be made: the whole must fit the model */
+    float *weights;              /* [V] probabilities */
+    struct attn_scored *ranked;  /* [V] */
+    struct attn_buffer text;     /* owns; all that was made */
+    size_t n_shown;              /* bytes of it that on_token got */
+    struct attn_generation made; /* owns, until it is handed over */
 };
 
 /* --- Before it begins ------------------------------------------------------------------------- */
 
-static enum attn_status check_args(const struct attn_generate_args *args, struct attn_error *err)
+static enum attn_status check_args(const void *given, struct attn_error *err)
 {
+    const struct attn_generate_args *args = given;
+
     if (!(args->temperature >= 0))
         return attn_error_set(err, ATTN_INVALID, "the temperature is %g, expected a number from 0",
                               args->temperature);
@@ -59,66 +60,62 @@ static enum attn_status check_args(const struct attn_generate_args *args, struct
     return ATTN_OK;
 }
 
-static enum attn_status prepare(struct job *job, struct attn_host *host,
-                                struct attn_request *request, struct attn_error *err)
+static enum attn_status allocate(struct generator *generator, struct attn_error *err)
 {
-    enum attn_status status = attn_trial_check_host(host, err);
-
-    if (status != ATTN_OK)
-        return status;
-    attn_inquiry_choose_nothing(request);
-    status = attn_run_prepare(host, request, &job->run, err);
-    if (status != ATTN_OK)
-        return status;
-    job->config = attn_model_config(job->run->model);
-    status = attn_layer_attention_check_next(job->run->attention.layers, job->config, err);
-    if (status == ATTN_OK && job->args->n_stop > 0 && !job->run->tokenizer) {
-        attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    return status;
-}
-
-/* Tokens that may be made: the whole must fit the model. */
-static size_t most(const struct job *job)
-{
-    const size_t wanted = job->args->n_most > 0 ? job->args->n_most : DEFAULT_MOST;
-    const size_t room = job->config->n_ctx - job->run->text.n;
-
-    return wanted < room ? wanted : room;
-}
-
-static enum attn_status allocate(struct job *job, struct attn_error *err)
-{
-    const struct attn_sequence *text = &job->run->text;
-    const size_t n_prompt = text->ids ? text->n : 0, n_vocab = job->config->n_vocab;
-    struct attn_generation *made = &job->made;
+    struct attn_frame *frame = &generator->frame;
+    const struct attn_sequence *text = &frame->run->text;
+    const size_t n_prompt = text->ids ? text->n : 0, n_vocab = frame->config->n_vocab;
+    struct attn_generation *made = &generator->made;
 
     made->n_prompt = n_prompt;
-    made->ids = attn_alloc(n_prompt + most(job), sizeof *made->ids, err);
-    made->log_probabilities = attn_alloc(most(job), sizeof *made->log_probabilities, err);
-    job->weights = attn_alloc_uninitialized(n_vocab, sizeof *job->weights, err);
-    job->ranked = attn_alloc_uninitialized(n_vocab, sizeof *job->ranked, err);
-    if (!made->ids || !made->log_probabilities || !job->weights || !job->ranked)
+    made->ids = attn_alloc(n_prompt + generator->n_most, sizeof *made->ids, err);
+    made->log_probabilities = attn_alloc(generator->n_most, sizeof *made->log_probabilities, err);
+    generator->weights =
+        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *generator->weights, err));
+    generator->ranked =
+        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *generator->ranked, err));
+    if (!made->ids || !made->log_probabilities)
         return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_frame_memory(frame));
     if (n_prompt > 0)
         memcpy(made->ids, text->ids, n_prompt * sizeof *made->ids);
-    attn_random_seed(&job->random, job->args->seed);
+    attn_random_seed(&generator->random, generator->args->seed);
     return ATTN_OK;
 }
 
-static enum attn_status feed_prompt(struct job *job, struct attn_error *err)
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    struct attn_trial trial = attn_trial_of(job->run);
+    struct generator *generator = state;
+    struct attn_frame *frame = &generator->frame;
+    struct attn_trial trial;
+    size_t room;
 
-    trial.n_more = most(job);
-    return attn_trial_run(&trial, &job->session, err);
+    generator->args = frame->args;
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    attn_frame_choose_nothing(&frame->request);
+    ATTN_TRY(attn_frame_prepare_run(frame, err));
+    ATTN_TRY(attn_layer_attention_check_next(frame->run->attention.layers, frame->config, err));
+    if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
+        attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    room = frame->config->n_ctx - frame->run->text.n;
+    generator->n_most = generator->args->n_most > 0 ? generator->args->n_most : DEFAULT_MOST;
+    generator->made.end = ATTN_GENERATION_LENGTH;
+    if (generator->n_most > room) {
+        generator->n_most = room;
+        generator->made.end = ATTN_GENERATION_CONTEXT;
+    }
+    ATTN_TRY(allocate(generator, err));
+    trial = attn_trial_of(frame->run);
+    trial.n_more = generator->n_most;
+    return attn_trial_run(&trial, &generator->session, err);
 }
 
 /* --- The next token --------------------------------------------------------------------------- */
 
-/* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they add
- * to. */
+/* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they
+ * add to. */
 static size_t count_kept(const struct attn_generate_args *args, const struct attn_scored *ranked,
                          size_t n, double *sum)
 {
@@ -140,11 +137,11 @@ static size_t count_kept(const struct attn_generate_args *args, const struct att
     return n_kept;
 }
 
-static int32_t draw(struct job *job, const float *logits)
+static int32_t draw(struct generator *generator, const float *logits)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(job->run->host->options.isa);
-    const size_t n = job->config->n_vocab;
-    const double scale = fmin(1 / job->args->temperature, (double)FLT_MAX);
+    const struct attn_kernels *kernels = attn_kernels_find(generator->frame.run->host->options.isa);
+    const size_t n = generator->frame.config->n_vocab;
+    const double scale = fmin(1 / generator->args->temperature, (double)FLT_MAX);
     const float largest = logits[attn_logits_first(logits, n)];
     double at, sum, so_far = 0;
     size_t n_kept, i;
@@ -152,82 +149,84 @@ static int32_t draw(struct job *job, const float *logits)
     /* The largest becomes 0 before it is multiplied: at a small temperature it would overflow, and
      * the softmax be NaN. Others overflow to -inf, and are never drawn. */
     for (i = 0; i < n; i++)
-        job->weights[i] = logits[i] - largest;
-    kernels->softmax(job->weights, n, n, (float)scale);
-    attn_logits_rank(job->weights, n, job->ranked);
-    n_kept = count_kept(job->args, job->ranked, n, &sum);
-    at = attn_random_double(&job->random) * sum;
+        generator->weights[i] = logits[i] - largest;
+    kernels->softmax(generator->weights, n, n, (float)scale);
+    attn_logits_rank(generator->weights, n, generator->ranked);
+    n_kept = count_kept(generator->args, generator->ranked, n, &sum);
+    at = attn_random_double(&generator->random) * sum;
     for (i = 0; i + 1 < n_kept; i++) {
-        so_far += job->ranked[i].logit;
+        so_far += generator->ranked[i].logit;
         if (at < so_far)
             break;
     }
-    return job->ranked[i].id;
+    return generator->ranked[i].id;
 }
 
-static bool is_end(const struct job *job, int32_t id)
+static bool is_end(const struct generator *generator, int32_t id)
 {
-    const struct attn_config *config = job->config;
+    const struct attn_config *config = generator->frame.config;
     size_t size = 0;
     const char *token;
 
     for (size_t i = 0; i < config->n_end_id; i++)
         if (config->end_ids[i] == id)
             return true;
-    if (config->n_end_id > 0 || !job->run->tokenizer ||
-        !attn_tokenizer_is_special(job->run->tokenizer, id))
+    if (config->n_end_id > 0 || !generator->frame.run->tokenizer ||
+        !attn_tokenizer_is_special(generator->frame.run->tokenizer, id))
         return false;
-    token = attn_tokenizer_token(job->run->tokenizer, id, &size);
+    token = attn_tokenizer_token(generator->frame.run->tokenizer, id, &size);
     return size == strlen("<|endoftext|>") && memcmp(token, "<|endoftext|>", size) == 0;
 }
 
 /* --- Its text --------------------------------------------------------------------------------- */
 
-static enum attn_status append_text(struct job *job, int32_t id, struct attn_error *err)
+static enum attn_status append_text(struct generator *generator, int32_t id, struct attn_error *err)
 {
-    const struct attn_tokenizer *tokenizer = job->run->tokenizer;
+    const struct attn_tokenizer *tokenizer = generator->frame.run->tokenizer;
     size_t size = 0;
     const char *token;
 
     if (!tokenizer)
         return ATTN_OK;
     token = attn_tokenizer_token(tokenizer, id, &size);
-    if (job->run->text.is_word_level)
-        attn_buffer_append_char(&job->text, ' ');
+    if (generator->frame.run->text.is_word_level)
+        attn_buffer_append_char(&generator->text, ' ');
     if (token)
-        attn_buffer_append(&job->text, token, size);
+        attn_buffer_append(&generator->text, token, size);
     else
-        attn_buffer_append_format(&job->text, "[%d]", (int)id);
-    return attn_buffer_check(&job->text, err);
+        attn_buffer_append_format(&generator->text, "[%d]", (int)id);
+    return attn_buffer_check(&generator->text, err);
 }
 
 /* Where the first stop text begins; the text's size when there is none. */
-static size_t find_stop(const struct job *job)
+static size_t find_stop(const struct generator *generator)
 {
-    size_t first = job->text.size;
+    size_t first = generator->text.size;
 
-    for (size_t i = 0; i < job->args->n_stop; i++) {
-        const char *stop = job->args->stops[i];
+    for (size_t i = 0; i < generator->args->n_stop; i++) {
+        const char *stop = generator->args->stops[i];
         const char *found =
-            job->text.size > 0 ? memmem(job->text.data, job->text.size, stop, strlen(stop)) : NULL;
+            generator->text.size > 0
+                ? memmem(generator->text.data, generator->text.size, stop, strlen(stop))
+                : NULL;
 
-        if (found && (size_t)(found - job->text.data) < first)
-            first = (size_t)(found - job->text.data);
+        if (found && (size_t)(found - generator->text.data) < first)
+            first = (size_t)(found - generator->text.data);
     }
     return first;
 }
 
 /* Bytes at the end of the text that a stop text may begin with. */
-static size_t stop_overlap(const struct job *job)
+static size_t stop_overlap(const struct generator *generator)
 {
     size_t longest = 0;
 
-    for (size_t i = 0; i < job->args->n_stop; i++) {
-        const char *stop = job->args->stops[i];
+    for (size_t i = 0; i < generator->args->n_stop; i++) {
+        const char *stop = generator->args->stops[i];
         size_t n = strlen(stop) - 1;
 
-        n = n < job->text.size ? n : job->text.size;
-        while (n > longest && memcmp(job->text.data + job->text.size - n, stop, n) != 0)
+        n = n < generator->text.size ? n : generator->text.size;
+        while (n > longest && memcmp(generator->text.data + generator->text.size - n, stop, n) != 0)
             n--;
         longest = n > longest ? n : longest;
     }
@@ -251,156 +250,129 @@ static size_t unfinished(const struct attn_buffer *text)
     return 0;
 }
 
-/* Tells of ID and of the text up to END. */
-static enum attn_status show(struct job *job, int32_t id, size_t end, struct attn_error *err)
+/* Shows ID and the text up to END. */
+static enum attn_status show(struct generator *generator, int32_t id, size_t end,
+                             struct attn_error *err)
 {
-    const size_t begin = job->n_shown;
+    const size_t begin = generator->n_shown;
 
-    if (!job->args->on_token || (id < 0 && end <= begin))
+    if (!generator->args->on_token || (id < 0 && end <= begin))
         return ATTN_OK;
-    job->n_shown = end > begin ? end : begin;
-    return attn_call_status(job->args->on_token(job->args->user, id,
-                                                job->run->tokenizer ? job->text.data + begin : NULL,
-                                                job->n_shown - begin, err),
+    generator->n_shown = end > begin ? end : begin;
+    return attn_call_status(generator->args->on_token(generator->args->user, id,
+                                                      generator->frame.run->tokenizer
+                                                          ? generator->text.data + begin
+                                                          : NULL,
+                                                      generator->n_shown - begin, err),
                             "on_token", err);
-}
-
-static enum attn_status show_token(struct job *job, int32_t id, struct attn_error *err)
-{
-    const size_t overlap = stop_overlap(job), rest = unfinished(&job->text);
-
-    return show(job, id, job->text.size - (overlap > rest ? overlap : rest), err);
 }
 
 /* --- Token by token --------------------------------------------------------------------------- */
 
 /* Makes one token; *is_over when it was the last. */
-static enum attn_status make_token(struct job *job, bool *is_over, struct attn_error *err)
+static enum attn_status make_token(struct generator *generator, bool *is_over,
+                                   struct attn_error *err)
 {
-    struct attn_generation *made = &job->made;
+    struct attn_generation *made = &generator->made;
+    struct attn_buffer *text = &generator->text;
     const float *logits;
+    size_t stop, overlap, rest;
     int32_t id;
-    enum attn_status status = attn_session_logits(job->session, &logits, err);
 
-    if (status != ATTN_OK)
-        return status;
-    id = job->args->temperature > 0 ? draw(job, logits)
-                                    : attn_logits_first(logits, job->config->n_vocab);
-    if (is_end(job, id)) {
+    ATTN_TRY(attn_session_logits(generator->session, &logits, err));
+    id = generator->args->temperature > 0
+             ? draw(generator, logits)
+             : attn_logits_first(logits, generator->frame.config->n_vocab);
+    if (is_end(generator, id)) {
         made->end = ATTN_GENERATION_TEXT_END;
         *is_over = true;
         return ATTN_OK;
     }
-    status = attn_session_log_probability(job->session, id, &made->log_probabilities[made->n], err);
-    if (status == ATTN_OK)
-        status = append_text(job, id, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_log_probability(generator->session, id, &made->log_probabilities[made->n],
+                                          err));
+    ATTN_TRY(append_text(generator, id, err));
     made->ids[made->n_prompt + made->n++] = id;
-    if (find_stop(job) < job->text.size) {
-        job->text.size = find_stop(job);
+    stop = find_stop(generator);
+    if (stop < text->size) {
+        text->size = stop;
         made->end = ATTN_GENERATION_STOP;
         *is_over = true;
         return ATTN_OK;
     }
-    return show_token(job, id, err);
+    overlap = stop_overlap(generator);
+    rest = unfinished(text);
+    *is_over = made->n == generator->n_most;
+    return show(generator, id, text->size - (overlap > rest ? overlap : rest), err);
 }
 
-static enum attn_status make_tokens(struct job *job, struct attn_error *err)
+static enum attn_status make_tokens(struct generator *generator, struct attn_error *err)
 {
-    struct attn_generation *made = &job->made;
-    const size_t n_most = most(job);
-    bool is_over = n_most == 0;
-    enum attn_status status = ATTN_OK;
+    struct attn_generation *made = &generator->made;
+    bool is_over = generator->n_most == 0;
 
-    made->end = n_most < (job->args->n_most > 0 ? job->args->n_most : DEFAULT_MOST)
-                    ? ATTN_GENERATION_CONTEXT
-                    : ATTN_GENERATION_LENGTH;
-    while (status == ATTN_OK && !is_over) {
-        status = make_token(job, &is_over, err);
-        is_over = is_over || made->n == n_most;
-        if (status == ATTN_OK && !is_over)
-            status =
-                attn_session_feed(job->session, &made->ids[made->n_prompt + made->n - 1], 1, err);
-        if (status == ATTN_OK)
-            status = attn_host_check_canceled(job->run->host, err);
+    while (!is_over) {
+        ATTN_TRY(make_token(generator, &is_over, err));
+        if (!is_over)
+            ATTN_TRY(attn_session_feed(generator->session, &made->ids[made->n_prompt + made->n - 1],
+                                       1, err));
+        ATTN_TRY(attn_host_check_canceled(generator->frame.run->host, err));
     }
-    if (status == ATTN_OK)
-        status = show(job, -1, job->text.size, err);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return show(generator, -1, generator->text.size, err);
 }
 
-/* The text is handed over. */
-static void take_text(struct job *job)
+static enum attn_status ask(void *state, struct attn_error *err)
 {
-    if (!job->run->tokenizer)
-        return;
-    job->made.text = job->text.data;
-    job->made.n_text = job->text.size;
-    job->text = (struct attn_buffer){0};
+    struct generator *generator = state;
+
+    ATTN_TRY(attn_error_at(make_tokens(generator, err), ATTN_STAGE_MODEL, err));
+    if (generator->frame.run->tokenizer) {
+        generator->made.text = generator->text.data;
+        generator->made.n_text = generator->text.size;
+        generator->text = (struct attn_buffer){0};
+    }
+    *(struct attn_generation *)generator->frame.sum = generator->made;
+    generator->made = (struct attn_generation){0};
+    return ATTN_OK;
 }
+
+static void release(void *state)
+{
+    struct generator *generator = state;
+
+    attn_generation_release(&generator->made);
+    attn_session_free(generator->session);
+    attn_buffer_release(&generator->text);
+}
+
+static const struct attn_experiment experiment = {
+    .state_size = sizeof(struct generator),
+    .sum_size = sizeof(struct attn_generation),
+    .check = check_args,
+    .prepare = prepare,
+    .ask = ask,
+    .release = release,
+};
 
 enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                const struct attn_generate_args *given, struct attn_generation *made,
                                struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(made, "made", err))
-        return ATTN_INVALID;
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_request asked = ATTN_REQUEST_DEFAULT;
-    struct job job = {.args = &args};
-    const struct attn_inquiry inquiry = {given, request};
-    enum attn_status status = attn_inquiry_read(&inquiry, &args, &asked, err);
+    const struct attn_inquiry inquiry = {host, request, given, &args, NULL, made};
 
-    if (status == ATTN_OK)
-        status = attn_error_at(check_args(&args, err), ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = prepare(&job, host, &asked, err);
-    if (status == ATTN_OK)
-        status = allocate(&job, err);
-    if (status == ATTN_OK)
-        status = feed_prompt(&job, err);
-    if (status == ATTN_OK)
-        status = make_tokens(&job, err);
-    if (status == ATTN_OK) {
-        take_text(&job);
-        *made = job.made;
-    } else {
-        attn_generation_release(&job.made);
-    }
-    attn_session_free(job.session);
-    attn_buffer_release(&job.text);
-    attn_free(job.weights);
-    attn_free(job.ranked);
-    attn_run_free(job.run);
-    return status;
+    if (!attn_is_given(made, "made", err))
+        return ATTN_INVALID;
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }
 
-enum attn_status attn_generation_table(const struct attn_host *host,
-                                       const struct attn_generation *made,
-                                       struct attn_table **table, struct attn_error *err)
+static enum attn_status append_tokens(const struct attn_host *host,
+                                      const struct attn_generation *made, struct attn_table *table,
+                                      struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
-        !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
-    static const struct attn_column columns[] = {
-        {.name = "position", .type = ATTN_VALUE_INTEGER},
-        {.name = "id", .type = ATTN_VALUE_INTEGER},
-        {.name = "token", .type = ATTN_VALUE_TEXT},
-        {.name = "log_probability",
-         .type = ATTN_VALUE_REAL,
-         .unit = "nats",
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4},
-    };
-    enum { N_COLUMN = sizeof columns / sizeof *columns };
     const struct attn_tokenizer *tokenizer = NULL;
-    struct attn_table *created = NULL;
-    enum attn_status status = attn_table_create("generate", columns, N_COLUMN, &created, err);
 
     (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
-    for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
+    for (size_t i = 0; i < made->n; i++) {
         const int32_t id = made->ids[made->n_prompt + i];
         size_t size = 0;
         const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
@@ -408,8 +380,30 @@ enum attn_status attn_generation_table(const struct attn_host *host,
                                         attn_cell_integer(id), attn_cell_text(token, size),
                                         attn_cell_real(made->log_probabilities[i])};
 
-        status = attn_table_append(created, row, N_COLUMN, err);
+        ATTN_TRY(attn_table_append(table, row, sizeof row / sizeof *row, err));
     }
+    return ATTN_OK;
+}
+
+enum attn_status attn_generation_table(const struct attn_host *host,
+                                       const struct attn_generation *made,
+                                       struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        ATTN_COLUMN("position", INTEGER),
+        ATTN_COLUMN("id", INTEGER),
+        ATTN_COLUMN("token", TEXT),
+        ATTN_COLUMN_REAL("log_probability", 4, "nats", SIGNED),
+    };
+    struct attn_table *created;
+    enum attn_status status;
+
+    if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
+    ATTN_TRY(
+        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err));
+    status = append_tokens(host, made, created, err);
     if (status == ATTN_OK)
         *table = created;
     else

@@ -21,7 +21,7 @@
 #include "run/run.h"
 
 /*
- * Told of each token when it is made. TEXT [size] is what can be shown now: characters of UTF-8 that
+ * Gets each token when it is made. TEXT [size] is what can be shown now: characters of UTF-8 that
  * are not whole wait, and so does what may become a stop text. At the end it is called once more
  * for what has waited, with ID -1. Without a tokenizer the text is NULL. Anything but ATTN_OK ends
  * the generation.
@@ -69,8 +69,8 @@ struct attn_generation {
     enum attn_generation_end end;
 };
 
-/* Goes on with the input of REQUEST, whose attention and ablations count; ARGS may be NULL. *made is
- * the caller's, untouched on failure. Errors have a stage: ATTN_INVALID at that of options for
+/* Goes on with the input of REQUEST, whose attention and ablations count; ARGS may be NULL. *made
+ * is the caller's, untouched on failure. Errors have a stage: ATTN_INVALID at that of options for
  * attention that needs its whole sequence at once. */
 ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                         const struct attn_generate_args *args,

@@ -2,205 +2,147 @@
 #include "experiment/head_measures.h"
 
 #include "analysis/measure_internal.h"
-#include "analysis/metric.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "run/run_internal.h"
+#include "experiment/frame.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 
-enum { MOST_COLUMNS = 3 + ATTN_N_MEASURE };
-
-struct job {
+struct run_survey {
     struct attn_run *run;
     uint64_t measures;
     struct attn_selection
-        *places; /* owns; of the run, but that it knows which keys are positions */
-    const struct attn_metric *metrics[ATTN_N_MEASURE];     /* [n_metric] each once */
-    struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
-    size_t n_metric;
+        *selection; /* owns; of the run, but that it knows which keys are positions */
+    struct attn_measure_group group; /* owns */
+    struct attn_table *table;        /* owns */
 };
 
 /* An attn_trace_fn. */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    const struct job *job = user;
+    const struct run_survey *survey = user;
 
     (void)err;
     if (event->site == ATTN_SITE_PATTERN)
-        attn_measurements_add(job->measurements, job->n_metric, event);
+        attn_measurements_add(survey->group.items, survey->group.n, event);
     return ATTN_OK;
 }
 
-/* Whether the keys of arrays are positions of the sequence of the queries. */
-static bool is_one_sequence(const struct attn_run *run)
+static enum attn_status measure(struct run_survey *survey, struct attn_error *err)
 {
+    struct attn_run *run = survey->run;
     const struct attn_input *input = &run->request.input;
-
-    return run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k);
-}
-
-static enum attn_status find_places(struct job *job, struct attn_error *err)
-{
-    struct attn_dims dims = *attn_selection_dims(job->run->selection);
-
-    if (!job->run->model && is_one_sequence(job->run))
-        dims.is_cross = NULL;
-    return attn_selection_create(&dims, &job->places, err);
-}
-
-static size_t place_of(const struct job *job, const struct attn_metric *metric)
-{
-    size_t i = 0;
-
-    while (i < job->n_metric && job->metrics[i] != metric)
-        i++;
-    return i;
-}
-
-static enum attn_status start(struct job *job, struct attn_error *err)
-{
-    const struct attn_metric_settings settings = attn_run_metric_settings(job->run);
-    enum attn_status status = find_places(job, err);
-
-    for (int m = 0; status == ATTN_OK && m < ATTN_N_MEASURE; m++) {
-        int which;
-        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
-
-        if ((job->measures & ATTN_MEASURE_BIT(m)) == 0 || place_of(job, metric) < job->n_metric)
-            continue;
-        job->metrics[job->n_metric] = metric;
-        status = attn_measurement_create(metric, &settings, job->places, NULL,
-                                         &job->measurements[job->n_metric], err);
-        job->n_metric += status == ATTN_OK;
-    }
-    return status;
-}
-
-static enum attn_status perform(struct job *job, struct attn_error *err)
-{
-    const struct attn_trace trace = {job->run->selection, on_rows, job};
+    const struct attn_trace trace = {run->selection, on_rows, survey};
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_result result = {0};
-    enum attn_status status;
 
-    if (!attn_selection_has_site(job->run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "measures need the pattern, which is not selected");
+    /* The keys of arrays are positions of the sequence of the queries: the header says when. */
+    if (!run->model &&
+        (run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k)))
+        dims.is_cross = NULL;
+    ATTN_TRY(attn_selection_create(&dims, &survey->selection, err));
+    ATTN_TRY(attn_measure_group_create(survey->measures, &settings, survey->selection, NULL,
+                                       &survey->group, err));
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+        attn_error_set(err, ATTN_INVALID, "measures are of the pattern, which is not selected");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    status = attn_run_perform(job->run, &trace, &result, err);
+    ATTN_TRY(attn_run_perform(run, &trace, &result, err));
     attn_result_release(&result);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static size_t list_places(const struct job *job, struct attn_column *columns)
+static enum attn_status create_table(struct run_survey *survey, struct attn_error *err)
 {
-    static const struct attn_column names[] = {{.name = "layer", .type = ATTN_VALUE_INTEGER},
-                                               {.name = "batch", .type = ATTN_VALUE_INTEGER},
-                                               {.name = "head", .type = ATTN_VALUE_INTEGER},
-                                               {.name = "kv_head", .type = ATTN_VALUE_INTEGER}};
-    size_t n = 0;
+    static const struct attn_column layer = ATTN_COLUMN("layer", INTEGER),
+                                    batch = ATTN_COLUMN("batch", INTEGER),
+                                    heads[] = {ATTN_COLUMN("head", INTEGER),
+                                               ATTN_COLUMN("kv_head", INTEGER)};
+    struct attn_columns columns;
 
-    if (job->run->model)
-        columns[n++] = names[0];
-    else if (job->run->axes.rank == 4)
-        columns[n++] = names[1];
-    columns[n++] = names[2];
-    columns[n++] = names[3];
-    return n;
+    columns.n = 0;
+    if (survey->run->model)
+        attn_columns_add(&columns, &layer, 1);
+    else if (survey->run->axes.rank == 4)
+        attn_columns_add(&columns, &batch, 1);
+    attn_columns_add(&columns, heads, 2);
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        const enum attn_measure measure = (enum attn_measure)m;
+        struct attn_column column =
+            ATTN_COLUMN_REAL(attn_measure_name(measure), 4, attn_measure_unit(measure), SIGNED);
+
+        if (attn_measure_is_count(measure))
+            column.type = ATTN_VALUE_INTEGER;
+        if ((survey->measures & ATTN_MEASURE_BIT(m)) != 0)
+            attn_columns_add(&columns, &column, 1);
+    }
+    return attn_table_create("heads", columns.items, columns.n, &survey->table, err);
 }
 
-static enum attn_status create_table(const struct job *job, struct attn_table **table,
-                                     struct attn_error *err)
+static enum attn_status append_head(struct run_survey *survey, int layer, int head,
+                                    struct attn_error *err)
 {
-    struct attn_column columns[MOST_COLUMNS];
-    size_t n = list_places(job, columns);
-
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((job->measures & ATTN_MEASURE_BIT(m)) != 0)
-            columns[n++] = (struct attn_column){.name = attn_measure_name((enum attn_measure)m),
-                                                .type = attn_measure_is_count((enum attn_measure)m)
-                                                            ? ATTN_VALUE_INTEGER
-                                                            : ATTN_VALUE_REAL,
-                                                .unit = attn_measure_unit((enum attn_measure)m),
-                                                .notation = ATTN_NOTATION_FIXED,
-                                                .digits = 4};
-    return attn_table_create("heads", columns, n, table, err);
-}
-
-static struct attn_cell cell_of(const struct job *job, enum attn_measure measure, int layer,
-                                int head)
-{
-    double values[ATTN_METRIC_MOST];
-    int which;
-    const size_t i = place_of(job, attn_measure_metric(measure, &which));
-
-    attn_measurement_find(job->measurements[i], layer, head, values);
-    if (attn_measure_is_count(measure))
-        return attn_cell_integer((int64_t)values[which]);
-    return isnan(values[which]) ? attn_cell_missing() : attn_cell_real(values[which]);
-}
-
-static enum attn_status append_head(const struct job *job, int layer, int head,
-                                    struct attn_table *table, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(job->run->selection);
-    const bool is_model = job->run->model;
-    const int n_batch = is_model ? 1 : (int)job->run->axes.n_batch;
+    const struct attn_run *run = survey->run;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const int n_batch = run->model ? 1 : (int)run->axes.n_batch;
     const int n_head = (int)dims->n_head / n_batch,
               n_shared = (int)(dims->n_head / dims->n_kv_head);
-    struct attn_cell row[MOST_COLUMNS];
+    struct attn_cell row[3 + ATTN_N_MEASURE];
     size_t n = 0;
 
-    if (is_model)
+    if (run->model)
         row[n++] = attn_cell_integer(layer);
-    else if (job->run->axes.rank == 4)
+    else if (run->axes.rank == 4)
         row[n++] = attn_cell_integer(head / n_head);
     row[n++] = attn_cell_integer(head % n_head);
     row[n++] = attn_cell_integer(head % n_head / n_shared);
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((job->measures & ATTN_MEASURE_BIT(m)) != 0)
-            row[n++] = cell_of(job, (enum attn_measure)m, layer, head);
-    return attn_table_append(table, row, n, err);
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        double value;
+
+        if ((survey->measures & ATTN_MEASURE_BIT(m)) == 0)
+            continue;
+        value = attn_measure_group_find(&survey->group, (enum attn_measure)m, layer, head);
+        if (attn_measure_is_count((enum attn_measure)m))
+            row[n++] = attn_cell_integer((int64_t)value);
+        else
+            row[n++] = isnan(value) ? attn_cell_missing() : attn_cell_real(value);
+    }
+    return attn_table_append(survey->table, row, n, err);
 }
 
-static enum attn_status tabulate(const struct job *job, struct attn_table **table,
-                                 struct attn_error *err)
+static enum attn_status survey_run(struct run_survey *survey, struct attn_error *err)
 {
-    const struct attn_selection *selection = job->run->selection;
+    const struct attn_selection *selection = survey->run->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    struct attn_table *made = NULL;
-    enum attn_status status = create_table(job, &made, err);
 
+    ATTN_TRY(measure(survey, err));
+    ATTN_TRY(create_table(survey, err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
-        for (int head = 0; status == ATTN_OK && head < (int)dims->n_head; head++)
+        for (int head = 0; head < (int)dims->n_head; head++)
             if (attn_selection_has_head(selection, layer, head))
-                status = append_head(job, layer, head, made, err);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+                ATTN_TRY(append_head(survey, layer, head, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_head_measures(struct attn_run *run, uint64_t measures,
                                     struct attn_table **table, struct attn_error *err)
 {
+    struct run_survey survey = {.run = run, .measures = measures};
+    enum attn_status status;
+
     if (!attn_is_given(run, "run", err) || !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    struct job job = {.run = run, .measures = measures};
-    enum attn_status status = start(&job, err);
-
+    status = survey_run(&survey, err);
     if (status == ATTN_OK)
-        status = perform(&job, err);
-    if (status == ATTN_OK)
-        status = tabulate(&job, table, err);
-    for (size_t i = 0; i < job.n_metric; i++)
-        attn_measurement_free(job.measurements[i]);
-    attn_selection_free(job.places);
+        *table = survey.table;
+    else
+        attn_table_free(survey.table);
+    attn_measure_group_release(&survey.group);
+    attn_selection_free(survey.selection);
     return status;
 }

@@ -1,17 +1,12 @@
 /*
- * lens.c - see lens.h. One run keeps the stream at the queries; a session that is fed rows behind
+ * lens.c - see lens.h. One run keeps the stream at the queries; a session that is fed rows after
  * its last layer reads them, so a reading is what the model's own output layer computes.
  */
 #include "experiment/lens.h"
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "capture/capture.h"
-#include "experiment/answer_internal.h"
-#include "experiment/inquiry.h"
-#include "experiment/text_means.h"
+#include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -23,23 +18,19 @@
 
 enum { DEFAULT_TOP = 3 };
 
-struct job {
+struct lens {
+    struct attn_frame frame;
     const struct attn_lens_args *args;
-    bool is_mean; /* over the queries, in place of rows of each */
-    struct attn_request request;
+    bool is_mean;   /* over the queries, instead of rows of each: of many texts */
     uint64_t sites; /* read beside resid_pre of all layers and resid_post of the last */
-    struct attn_run *run;
-    const struct attn_config *config;
     struct attn_answer answer;
-    struct attn_selection *selection; /* owns; what is kept of the run */
-    struct attn_capture *capture;     /* owns */
-    struct attn_session *reader;      /* owns */
-    struct attn_table *table;         /* owns */
+    struct attn_session *reader; /* owns */
     size_t n_query, top;
-    float *rows;                /* [n_query, D] owns; of a head */
-    float *logits;              /* [V] owns */
-    struct attn_scored *ranked; /* [V] owns */
-    double *values, *sums;      /* [n_value] own; what a reading says, and its sum over queries */
+    float *rows;                /* [n_query, D] of a head */
+    double *scratch;            /* [d_value + D] of a head */
+    float *logits;              /* [V] */
+    struct attn_scored *ranked; /* [V] */
+    double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
     size_t n_value;             /* of a target rank, prob, logit; else one a place */
 };
 
@@ -56,292 +47,270 @@ struct reading {
 /* --- The run ---------------------------------------------------------------------------------- */
 
 /* The sites of the request, which may be those of the stream. */
-static enum attn_status read_sites(struct job *job, struct attn_error *err)
+static enum attn_status read_sites(struct lens *lens, struct attn_error *err)
 {
     const uint64_t allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
                              ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
                              ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (!job->request.sites)
+    if (!lens->frame.request.sites)
         return ATTN_OK;
-    if (attn_sites_parse(job->request.sites, &job->sites, err) != ATTN_OK)
+    if (attn_sites_parse(lens->frame.request.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
-    if ((job->sites & ~allowed) == 0)
+    if ((lens->sites & ~allowed) == 0)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-                          job->request.sites);
+                          lens->frame.request.sites);
 }
 
-static enum attn_status prepare(struct job *job, struct attn_host *host, struct attn_error *err)
+/* Keeps the stream, or z, at the queries. */
+static enum attn_status keep(struct lens *lens, struct attn_error *err)
 {
-    enum attn_status status = attn_trial_check_host(host, err);
-
-    if (status == ATTN_OK)
-        status = attn_error_at(read_sites(job, err), ATTN_STAGE_OPTIONS, err);
-    if (status != ATTN_OK)
-        return status;
-    job->request.sites = NULL;
-    job->request.selection = NULL;
-    if (!job->request.queries)
-        job->request.queries = "-1";
-    status = attn_run_prepare(host, &job->request, &job->run, err);
-    if (status != ATTN_OK)
-        return status;
-    job->config = attn_model_config(job->run->model);
-    job->n_query = attn_selection_n_query(job->run->selection);
-    if (job->args->answer.target || job->args->answer.target_id)
-        return attn_answer_find(job->run, &job->args->answer, &job->answer, err);
-    return ATTN_OK;
-}
-
-static enum attn_status keep(struct job *job, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(job->run->selection);
+    struct attn_frame *frame = &lens->frame;
     const uint64_t stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | job->sites;
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
 
-    ATTN_TRY(attn_selection_create(dims, &job->selection, err));
-    ATTN_TRY(attn_selection_set_sites(
-        job->selection, job->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream, err));
-    ATTN_TRY(attn_error_in(attn_selection_set_queries(job->selection, job->run->queries, err),
+    ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
+                               err));
+    ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
                            "queries", err));
-    return attn_trial_keep(job->run, job->selection, &job->capture, err);
+    return attn_trial_keep(frame->run, frame->selection, &frame->capture, err);
 }
 
 /* The readers' session, and room for what it says. */
-static enum attn_status start_reader(struct job *job, struct attn_error *err)
+static enum attn_status start_reader(struct lens *lens, struct attn_error *err)
 {
-    const struct attn_trial trial = attn_trial_of(job->run);
-    const size_t n_vocab = job->config->n_vocab;
+    struct attn_frame *frame = &lens->frame;
+    const struct attn_trial trial = attn_trial_of(frame->run);
+    const size_t n_vocab = frame->config->n_vocab;
 
-    job->top = job->args->top > 0 ? job->args->top : DEFAULT_TOP;
-    job->top = job->top < n_vocab ? job->top : n_vocab;
-    job->n_value =
-        job->answer.has_target ? N_TARGET_VALUE : job->top * (job->args->reads_heads ? 2 : 1);
-    job->rows = attn_alloc(job->n_query * job->config->d_model, sizeof *job->rows, err);
-    job->logits = attn_alloc_uninitialized(n_vocab, sizeof *job->logits, err);
-    job->ranked = attn_alloc_uninitialized(n_vocab, sizeof *job->ranked, err);
-    job->values = attn_alloc(job->n_value, sizeof *job->values, err);
-    job->sums = attn_alloc(job->n_value, sizeof *job->sums, err);
-    if (!job->rows || !job->logits || !job->ranked || !job->values || !job->sums)
-        return ATTN_NO_MEMORY;
-    return attn_trial_start(&trial, &job->reader, err);
+    lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
+    lens->top = lens->top < n_vocab ? lens->top : n_vocab;
+    lens->n_value =
+        lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->rows = attn_frame_own(
+        frame, attn_alloc(lens->n_query * frame->config->d_model, sizeof *lens->rows, err));
+    lens->scratch = attn_frame_own(
+        frame, attn_alloc(frame->config->d_value + frame->config->d_model, sizeof(double), err));
+    lens->logits =
+        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *lens->logits, err));
+    lens->ranked =
+        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *lens->ranked, err));
+    lens->values = attn_frame_own(frame, attn_alloc(lens->n_value, sizeof *lens->values, err));
+    lens->sums = attn_frame_own(frame, attn_alloc(lens->n_value, sizeof *lens->sums, err));
+    ATTN_TRY(attn_frame_memory(frame));
+    return attn_trial_start(&trial, &lens->reader, err);
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct lens *lens = state;
+    struct attn_frame *frame = &lens->frame;
+
+    lens->args = frame->args;
+    lens->is_mean = frame->n_text > 0;
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_error_at(read_sites(lens, err), ATTN_STAGE_OPTIONS, err));
+    frame->request.sites = NULL;
+    frame->request.selection = NULL;
+    if (!frame->request.queries)
+        frame->request.queries = "-1";
+    ATTN_TRY(attn_frame_prepare_run(frame, err));
+    lens->n_query = attn_selection_n_query(frame->run->selection);
+    if (lens->args->answer.target || lens->args->answer.target_id)
+        ATTN_TRY(attn_answer_find(frame->run, &lens->args->answer, &lens->answer, err));
+    ATTN_TRY(keep(lens, err));
+    return start_reader(lens, err);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static const struct attn_column layer_column = {.name = "layer", .type = ATTN_VALUE_INTEGER},
-                                site_column = {.name = "site", .type = ATTN_VALUE_TEXT},
-                                head_column = {.name = "head", .type = ATTN_VALUE_INTEGER},
-                                position_column = {.name = "position", .type = ATTN_VALUE_INTEGER},
-                                place_column = {.name = "place", .type = ATTN_VALUE_INTEGER},
-                                rank_column = {.name = "rank",
-                                               .type = ATTN_VALUE_INTEGER,
-                                               .range = ATTN_RANGE_POSITIVE},
-                                mean_rank_column = {.name = "rank",
-                                                    .type = ATTN_VALUE_REAL,
-                                                    .notation = ATTN_NOTATION_FIXED,
-                                                    .digits = 2,
-                                                    .range = ATTN_RANGE_POSITIVE},
-                                id_column = {.name = "id", .type = ATTN_VALUE_INTEGER},
-                                token_column = {.name = "token", .type = ATTN_VALUE_TEXT},
-                                prob_column = {.name = "prob",
-                                               .type = ATTN_VALUE_REAL,
-                                               .notation = ATTN_NOTATION_FIXED,
-                                               .digits = 6,
-                                               .range = ATTN_RANGE_SHARE},
-                                logit_column = {.name = "logit",
-                                                .type = ATTN_VALUE_REAL,
-                                                .notation = ATTN_NOTATION_FIXED,
-                                                .digits = 4};
+static void columns(const void *state, struct attn_columns *columns)
+{
+    static const struct attn_column layer = ATTN_COLUMN("layer", INTEGER),
+                                    site = ATTN_COLUMN("site", TEXT),
+                                    head = ATTN_COLUMN("head", INTEGER),
+                                    position = ATTN_COLUMN("position", INTEGER),
+                                    place = ATTN_COLUMN("place", INTEGER),
+                                    rank = {.name = "rank",
+                                            .type = ATTN_VALUE_INTEGER,
+                                            .range = ATTN_RANGE_POSITIVE},
+                                    mean_rank = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
+                                    id_and_token[] = {ATTN_COLUMN("id", INTEGER),
+                                                      ATTN_COLUMN("token", TEXT)},
+                                    prob = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE),
+                                    logit = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED);
+    const struct lens *lens = state;
+    const bool reads_heads = lens->args->reads_heads;
+
+    attn_columns_add(columns, &layer, 1);
+    attn_columns_add(columns, reads_heads ? &head : &site, 1);
+    if (!lens->is_mean)
+        attn_columns_add(columns, &position, 1);
+    if (lens->answer.has_target) {
+        attn_columns_add(columns, lens->is_mean ? &mean_rank : &rank, 1);
+        if (!reads_heads)
+            attn_columns_add(columns, &prob, 1);
+        attn_columns_add(columns, &logit, 1);
+    } else {
+        attn_columns_add(columns, &place, 1);
+        if (!lens->is_mean)
+            attn_columns_add(columns, id_and_token, 2);
+        attn_columns_add(columns, reads_heads ? &logit : &prob, 1);
+    }
+}
 
 enum { MOST_COLUMNS = 7 };
 
-static enum attn_status create_table(struct job *job, struct attn_error *err)
-{
-    const bool reads_heads = job->args->reads_heads;
-    struct attn_column columns[MOST_COLUMNS] = {layer_column,
-                                                reads_heads ? head_column : site_column};
-    size_t n = 2;
-
-    if (!job->is_mean)
-        columns[n++] = position_column;
-    if (job->answer.has_target) {
-        columns[n++] = job->is_mean ? mean_rank_column : rank_column;
-        if (!reads_heads)
-            columns[n++] = prob_column;
-        columns[n++] = logit_column;
-    } else {
-        columns[n++] = place_column;
-        if (!job->is_mean) {
-            columns[n++] = id_column;
-            columns[n++] = token_column;
-        }
-        columns[n++] = reads_heads ? logit_column : prob_column;
-    }
-    return attn_table_create("lens", columns, n, &job->table, err);
-}
-
 /* The cells that say what was read. Returns their number. */
-static size_t begin_row(const struct job *job, const struct reading *reading, struct attn_cell *row)
+static size_t begin_row(const struct lens *lens, const struct reading *reading,
+                        struct attn_cell *row)
 {
     const char *site = attn_site_name(reading->site);
 
     row[0] = attn_cell_integer(reading->layer);
     row[1] = reading->head != ATTN_ALL_HEADS ? attn_cell_integer(reading->head)
                                              : attn_cell_text(site, strlen(site));
-    if (job->is_mean)
+    if (lens->is_mean)
         return 2;
     row[2] = attn_cell_integer((int64_t)reading->position);
     return 3;
 }
 
-static enum attn_status append_target(struct job *job, const struct reading *reading,
-                                      const double *values, struct attn_error *err)
-{
-    struct attn_cell row[MOST_COLUMNS];
-    size_t n = begin_row(job, reading, row);
-
-    row[n++] = job->is_mean ? attn_cell_real(values[VALUE_RANK])
-                            : attn_cell_integer((int64_t)values[VALUE_RANK]);
-    if (!job->args->reads_heads)
-        row[n++] = attn_cell_real(values[VALUE_PROB]);
-    row[n++] = attn_cell_real(values[VALUE_LOGIT]);
-    return attn_table_append(job->table, row, n, err);
-}
-
 /* Number I of the values is that of a place from the front, the others of one from the end. */
-static enum attn_status append_place(struct job *job, const struct reading *reading, size_t i,
+static enum attn_status append_place(struct lens *lens, const struct reading *reading, size_t i,
                                      double value, struct attn_error *err)
 {
-    const bool is_front = i < job->top;
-    const size_t from_end = i - job->top;
+    const struct attn_tokenizer *tokenizer = lens->frame.run->tokenizer;
+    const bool is_front = i < lens->top;
+    const size_t from_end = i - lens->top;
     const struct attn_scored *scored =
-        &job->ranked[is_front ? i : job->config->n_vocab - 1 - from_end];
+        &lens->ranked[is_front ? i : lens->frame.config->n_vocab - 1 - from_end];
     struct attn_cell row[MOST_COLUMNS];
-    size_t n = begin_row(job, reading, row), size = 0;
+    size_t n = begin_row(lens, reading, row), size = 0;
     const char *token = NULL;
 
     row[n++] = attn_cell_integer(is_front ? (int64_t)i + 1 : -(int64_t)from_end - 1);
-    if (!job->is_mean) {
-        if (job->run->tokenizer)
-            token = attn_tokenizer_token(job->run->tokenizer, scored->id, &size);
+    if (!lens->is_mean) {
+        if (tokenizer)
+            token = attn_tokenizer_token(tokenizer, scored->id, &size);
         row[n++] = attn_cell_integer(scored->id);
         row[n++] = attn_cell_text(token, size);
     }
     row[n++] = attn_cell_real(value);
-    return attn_table_append(job->table, row, n, err);
+    return attn_frame_append(&lens->frame, row, err);
 }
 
-static enum attn_status append_values(struct job *job, const struct reading *reading,
+/* A row of the target, or one a place. */
+static enum attn_status append_values(struct lens *lens, const struct reading *reading,
                                       const double *values, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    if (lens->answer.has_target) {
+        struct attn_cell row[MOST_COLUMNS];
+        size_t n = begin_row(lens, reading, row);
 
-    if (job->answer.has_target)
-        return append_target(job, reading, values, err);
-    for (size_t i = 0; status == ATTN_OK && i < job->n_value; i++)
-        status = append_place(job, reading, i, values[i], err);
-    return status;
+        row[n++] = lens->is_mean ? attn_cell_real(values[VALUE_RANK])
+                                 : attn_cell_integer((int64_t)values[VALUE_RANK]);
+        if (!lens->args->reads_heads)
+            row[n++] = attn_cell_real(values[VALUE_PROB]);
+        row[n++] = attn_cell_real(values[VALUE_LOGIT]);
+        return attn_frame_append(&lens->frame, row, err);
+    }
+    for (size_t i = 0; i < lens->n_value; i++)
+        ATTN_TRY(append_place(lens, reading, i, values[i], err));
+    return ATTN_OK;
 }
 
 /* --- Readings --------------------------------------------------------------------------------- */
 
-/* job->values, of the logits at hand. */
-static void find_values(struct job *job)
+/* lens->values, of the logits at hand. The ranking gives the sum of a softmax too, whose order of
+ * addition is part of the result; the rank of one token, where no probability is shown, needs none.
+ * */
+static void find_values(struct lens *lens)
 {
-    const struct attn_scored *ranked = job->ranked;
-    const size_t n_vocab = job->config->n_vocab;
-    const double sum = attn_logits_rank(job->logits, n_vocab, job->ranked);
-    size_t rank = 0;
+    const struct attn_scored *ranked = lens->ranked;
+    const float *logits = lens->logits;
+    const size_t n_vocab = lens->frame.config->n_vocab;
+    const bool has_target = lens->answer.has_target, reads_heads = lens->args->reads_heads;
+    const size_t target = (size_t)lens->answer.target;
+    const double sum =
+        has_target && reads_heads ? 0 : attn_logits_rank(logits, n_vocab, lens->ranked);
+    size_t rank = 1;
 
-    for (size_t i = 0; !job->answer.has_target && i < job->top; i++) {
-        job->values[i] =
-            job->args->reads_heads ? ranked[i].logit : exp(ranked[i].logit - ranked[0].logit) / sum;
-        if (job->args->reads_heads)
-            job->values[job->top + i] = ranked[n_vocab - 1 - i].logit;
+    for (size_t i = 0; !has_target && i < lens->top; i++) {
+        lens->values[i] =
+            reads_heads ? ranked[i].logit : exp(ranked[i].logit - ranked[0].logit) / sum;
+        if (reads_heads)
+            lens->values[lens->top + i] = ranked[n_vocab - 1 - i].logit;
     }
-    if (!job->answer.has_target)
+    if (!has_target)
         return;
-    while (ranked[rank].id != job->answer.target)
-        rank++;
-    job->values[VALUE_RANK] = (double)rank + 1;
-    job->values[VALUE_PROB] = exp(ranked[rank].logit - ranked[0].logit) / sum;
-    job->values[VALUE_LOGIT] = ranked[rank].logit;
+    for (size_t i = 0; i < n_vocab; i++)
+        rank += logits[i] > logits[target] || (logits[i] == logits[target] && i < target);
+    lens->values[VALUE_RANK] = (double)rank;
+    lens->values[VALUE_LOGIT] = (double)logits[target];
+    if (!reads_heads)
+        lens->values[VALUE_PROB] = exp((double)logits[target] - ranked[0].logit) / sum;
 }
 
-/* Appends what the logits of one query say, or adds it to the sums. */
-static enum attn_status take_values(struct job *job, const struct reading *reading,
-                                    struct attn_error *err)
+/* Reads the ROWS, one a query, after the last layer: appends what the logits of each say, or their
+ * mean. */
+static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
+                                     struct attn_error *err)
 {
-    find_values(job);
-    if (!job->is_mean)
-        return append_values(job, reading, job->values, err);
-    for (size_t i = 0; i < job->n_value; i++)
-        job->sums[i] += job->values[i] / (double)job->n_query;
-    return ATTN_OK;
-}
+    const struct attn_frame *frame = &lens->frame;
 
-/* Reads ROWS [n_query, D], one a query. */
-static enum attn_status read_rows(struct job *job, struct reading reading, const float *rows,
-                                  struct attn_error *err)
-{
-    enum attn_status status =
-        attn_session_feed_layer(job->reader, (int)job->config->n_layer, rows, job->n_query, err);
-
-    memset(job->sums, 0, job->n_value * sizeof *job->sums);
-    for (size_t i = 0, query = 0; status == ATTN_OK && i < job->n_query; i++, query++) {
-        while (!attn_selection_has_query(job->selection, query))
+    ATTN_TRY(attn_session_feed_layer(lens->reader, (int)frame->config->n_layer, rows, lens->n_query,
+                                     err));
+    memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
+    for (size_t i = 0, query = 0; i < lens->n_query; i++, query++) {
+        while (!attn_selection_has_query(frame->selection, query))
             query++;
         reading.position = query;
-        status = attn_session_logits_at(job->reader, i, 1, job->logits, err);
-        if (status == ATTN_OK)
-            status = take_values(job, &reading, err);
+        ATTN_TRY(attn_session_logits_at(lens->reader, i, 1, lens->logits, err));
+        find_values(lens);
+        if (!lens->is_mean)
+            ATTN_TRY(append_values(lens, &reading, lens->values, err));
+        for (size_t k = 0; k < lens->n_value; k++)
+            lens->sums[k] += lens->values[k] / (double)lens->n_query;
     }
-    attn_session_reset(job->reader);
-    if (status == ATTN_OK && job->is_mean)
-        status = append_values(job, &reading, job->sums, err);
-    if (status == ATTN_OK)
-        status = attn_host_check_canceled(job->run->host, err);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    attn_session_reset(lens->reader);
+    if (lens->is_mean)
+        ATTN_TRY(append_values(lens, &reading, lens->sums, err));
+    return attn_host_check_canceled(frame->run->host, err);
 }
 
-static bool reads_site(const struct job *job, enum attn_site site, int layer)
-{
-    return site == ATTN_SITE_RESID_PRE || (job->sites & ATTN_SITE_BIT(site)) != 0 ||
-           (site == ATTN_SITE_RESID_POST && layer + 1 == (int)job->config->n_layer);
-}
-
-static enum attn_status read_stream(struct job *job, struct attn_error *err)
+static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
                                            ATTN_SITE_RESID_POST};
-    enum attn_status status = ATTN_OK;
+    const int n_layer = (int)lens->frame.config->n_layer;
 
-    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
-        for (size_t i = 0; status == ATTN_OK && i < sizeof sites / sizeof *sites; i++) {
+    for (int layer = 0; layer < n_layer; layer++)
+        for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
             const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0};
-            const float *rows = attn_capture_tensor(job->capture, sites[i], layer);
+            const float *rows = attn_capture_tensor(lens->frame.capture, sites[i], layer);
+            const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
+                                 (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
+                                 (sites[i] == ATTN_SITE_RESID_POST && layer + 1 == n_layer);
 
-            if (rows && reads_site(job, sites[i], layer))
-                status = read_rows(job, reading, rows, err);
+            if (rows && is_read)
+                ATTN_TRY(read_queries(lens, reading, rows, err));
         }
-    return status;
+    return ATTN_OK;
 }
 
-/* job->rows = z W_O of one head: what it adds to the stream before a bias. */
-static enum attn_status write_head(struct job *job, int layer, int head, struct attn_error *err)
+/* lens->rows = z W_O of one head: what it adds to the stream before a bias. */
+static void write_head(struct lens *lens, int layer, int head)
 {
-    const struct attn_matrix *out = &job->run->model->weights.blocks[layer].out.weight;
-    const float *z = attn_capture_head(job->capture, ATTN_SITE_Z, layer, head);
-    const size_t width = job->config->d_value, d = job->config->d_model;
-    double *x = attn_alloc(width + d, sizeof *x, err), *y;
+    const struct attn_config *config = lens->frame.config;
+    const struct attn_matrix *out = &lens->frame.run->model->weights.blocks[layer].out.weight;
+    const float *z = attn_capture_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
+    const size_t width = config->d_value, d = config->d_model;
+    double *x = lens->scratch, *y = lens->scratch + width;
 
-    if (!x)
-        return ATTN_NO_MEMORY;
-    y = x + width;
-    for (size_t i = 0; i < job->n_query; i++) {
+    for (size_t i = 0; i < lens->n_query; i++) {
         for (size_t k = 0; k < width; k++)
             x[k] = (double)z[i * width + k];
         memset(y, 0, d * sizeof *y);
@@ -350,96 +319,56 @@ static enum attn_status write_head(struct job *job, int layer, int head, struct 
         else /* heads lie side by side in the stream */
             memcpy(y + (size_t)head * width, x, width * sizeof *x);
         for (size_t k = 0; k < d; k++)
-            job->rows[i * d + k] = (float)y[k];
+            lens->rows[i * d + k] = (float)y[k];
     }
-    attn_free(x);
+}
+
+static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
+{
+    const struct attn_config *config = lens->frame.config;
+
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head; head++) {
+            const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
+
+            write_head(lens, layer, head);
+            ATTN_TRY(read_queries(lens, reading, lens->rows, err));
+        }
     return ATTN_OK;
 }
 
-static enum attn_status read_heads(struct job *job, struct attn_error *err)
+static enum attn_status ask(void *state, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    struct lens *lens = state;
 
-    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
-        for (int head = 0; status == ATTN_OK && head < (int)job->config->n_head; head++) {
-            const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
-
-            status = write_head(job, layer, head, err);
-            if (status == ATTN_OK)
-                status = read_rows(job, reading, job->rows, err);
-        }
-    return status;
+    return attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
+                         ATTN_STAGE_MODEL, err);
 }
 
-static void release(struct job *job)
+static void release(void *state)
 {
-    attn_session_free(job->reader);
-    attn_capture_free(job->capture);
-    attn_selection_free(job->selection);
-    attn_run_free(job->run);
-    attn_free(job->rows);
-    attn_free(job->logits);
-    attn_free(job->ranked);
-    attn_free(job->values);
-    attn_free(job->sums);
-    attn_table_free(job->table);
+    struct lens *lens = state;
+
+    attn_session_free(lens->reader);
 }
 
-static enum attn_status read_all(struct job *job, struct attn_host *host, struct attn_table **table,
-                                 struct attn_error *err)
-{
-    enum attn_status status = prepare(job, host, err);
-
-    if (status == ATTN_OK)
-        status = keep(job, err);
-    if (status == ATTN_OK)
-        status = start_reader(job, err);
-    if (status == ATTN_OK)
-        status = create_table(job, err);
-    if (status == ATTN_OK)
-        status = job->args->reads_heads ? read_heads(job, err) : read_stream(job, err);
-    if (status == ATTN_OK) {
-        *table = job->table;
-        job->table = NULL;
-    }
-    release(job);
-    return status;
-}
-
-/* What each of many texts is asked. */
-struct question {
-    struct attn_host *host;
-    const struct attn_lens_args *args;
+static const struct attn_experiment experiment = {
+    .name = "lens",
+    .state_size = sizeof(struct lens),
+    .texts = offsetof(struct attn_lens_args, texts),
+    .n_text = offsetof(struct attn_lens_args, n_text),
+    .prepare = prepare,
+    .columns = columns,
+    .ask = ask,
+    .release = release,
 };
-
-static enum attn_status read_text(void *user, const struct attn_request *request,
-                                  struct attn_table **table, struct attn_error *err)
-{
-    const struct question *question = user;
-    struct job job = {.args = question->args, .request = *request, .is_mean = true};
-
-    return read_all(&job, question->host, table, err);
-}
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
                            const struct attn_lens_args *given, struct attn_table **table,
                            struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
-    struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
-    const struct attn_inquiry inquiry = {given, request};
-    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
-    struct question question = {host, &args};
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    if (status != ATTN_OK)
-        return status;
-    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
-        return ATTN_INVALID;
-    if (args.n_text > 0)
-        return attn_text_means_ask(&(struct attn_text_question){read_text, &question}, &job.request,
-                                   args.texts, args.n_text, table, err);
-    return read_all(&job, host, table, err);
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

@@ -5,7 +5,7 @@
  *     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
  *     args.answer.target = " are";
  *     struct attn_table *table;
- *     attn_lens(host, &request, &args, &table, &err);     // rank of " are" behind each layer
+ *     attn_lens(host, &request, &args, &table, &err);     // rank of " are" after each layer
  *
  * softmax(LN_f(h) W_U) of h = resid_pre of layer 0 to resid_post of the last layer, which is the
  * model's own output to the bit. The final norm was trained for the last of them alone: in the
@@ -21,10 +21,10 @@
 struct attn_lens_args {
     size_t size;                    /* of this struct */
     size_t top;                     /* most probable tokens of each reading; 0: 3 */
-    struct attn_answer_args answer; /* its target, in place of them: where that stands */
-    bool reads_heads; /* what each head adds to the stream is read alone, in place of the stream:
+    struct attn_answer_args answer; /* its target, instead of them: its rank */
+    bool reads_heads; /* what each head adds to the stream is read alone, instead of the stream:
                          LN_f(z W_O) W_U */
-    const struct attn_input *texts; /* [n_text] in place of the request's input; or NULL */
+    const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
     size_t n_text;
 };
 
@@ -39,9 +39,9 @@ struct attn_lens_args {
  *     layer, head, position, place, id, token, logit         of heads; place -1: the smallest
  *     layer, head, position, rank, logit                     of heads and a target
  *
- * Of many texts they are the means over the queries of each text, then over the texts, each of which
- * counts once: without the columns position, id and token, and behind them NAME_sd of each number and
- * texts. Queries that are words are looked for in every text.
+ * Of many texts they are the means over the queries of each text, then over the texts, each of
+ * which counts once: without the columns position, id and token, and after them NAME_sd of each
+ * number and texts. Queries that are words are looked for in every text.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

@@ -9,18 +9,18 @@
  *     attn_patch(host, &clean, &args, &table, &sum, &err);
  *
  * The corrupted text runs with a piece of the clean run: effect = (m - m_corrupted) / (m_clean -
- * m_corrupted), 1 where that restores the answer and 0 where it does nothing. Towards noise the clean
- * text runs with a piece of the corrupted run: effect = (m - m_clean) / (m_corrupted - m_clean). The
- * table has the rows `base`, the run that is patched, and `source`, the other one, then a row a
- * piece:
+ * m_corrupted), 1 where that restores the answer and 0 where it does nothing. Towards noise the
+ * clean text runs with a piece of the corrupted run: effect = (m - m_clean) / (m_corrupted -
+ * m_clean). The table has the rows `base`, the run that is patched, and `source`, the other one,
+ * then a row a piece:
  *
  *     part, layer, position, token, value, effect      resid_pre, resid_mid, resid_post, attn_out,
  *                                                      mlp_out: one position of a layer
- *     part, layer, head, value, effect                 q, z, pattern: one head, all positions or the
- *     part, layer, kv_head, value, effect              queries of the request; k, v
+ *     part, layer, head, value, effect                 q, z, pattern: one head, at all positions or
+ *     part, layer, kv_head, value, effect              the queries of the request; k, v
  *
- * A part of a row is its site; value is the metric then. With controls control and control_sd stand
- * behind them, mean and standard deviation of the effect of heads that were drawn.
+ * A part of a row is its site; value is the metric then. With controls control and control_sd
+ * follow, mean and standard deviation of the effect of heads that were drawn.
  */
 #ifndef ATTN_EXPERIMENT_PATCH_H
 #define ATTN_EXPERIMENT_PATCH_H

@@ -1,17 +1,14 @@
 /*
  * score.c - see score.h. A text goes through the model in windows, a short one in a single window;
- * each window is a run of its own over its ids.
+ * each window is a run of its own over its ids. Of many texts only sums are kept.
  */
 #include "experiment/score.h"
 
 #include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "experiment/inquiry.h"
-#include "experiment/score_texts.h"
+#include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/prediction.h"
@@ -32,58 +29,59 @@ struct scored {
     double first_probability;
 };
 
-struct job {
-    struct attn_host *host;
-    struct attn_request request; /* of the window in hand */
+struct scoring {
+    struct attn_frame frame; /* its request is that of the window in hand */
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
-    struct attn_sequence text;
-    struct scored *scored; /* [text.n] owns */
-    float *logits;         /* [n_row, n_vocab] owns */
+    struct attn_sequence text;              /* owns */
+    struct scored *scored;                  /* [text.n] */
+    float *logits;                          /* [n_row, n_vocab] */
     size_t n_row, n_vocab, n_ctx;
+    struct attn_moments nats; /* of many texts: of a token, over those that had one to score */
 };
 
 /* --- The tokens ------------------------------------------------------------------------------- */
 
-static enum attn_status check_length(const struct job *job, struct attn_error *err)
+static enum attn_status check_text(const struct scoring *scoring, struct attn_error *err)
 {
-    const char *name = attn_model_name(attn_host_model(job->host));
-    const size_t n = job->text.n, stride = job->args->stride;
+    const char *name = attn_model_name(attn_host_model(scoring->frame.host));
+    const size_t n = scoring->text.n, stride = scoring->args->stride;
 
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-    if (n > job->n_ctx && stride == 0) {
+    if (n > scoring->n_ctx && stride == 0) {
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu", n,
-                       attn_quote_string(name).text, job->n_ctx);
-        attn_error_hint(err, "--stride %zu scores it in windows that move by this many tokens",
-                        job->n_ctx > 1 ? job->n_ctx / 2 : 1);
+                       attn_quote_string(name).text, scoring->n_ctx);
+        attn_error_hint(err, "--stride %zu scores it in windows that move by so many",
+                        scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
     return ATTN_OK;
 }
 
-static enum attn_status read_tokens(struct job *job, struct attn_error *err)
+static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
 {
-    const struct attn_input *input = &job->request.input;
-    const bool is_text = attn_input_is_text(input);
-    enum attn_status status = attn_host_tokenizer(job->host, &job->tokenizer, is_text ? err : NULL);
+    const struct attn_request *request = &scoring->frame.request;
+    struct attn_host *host = scoring->frame.host;
+    struct attn_sequence *text = &scoring->text;
+    const bool is_text = attn_input_is_text(&request->input);
+    const enum attn_status has_tokenizer =
+        attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
 
-    if (status == ATTN_OK && is_text) {
-        job->text.cancel = job->host->options.cancel;
-        status = attn_sequence_encode(&job->request, job->tokenizer, &job->text, err);
-    } else if (!is_text) {
-        status = input->ids ? ATTN_OK
-                            : attn_error_set(err, ATTN_INVALID,
-                                             "tokens are scored, and embeddings have none");
-        job->text.ids = input->ids;
-        job->text.n = input->n_id;
+    if (is_text) {
+        ATTN_TRY(has_tokenizer);
+        text->cancel = host->options.cancel;
+        ATTN_TRY(attn_sequence_encode(request, scoring->tokenizer, text, err));
+    } else {
+        if (!request->input.ids)
+            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
+        text->ids = request->input.ids;
+        text->n = request->input.n_id;
     }
-    if (status == ATTN_OK)
-        status = check_length(job, err);
-    if (status == ATTN_OK && job->tokenizer)
-        status = attn_token_bytes_find(job->tokenizer, job->text.ids, job->text.n,
-                                       &job->text.tokens, err);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    ATTN_TRY(check_text(scoring, err));
+    if (!scoring->tokenizer)
+        return ATTN_OK;
+    return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
 }
 
 /* --- Scores ----------------------------------------------------------------------------------- */
@@ -103,7 +101,7 @@ static struct scored score(const float *logits, size_t n, int32_t id)
 
 /* Rows of logits, and the tokens that follow them. */
 struct score_work {
-    const struct job *job;
+    const struct scoring *scoring;
     const int32_t *ids;    /* [rows] */
     struct scored *scored; /* [rows] */
 };
@@ -111,106 +109,77 @@ struct score_work {
 static void score_row(void *context, size_t task, int worker)
 {
     const struct score_work *work = context;
-    const size_t n_vocab = work->job->n_vocab;
+    const size_t n_vocab = work->scoring->n_vocab;
 
     (void)worker;
-    work->scored[task] = score(work->job->logits + task * n_vocab, n_vocab, work->ids[task]);
+    work->scored[task] = score(work->scoring->logits + task * n_vocab, n_vocab, work->ids[task]);
 }
 
 /* Scores the tokens FROM .. END-1 of the text, which begins in SESSION with token BEGIN. */
-static enum attn_status score_window(struct job *job, struct attn_session *session, size_t begin,
-                                     size_t from, size_t end, struct attn_error *err)
+static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
+                                     size_t begin, size_t from, size_t end, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    struct attn_host *host = scoring->frame.host;
 
-    for (size_t at = from; status == ATTN_OK && at < end; at += job->n_row) {
-        const size_t n = end - at < job->n_row ? end - at : job->n_row;
-        struct score_work work = {job, job->text.ids + at, job->scored + at};
+    for (size_t at = from; at < end; at += scoring->n_row) {
+        const size_t n = end - at < scoring->n_row ? end - at : scoring->n_row;
+        struct score_work work = {scoring, scoring->text.ids + at, scoring->scored + at};
 
-        status = attn_session_logits_at(session, at - begin - 1, n, job->logits, err);
-        if (status == ATTN_OK)
-            attn_pool_run(attn_host_pool(job->host, 10.0 * (double)n * (double)job->n_vocab), n,
-                          score_row, &work);
-        if (status == ATTN_OK)
-            status = attn_host_check_canceled(job->host, err);
+        ATTN_TRY(attn_session_logits_at(session, at - begin - 1, n, scoring->logits, err));
+        attn_pool_run(attn_host_pool(host, 10.0 * (double)n * (double)scoring->n_vocab), n,
+                      score_row, &work);
+        ATTN_TRY(attn_host_check_canceled(host, err));
     }
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return ATTN_OK;
 }
 
 /* Runs the window of the tokens BEGIN .. END-1, and scores those from FROM on. */
-static enum attn_status run_window(struct job *job, size_t begin, size_t from, size_t end,
+static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t from, size_t end,
                                    struct attn_error *err)
 {
+    struct attn_frame *frame = &scoring->frame;
     struct attn_session *session = NULL;
-    struct attn_run *run = NULL;
+    struct attn_trial trial;
+    struct attn_run *run;
     enum attn_status status;
 
-    job->request.input = (struct attn_input){.ids = job->text.ids + begin, .n_id = end - begin};
-    status = attn_run_prepare(job->host, &job->request, &run, err);
-    if (status == ATTN_OK) {
-        const struct attn_trial trial = attn_trial_of(run);
-
-        status = attn_trial_run(&trial, &session, err);
-    }
+    frame->request.input =
+        (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    trial = attn_trial_of(run);
+    status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK)
-        status = score_window(job, session, begin, from, end, err);
+        status = attn_error_at(score_window(scoring, session, begin, from, end, err),
+                               ATTN_STAGE_MODEL, err);
     attn_session_free(session);
     attn_run_free(run);
     return status;
 }
 
-static enum attn_status run_windows(struct job *job, struct attn_error *err)
+static enum attn_status run_windows(struct scoring *scoring, struct attn_error *err)
 {
-    const size_t n = job->text.n;
+    const size_t n = scoring->text.n;
     size_t begin = 0, from = 1, end = 0;
-    enum attn_status status = ATTN_OK;
 
-    while (status == ATTN_OK && end < n) {
-        end = n - begin > job->n_ctx ? begin + job->n_ctx : n;
-        status = run_window(job, begin, from, end, err);
-        if (job->request.on_progress)
-            job->request.on_progress(job->request.user, end, n);
+    while (end < n) {
+        end = n - begin > scoring->n_ctx ? begin + scoring->n_ctx : n;
+        ATTN_TRY(run_window(scoring, begin, from, end, err));
+        attn_frame_report(&scoring->frame, end, n);
         from = end;
-        begin += job->args->stride;
+        begin += scoring->args->stride;
     }
-    return status;
+    return ATTN_OK;
 }
 
-/* --- The table -------------------------------------------------------------------------------- */
+/* --- The rows --------------------------------------------------------------------------------- */
 
 enum { N_COLUMN = 8 };
 
-static enum attn_status create_table(struct attn_table **table, struct attn_error *err)
+static struct attn_cell token_cell(const struct scoring *scoring, int32_t id, char made[16])
 {
-    static const struct attn_column columns[N_COLUMN] = {
-        {.name = "position", .type = ATTN_VALUE_INTEGER},
-        {.name = "id", .type = ATTN_VALUE_INTEGER},
-        {.name = "token", .type = ATTN_VALUE_TEXT},
-        {.name = "bits",
-         .type = ATTN_VALUE_REAL,
-         .unit = "bits",
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4},
-        {.name = "nats",
-         .type = ATTN_VALUE_REAL,
-         .unit = "nats",
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4},
-        {.name = "rank", .type = ATTN_VALUE_INTEGER},
-        {.name = "first", .type = ATTN_VALUE_TEXT},
-        {.name = "first_prob",
-         .type = ATTN_VALUE_REAL,
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4},
-    };
-
-    return attn_table_create("score", columns, N_COLUMN, table, err);
-}
-
-static struct attn_cell token_cell(const struct job *job, int32_t id, char made[16])
-{
+    const struct attn_tokenizer *tokenizer = scoring->tokenizer;
     size_t size = 0;
-    const char *token = job->tokenizer ? attn_tokenizer_token(job->tokenizer, id, &size) : NULL;
+    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
 
     if (token)
         return attn_cell_text(token, size);
@@ -218,14 +187,13 @@ static struct attn_cell token_cell(const struct job *job, int32_t id, char made[
     return attn_cell_text(made, size);
 }
 
-static enum attn_status append_token(const struct job *job, size_t i, struct attn_table *table,
-                                     struct attn_error *err)
+static enum attn_status append_token(struct scoring *scoring, size_t i, struct attn_error *err)
 {
-    const struct scored *scored = &job->scored[i];
-    const struct attn_token_bytes *tokens = &job->text.tokens;
+    const struct scored *scored = &scoring->scored[i];
+    const struct attn_token_bytes *tokens = &scoring->text.tokens;
     char made[16];
     struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)i),
-                                      attn_cell_integer(job->text.ids[i])};
+                                      attn_cell_integer(scoring->text.ids[i])};
 
     if (tokens->bytes)
         row[2] = attn_cell_text(tokens->bytes[i], tokens->sizes[i]);
@@ -233,142 +201,221 @@ static enum attn_status append_token(const struct job *job, size_t i, struct att
         row[3] = attn_cell_real(scored->nats / M_LN2);
         row[4] = attn_cell_real(scored->nats);
         row[5] = attn_cell_integer((int64_t)scored->rank);
-        row[6] = token_cell(job, scored->first, made);
+        row[6] = token_cell(scoring, scored->first, made);
         row[7] = attn_cell_real(scored->first_probability);
     }
-    return attn_table_append(table, row, N_COLUMN, err);
+    return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* A row of the word of the tokens FIRST .. LAST-1. */
-static enum attn_status append_word(const struct job *job, size_t first, size_t last,
-                                    struct attn_table *table, struct attn_error *err)
+/* A row of the word of the tokens FIRST .. LAST-1. TEXT is empty. */
+static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
+                                    struct attn_buffer *text, struct attn_error *err)
 {
+    const struct attn_token_bytes *tokens = &scoring->text.tokens;
     struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)first)};
-    struct attn_buffer text = {0};
     double nats = 0;
-    enum attn_status status;
 
     for (size_t i = first; i < last; i++) {
-        attn_buffer_append(&text, job->text.tokens.bytes[i], job->text.tokens.sizes[i]);
-        nats += job->scored[i].nats;
+        attn_buffer_append(text, tokens->bytes[i], tokens->sizes[i]);
+        nats += scoring->scored[i].nats;
     }
-    row[2] = attn_cell_text(text.data, text.size);
-    if (job->scored[first].is_scored) {
+    ATTN_TRY(attn_buffer_check(text, err));
+    row[2] = attn_cell_text(text->data, text->size);
+    if (scoring->scored[first].is_scored) {
         row[3] = attn_cell_real(nats / M_LN2);
         row[4] = attn_cell_real(nats);
     }
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        status = attn_table_append(table, row, N_COLUMN, err);
-    attn_buffer_release(&text);
-    return status;
+    return attn_frame_append(&scoring->frame, row, err);
 }
 
-static enum attn_status append_words(const struct job *job, struct attn_table *table,
-                                     struct attn_error *err)
+static enum attn_status append_words(struct scoring *scoring, struct attn_error *err)
 {
-    const size_t n = job->text.n;
-    bool *begins = attn_alloc(n, sizeof *begins, err);
-    enum attn_status status = begins ? ATTN_OK : ATTN_NO_MEMORY;
+    const size_t n = scoring->text.n;
+    bool *begins = attn_frame_own(&scoring->frame, attn_alloc(n, sizeof *begins, err));
 
-    if (status == ATTN_OK)
-        attn_words_mark(job->tokenizer, job->text.ids, n, begins);
-    for (size_t first = 0, last; status == ATTN_OK && first < n; first = last) {
+    ATTN_TRY(attn_frame_memory(&scoring->frame));
+    attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
+    for (size_t first = 0, last; first < n; first = last) {
+        struct attn_buffer text = {0};
+        enum attn_status status;
+
         last = first + 1;
         while (last < n && !begins[last])
             last++;
-        status = append_word(job, first, last, table, err);
+        status = append_word(scoring, first, last, &text, err);
+        attn_buffer_release(&text);
+        ATTN_TRY(status);
     }
-    attn_free(begins);
-    return status;
+    return ATTN_OK;
 }
 
-static enum attn_status tabulate(const struct job *job, struct attn_table **table,
-                                 struct attn_error *err)
-{
-    struct attn_table *made = NULL;
-    enum attn_status status = create_table(&made, err);
+/* --- Many texts ------------------------------------------------------------------------------- */
 
-    if (status == ATTN_OK && job->args->merges_words)
-        status = append_words(job, made, err);
-    for (size_t i = 0; status == ATTN_OK && !job->args->merges_words && i < job->text.n; i++)
-        status = append_token(job, i, made, err);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+/* An attn_done_fn. */
+static enum attn_status take_text(void *user, const struct attn_many_result *result,
+                                  struct attn_error *err)
+{
+    struct scoring *scoring = user;
+    struct attn_score_sum *sum = scoring->frame.sum;
+    double nats = 0;
+
+    (void)err;
+    for (size_t k = 1; k < result->n_token; k++)
+        nats += result->surprisal[k];
+    sum->nats += nats;
+    sum->n_token += result->n_token - 1;
+    if (result->n_token > 1)
+        attn_moments_add(&scoring->nats, nats / (double)(result->n_token - 1));
+    return ATTN_OK;
+}
+
+static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *err)
+{
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    const struct attn_score_sum *sum = scoring->frame.sum;
+    const struct attn_moments *nats = &scoring->nats;
+    struct attn_cell row[6] = {attn_cell_missing()};
+
+    options.has_surprisal = true;
+    ATTN_TRY(attn_frame_run_texts(&scoring->frame, &options, take_text, err));
+    row[0] = attn_cell_integer((int64_t)nats->n);
+    row[1] = attn_cell_integer((int64_t)sum->n_token);
+    if (nats->n > 0) {
+        row[2] = attn_cell_real(nats->mean / M_LN2);
+        row[4] = attn_cell_real(nats->mean);
+    }
+    if (nats->n > 1) {
+        row[3] = attn_cell_real(attn_moments_sd(nats) / M_LN2);
+        row[5] = attn_cell_real(attn_moments_sd(nats));
+    }
+    return attn_frame_append(&scoring->frame, row, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status check_args(const struct job *job, struct attn_error *err)
+static enum attn_status check_args(const void *given, struct attn_error *err)
 {
-    if (job->args->stride > 0 && job->args->stride >= job->n_ctx)
+    const struct attn_score_args *args = given;
+
+    if (args->n_text == 0 || (args->stride == 0 && !args->merges_words))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "--stride and --merge-words are of one text, not of many");
+}
+
+static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)
+{
+    if (scoring->args->stride > 0 && scoring->args->stride >= scoring->n_ctx)
         return attn_error_set(err, ATTN_INVALID,
                               "windows of %zu positions cannot move by %zu, expected 1 to %zu",
-                              job->n_ctx, job->args->stride, job->n_ctx - 1);
-    if (job->args->merges_words && !job->tokenizer)
+                              scoring->n_ctx, scoring->args->stride, scoring->n_ctx - 1);
+    if (scoring->args->merges_words && !scoring->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
     return ATTN_OK;
 }
 
-static enum attn_status prepare(struct job *job, struct attn_error *err)
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    const struct attn_model *model = attn_host_model(job->host);
+    struct scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_config *config;
+    size_t n_row;
 
-    ATTN_TRY(attn_trial_check_host(job->host, err));
-    job->n_ctx = attn_model_config(model)->n_ctx;
-    job->n_vocab = attn_model_config(model)->n_vocab;
-    job->n_row = LOGIT_BYTES / sizeof(float) / job->n_vocab;
-    ATTN_TRY(read_tokens(job, err));
-    ATTN_TRY(attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err));
-    job->n_row = job->n_row == 0 ? 1 : job->n_row < job->text.n ? job->n_row : job->text.n;
-    job->scored = attn_alloc(job->text.n, sizeof *job->scored, err);
-    job->logits = attn_alloc_uninitialized(job->n_row * job->n_vocab, sizeof *job->logits, err);
-    attn_inquiry_choose_nothing(&job->request);
-    return job->scored && job->logits ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-static void add_up(const struct job *job, struct attn_score_sum *sum)
-{
-    *sum = (struct attn_score_sum){0};
-    for (size_t i = 0; i < job->text.n; i++) {
-        sum->n_token += job->scored[i].is_scored;
-        sum->nats += job->scored[i].nats;
+    scoring->args = frame->args;
+    if (frame->n_text > 0) {
+        attn_frame_choose_nothing(&frame->request);
+        return ATTN_OK;
     }
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    config = attn_model_config(attn_host_model(frame->host));
+    scoring->n_ctx = config->n_ctx;
+    scoring->n_vocab = config->n_vocab;
+    ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
+    n_row = LOGIT_BYTES / sizeof(float) / scoring->n_vocab;
+    scoring->n_row = n_row == 0 ? 1 : n_row < scoring->text.n ? n_row : scoring->text.n;
+    scoring->scored =
+        attn_frame_own(frame, attn_alloc(scoring->text.n, sizeof *scoring->scored, err));
+    scoring->logits =
+        attn_frame_own(frame, attn_alloc_uninitialized(scoring->n_row * scoring->n_vocab,
+                                                       sizeof *scoring->logits, err));
+    attn_frame_choose_nothing(&frame->request);
+    return attn_frame_memory(frame);
 }
+
+static void columns(const void *state, struct attn_columns *columns)
+{
+    static const struct attn_column of_positions[N_COLUMN] = {
+        ATTN_COLUMN("position", INTEGER),
+        ATTN_COLUMN("id", INTEGER),
+        ATTN_COLUMN("token", TEXT),
+        ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
+        ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
+        ATTN_COLUMN("rank", INTEGER),
+        ATTN_COLUMN("first", TEXT),
+        ATTN_COLUMN_REAL("first_prob", 4, NULL, SIGNED),
+    };
+    static const struct attn_column of_texts[] = {
+        ATTN_COLUMN("texts", INTEGER),
+        ATTN_COLUMN("tokens", INTEGER),
+        ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
+        ATTN_COLUMN_REAL("bits_sd", 4, "bits", SIGNED),
+        ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
+        ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
+    };
+    const struct scoring *scoring = state;
+
+    if (scoring->frame.n_text > 0)
+        attn_columns_add(columns, of_texts, sizeof of_texts / sizeof *of_texts);
+    else
+        attn_columns_add(columns, of_positions, N_COLUMN);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct scoring *scoring = state;
+    struct attn_score_sum *sum = scoring->frame.sum;
+
+    if (scoring->frame.n_text > 0)
+        return ask_texts(scoring, err);
+    ATTN_TRY(run_windows(scoring, err));
+    for (size_t i = 0; i < scoring->text.n; i++) {
+        sum->n_token += scoring->scored[i].is_scored;
+        sum->nats += scoring->scored[i].nats;
+        if (!scoring->args->merges_words)
+            ATTN_TRY(append_token(scoring, i, err));
+    }
+    return scoring->args->merges_words ? append_words(scoring, err) : ATTN_OK;
+}
+
+static void release(void *state)
+{
+    struct scoring *scoring = state;
+
+    attn_sequence_release(&scoring->text);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "score",
+    .state_size = sizeof(struct scoring),
+    .sum_size = sizeof(struct attn_score_sum),
+    .texts = offsetof(struct attn_score_args, texts),
+    .n_text = offsetof(struct attn_score_args, n_text),
+    .goes_over_texts = true,
+    .check = check_args,
+    .prepare = prepare,
+    .columns = columns,
+    .ask = ask,
+    .release = release,
+};
 
 enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
                             const struct attn_score_args *given, struct attn_table **table,
                             struct attn_score_sum *sum, struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
-        return ATTN_INVALID;
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
-    struct job job = {.host = host, .request = ATTN_REQUEST_DEFAULT, .args = &args};
-    const struct attn_inquiry inquiry = {given, request};
-    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
-    if (status != ATTN_OK)
-        return status;
-    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
-        return ATTN_INVALID;
-    if (args.n_text > 0) {
-        attn_inquiry_choose_nothing(&job.request);
-        return attn_score_texts(host, &job.request, &args, table, sum, err);
-    }
-    status = prepare(&job, err);
-    if (status == ATTN_OK)
-        status = run_windows(&job, err);
-    if (status == ATTN_OK)
-        status = tabulate(&job, table, err);
-    if (status == ATTN_OK)
-        add_up(&job, sum);
-    attn_free(job.scored);
-    attn_free(job.logits);
-    attn_sequence_release(&job.text);
-    return status;
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

@@ -13,7 +13,7 @@
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
  *     rank                1: no token was more probable; of equal ones the first of the vocabulary
- *     first, first_prob   the most probable token in its place
+ *     first, first_prob   the most probable token there
  *
  * The first token has none of the last five: nothing came before it.
  *
@@ -36,7 +36,7 @@ struct attn_score_args {
     bool merges_words; /* a row a word: its first position, its text, and the sums of bits and nats
                           of its tokens; the others are missing. One that holds the first token of
                           the text has no sums */
-    const struct attn_input *texts; /* [n_text] in place of the request's input, without stride and
+    const struct attn_input *texts; /* [n_text] instead of the request's input, without stride and
                                        merges_words; or NULL */
     size_t n_text;
 };

@@ -41,9 +41,9 @@
 
 struct attn_survey_args {
     size_t size;                    /* of this struct */
-    const struct attn_input *texts; /* [n_text] in place of the request's input; or NULL */
+    const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
     size_t n_text;
-    bool has_probe;       /* in place of texts: ids drawn without replacement, special tokens left
+    bool has_probe;       /* instead of texts: ids drawn without replacement, special tokens left
                              out, and repeated */
     size_t probe_length;  /* of what is repeated; 0: min(50, n_ctx / 2) */
     size_t probe_repeats; /* 0: 2 */
@@ -63,7 +63,7 @@ struct attn_survey_args {
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \
     ((struct attn_survey_args){.size = sizeof(struct attn_survey_args)})
 
-/* Surveys the input of REQUEST, or texts or probes in its place, in memory that does not grow with
+/* Surveys the input of REQUEST, or texts or probes instead of it, in memory that does not grow with
  * their number. ARGS may be NULL; the caller owns *table. Errors have a stage. */
 ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
                                       const struct attn_survey_args *args,

@@ -1,18 +1,23 @@
 /*
- * trial.h - one pass over the input of a prepared run, perhaps changed and perhaps begun at a
- * later layer: what experiments repeat. For the files of this layer.
+ * trial.h - one pass over the input of a prepared run, perhaps changed and perhaps begun at a later
+ * layer; and many such passes, each with other changes, side by side on the threads of the host.
+ * What experiments repeat. For the files of this layer.
  *
  *     struct attn_trial trial = attn_trial_of(run);
  *     trial.edits = &edit, trial.n_edit = 1;
  *     trial.layer = 5, trial.resid = kept;    // resid_pre of layer 5, as a whole run had it
  *     attn_trial_run(&trial, &session, &err);
+ *
+ *     struct attn_trials trials;
+ *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); // the unchanged run
+ *     attn_trials_perform(&trials, changes, n, outcomes, &err);    // those with changes
+ *     attn_trials_release(&trials);
  */
 #ifndef ATTN_EXPERIMENT_TRIAL_H
 #define ATTN_EXPERIMENT_TRIAL_H
 
 #include "capture/capture.h"
-#include "model/session_pack.h"
-#include "run/run_internal.h"
+#include "experiment/answer_internal.h"
 
 struct attn_trial {
     const struct attn_run *run;
@@ -34,10 +39,6 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
 /* A pass over all of RUN, a model's, on its host's threads, with logits. */
 struct attn_trial attn_trial_of(const struct attn_run *run);
 
-/* Whether a pass may begin at a later layer: not with dropout, whose numbers are drawn layer after
- * layer, and not with edits of the run. */
-bool attn_trial_can_skip(const struct attn_run *run);
-
 /* A new session, the caller's, that nothing was fed but the source; then fed. Errors have a
  * stage. */
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
@@ -45,30 +46,50 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
-/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the tensors
- * of SELECTION. Errors have a stage. */
+/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the
+ * tensors of SELECTION. Errors have a stage. */
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
-/* The input of RUN, which has no source, several times at once, each time changed otherwise, from a
- * layer on. */
-struct attn_trial_pack {
-    const struct attn_run *run;
-    int layer;                                     /* where it begins */
-    const float *resid;                            /* [T, D] resid_pre of that layer */
-    const float *z;                                /* [H, T, Ev] its z, to begin there; or NULL */
-    const struct attn_session_sequence *sequences; /* [n] of T rows; the edits of each */
-    size_t n;
+/* --- Many ------------------------------------------------------------------------------------- */
+
+/* The unchanged run, and what later ones begin with. */
+struct attn_trials {
+    const struct attn_run *run;       /* borrowed */
+    const struct attn_answer *answer; /* borrowed */
+    bool can_skip;                    /* runs may begin at a later layer */
+    bool has_z;                       /* they begin with z of that layer */
+    struct attn_selection *selection; /* owns; resid_pre of all layers, and z */
+    struct attn_selection *needed;    /* owns; the positions that the answer reads */
+    struct attn_capture *capture;     /* owns; of the unchanged run */
+    float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
+    struct attn_reply base;           /* its reply */
+    size_t n_feed;                    /* runs so far */
+    size_t n_expected;                /* in all, where the experiment knows; for progress */
 };
 
-/* A new session, the caller's, for packs of up to N_MOST, on the caller's thread. It keeps TRACE.
- * Errors have a stage. */
-enum attn_status attn_trial_create_packs(const struct attn_run *run, const struct attn_trace *trace,
-                                         size_t n_most, struct attn_session **session,
-                                         struct attn_error *err);
+/* The changes of one run. Borrowed. */
+struct attn_trial_change {
+    const struct attn_edit *edits; /* [n_edit], each of one layer */
+    size_t n_edit;
+};
 
-/* Feeds it all of PACK in place of what it was fed before. Errors have a stage. */
-enum attn_status attn_trial_run_pack(const struct attn_trial_pack *pack,
-                                     struct attn_session *session, struct attn_error *err);
+struct attn_trial_outcome {
+    struct attn_reply reply;
+    size_t n_row; /* that were changed */
+};
+
+/* Runs RUN without changes. Those that follow are of FIRST, or of sites after it. Release TRIALS
+ * also after a failure. Errors have a stage. */
+enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
+                                   enum attn_site first, struct attn_trials *trials,
+                                   struct attn_error *err);
+
+/* Runs it with each of CHANGES [n], from the first layer that is changed on: OUTCOMES [n]. */
+enum attn_status attn_trials_perform(struct attn_trials *trials,
+                                     const struct attn_trial_change *changes, size_t n,
+                                     struct attn_trial_outcome *outcomes, struct attn_error *err);
+
+void attn_trials_release(struct attn_trials *trials);
 
 #endif

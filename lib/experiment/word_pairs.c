@@ -66,21 +66,19 @@ static enum attn_status find_tokens(const struct attn_run *run, const char *from
                                     struct attn_word_pairs *pairs, struct attn_error *err)
 {
     const struct attn_key_flags keys = {pairs->text.to, pairs->source.to};
-    enum attn_status status;
 
     pairs->from = attn_alloc(pairs->text.n, 1, err);
     if (!pairs->from)
         return ATTN_NO_MEMORY;
-    status = attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err);
-    if (status == ATTN_OK)
-        status = attn_error_in(attn_run_find_keys(run, NULL, to, keys, err), "to", err);
+    ATTN_TRY(attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err));
+    ATTN_TRY(attn_error_in(attn_run_find_keys(run, NULL, to, keys, err), "to", err));
     for (size_t i = 0; i < pairs->text.n; i++) {
         pairs->n_from += pairs->from[i];
         pairs->text.n_to += pairs->text.to[i];
     }
     for (size_t i = 0; i < pairs->source.n; i++)
         pairs->source.n_to += pairs->source.to[i];
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status reserve(const struct attn_run *run, struct attn_word_pairs *pairs,
@@ -102,6 +100,15 @@ static enum attn_status reserve(const struct attn_run *run, struct attn_word_pai
     return ATTN_OK;
 }
 
+static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
+                             struct attn_word_pairs *pairs, struct attn_error *err)
+{
+    ATTN_TRY(find_words(run, &run->text, &pairs->text, err));
+    ATTN_TRY(find_words(run, &run->source, &pairs->source, err));
+    ATTN_TRY(find_tokens(run, from, to, pairs, err));
+    return reserve(run, pairs, err);
+}
+
 enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
                                         const char *to, struct attn_word_pairs **pairs,
                                         struct attn_error *err)
@@ -111,13 +118,7 @@ enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *
 
     if (!made)
         return ATTN_NO_MEMORY;
-    status = find_words(run, &run->text, &made->text, err);
-    if (status == ATTN_OK)
-        status = find_words(run, &run->source, &made->source, err);
-    if (status == ATTN_OK)
-        status = find_tokens(run, from, to, made, err);
-    if (status == ATTN_OK)
-        status = reserve(run, made, err);
+    status = fill(run, from, to, made, err);
     if (status == ATTN_OK)
         *pairs = made;
     else

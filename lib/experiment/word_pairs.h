@@ -32,9 +32,9 @@ void attn_word_pairs_free(struct attn_word_pairs *pairs); /* NULL is allowed */
 void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event);
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event);
 
-/* The mean over the rows of FROM of the weight on the columns of TO, and the share of all pairs of a
- * word and an earlier one, or one of the source, whose weight is smaller; NaN where there are none, and
- * where the head looks at what has no TO. */
+/* The mean over the rows of FROM of the weight on the columns of TO, and the share of all pairs of
+ * a word and an earlier one, or one of the source, whose weight is smaller; NaN where there are
+ * none, and where the head looks at what has no TO. */
 void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
                           double *percentile);
 

@@ -5,7 +5,7 @@
  */
 #include "attn.h"
 #include "base/random.h"
-#include "experiment/trials.h"
+#include "experiment/trial.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

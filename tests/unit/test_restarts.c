@@ -3,7 +3,7 @@
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
 #include "attn.h"
-#include "experiment/trials.h"
+#include "experiment/trial.h"
 #include "model/session_internal.h"
 #include "run/host_internal.h"
 #include "tests/support/families.h"
