@@ -548,7 +548,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
         return attn_error_set(err, ATTN_INVALID,
-                              "--cumulative and --control are of one text, not of many");
+                              "--cumulative and --control need one text, not many");
     return ATTN_OK;
 }
 

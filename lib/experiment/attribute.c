@@ -70,7 +70,7 @@ static enum attn_status check_model(const struct logit_split *split, struct attn
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,
-                              "--target is missing, the token whose logit is split");
+                              "expected --target, the token whose logit is split");
     return ATTN_OK;
 }
 
@@ -424,7 +424,7 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
     if (given->n_text == 0 || !given->by_token)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "keys are of one text, not of many: --by token goes without --texts");
+                          "--by token and --texts do not go together: keys belong to one text");
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -22,9 +22,9 @@
 #include "output/writer.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
-#include "trace/trace_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <time.h>
 

@@ -95,10 +95,10 @@ static enum attn_status check_site(const struct patch *patch, struct attn_error 
             "controls are choices of as many heads, and '%s' is patched by position",
             attn_site_name(patch->site));
     if (patch->frame.request.queries && !patch->is_by_head)
-        return attn_error_set(err, ATTN_INVALID,
-                              "queries are of sites with heads; '%s' is patched at one "
-                              "position after another",
-                              attn_site_name(patch->site));
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "queries need a site with heads; '%s' is patched at each position in turn",
+            attn_site_name(patch->site));
     return ATTN_OK;
 }
 

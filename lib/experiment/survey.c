@@ -279,7 +279,7 @@ static enum attn_status check_probe(const struct survey *survey, const struct pr
                               probe->length, attn_quote_string(name).text, probe->n_id);
     if (probe->length == 0 || probe->repeats > n_ctx / probe->length)
         return attn_error_set(err, ATTN_INVALID,
-                              "a probe of %zu tokens, %zu times, does not fit '%s', which takes "
+                              "a probe of %zu tokens, %zu times, is too long for '%s', which takes "
                               "%zu",
                               probe->length, probe->repeats, attn_quote_string(name).text, n_ctx);
     return ATTN_OK;
