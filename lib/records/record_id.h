@@ -1,6 +1,6 @@
 /*
- * record_id.h - the id of a record as a field of CSV: as it is, for it is a key that others look for,
- * in quotes where it needs them.
+ * record_id.h - the id of a record as a field of CSV: as it is, for it is a key that others look
+ * for, in quotes where it needs them.
  */
 #ifndef ATTN_RECORDS_RECORD_ID_H
 #define ATTN_RECORDS_RECORD_ID_H

@@ -1,5 +1,5 @@
-/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields that
- * were chosen, error. */
+/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields
+ * that were chosen, error. */
 #include "output/json_numbers.h"
 #include "output/labels_json.h"
 #include "records/record_arrays.h"

@@ -1,11 +1,11 @@
 /*
- * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and so
- * on, as many a record as the archive of a run has.
+ * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and
+ * so on, as many a record as the archive of a run has.
  *
  * A member is written whole, header first, since its numbers are there. What the end of the archive
- * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied behind
- * the last member when all are there. So memory does not grow with the records, and a run that is
- * gone on with needs to read that file once, to count.
+ * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
+ * behind the last member when all are there. So memory does not grow with the records, and a run
+ * that is gone on with needs to read that file once, to count.
  */
 #include "encode/crc32.h"
 #include "encode/npy_header.h"
@@ -33,7 +33,8 @@ static struct attn_sink *sink_of(const struct npz_writer *w, int part)
     return attn_part_sink(w->base.parts[part]);
 }
 
-/* --- Opening ----------------------------------------------------------------------------------- */
+/* --- Opening -----------------------------------------------------------------------------------
+ * */
 
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
@@ -95,7 +96,8 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* --- Members ------------------------------------------------------------------------------------ */
+/* --- Members ------------------------------------------------------------------------------------
+ * */
 
 /* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
 typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
@@ -173,7 +175,8 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
     return status == ATTN_OK ? attn_sink_check(sink_of(w, MEMBERS), err) : status;
 }
 
-/* --- The end ------------------------------------------------------------------------------------ */
+/* --- The end ------------------------------------------------------------------------------------
+ * */
 
 static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
 {
