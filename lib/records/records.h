@@ -22,8 +22,7 @@
  *     edges   id,layer,head,query,key,weight: the largest keys of each query, a line each
  *     npy     a folder: n_token.npy int32 [N], a file a measure float32 [N, L, H], and with
  *             predictions top_id.npy int32 [N, K], top_p.npy float32 [N, K]. A record that failed
- * is
- *             a row of 0, NaN, -1 and NaN
+ *             is a row of 0, NaN, -1 and NaN
  *     npz     an archive with members 000000007/blocks.0.attn.hook_pattern, those of a run; none of
  *             a record that failed. Its list of members, some 120 bytes each, belongs to its end
  *             and grows in a file beside it, FILE.members.part
