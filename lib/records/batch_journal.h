@@ -2,11 +2,9 @@
  * batch_journal.h - how far a batch has come, on disk: what it is, and then a line for each
  * checkpoint. A process that is killed leaves it, and the next one goes on at its last line.
  *
- *     struct attn_batch_journal_options options = {.path = "results.jsonl.journal", .identity =
- * ...};
+ *     struct attn_batch_journal_options options = {.path = "results.jsonl.journal", ...};
  *     attn_batch_journal_create(&options, &journal, &err);
- *     attn_batch_journal_append(journal, &checkpoint, is_synced, &err);   // after the files were
- * flushed
+ *     attn_batch_journal_append(journal, &checkpoint, is_synced, &err); // the files were flushed
  *     attn_batch_journal_close(journal);
  *
  * Every line ends with its own CRC-32, so a line that was cut does not count.

@@ -3,8 +3,7 @@
  * apart. Hugging Face's hub shows the same numbers. They are read on a thread of their own.
  *
  *     attn_model_files_start(&source, model, cancel, &files, &err); // reads beside other work
- *     attn_model_files_wait(files, &text, &err);    //
- * [{"name":"config.json","bytes":665,"sha256":...},
+ *     attn_model_files_wait(files, &text, &err);     // [{"name":"config.json","bytes":665,...},...
  *     attn_model_files_free(files);
  */
 #ifndef ATTN_RECORDS_MODEL_FILES_H

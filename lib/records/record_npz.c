@@ -33,8 +33,8 @@ static struct attn_sink *sink_of(const struct npz_writer *w, int part)
     return attn_part_sink(w->base.parts[part]);
 }
 
-/* --- Opening -----------------------------------------------------------------------------------
- * */
+/* --- Opening
+ * ----------------------------------------------------------------------------------- */
 
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
@@ -96,8 +96,8 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* --- Members ------------------------------------------------------------------------------------
- * */
+/* --- Members
+ * ------------------------------------------------------------------------------------ */
 
 /* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
 typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
@@ -175,8 +175,8 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
     return status == ATTN_OK ? attn_sink_check(sink_of(w, MEMBERS), err) : status;
 }
 
-/* --- The end ------------------------------------------------------------------------------------
- * */
+/* --- The end
+ * ------------------------------------------------------------------------------------ */
 
 static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
 {

@@ -1,5 +1,5 @@
-/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names parts.
- * */
+/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names
+ * parts. */
 #include "records/records.h"
 
 #include "base/given.h"
@@ -30,8 +30,8 @@ struct attn_records {
     bool is_committed; /* nothing can be written any more */
 };
 
-/* --- Lists of fields ---------------------------------------------------------------------------
- * */
+/* --- Lists of fields
+ * --------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
 #define NAME(id, name) name,
@@ -85,8 +85,8 @@ enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
     return ATTN_OK;
 }
 
-/* --- A writer ----------------------------------------------------------------------------------
- * */
+/* --- A writer
+ * ---------------------------------------------------------------------------------- */
 
 static const struct attn_record_format *find_format(const char *name)
 {
@@ -174,8 +174,8 @@ static enum attn_status commit_writer(const struct attn_record_writer *writer,
     return status;
 }
 
-/* --- All of them -------------------------------------------------------------------------------
- * */
+/* --- All of them
+ * ------------------------------------------------------------------------------- */
 
 static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
 {
