@@ -38,8 +38,8 @@ enum attn_status attn_derivation_select(const struct attn_derivation *derivation
                                         int layer, struct attn_selection **selection,
                                         struct attn_error *err);
 
-/* A session that computes LAYER again, for TRACE, which wants nothing behind it. EDITS [n_edit] come
- * after those of the run. The caller frees it. */
+/* A session that computes LAYER again, for TRACE, which wants nothing behind it. EDITS [n_edit]
+ * come after those of the run. The caller frees it. */
 struct attn_again {
     const struct attn_trace *trace;
     int layer;

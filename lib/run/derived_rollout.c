@@ -6,8 +6,8 @@
  *     rollout_l = mixed_l mixed_l-1 ... mixed_0
  *
  * The identity stands for the residual stream. Row q is the vector e_q, which goes down through the
- * layers: r = r mixed_m for m = l .. 0, in double precision, each sum over ascending positions. So a
- * row takes O(T) numbers, and its value depends on no other row. The patterns of the layers below
+ * layers: r = r mixed_m for m = l .. 0, in double precision, each sum over ascending positions. So
+ * a row takes O(T) numbers, and its value depends on no other row. The patterns of the layers below
  * are computed again, some rows of all heads at a time.
  */
 #include "run/derived_internal.h"

@@ -9,8 +9,8 @@
  * rows that are not the same and of which one is zeros, 1 - cos is 1.
  *
  * The layer is computed again for each key, from the row of that key on: the keys go from last to
- * first, and the session goes back to the key each time, whose earlier rows it keeps. Cosines are in
- * double precision.
+ * first, and the session goes back to the key each time, whose earlier rows it keeps. Cosines are
+ * in double precision.
  */
 #include "run/derived_internal.h"
 

@@ -164,7 +164,8 @@ static bool keeps(const struct job *job, const struct row *row, size_t first, si
     return k < row->n_kept && (size_t)job->kept[k] < end;
 }
 
-/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one of. */
+/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
+ * of. */
 static enum attn_status edit_row(struct job *job, const struct row *row, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;

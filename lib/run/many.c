@@ -14,7 +14,6 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "run/many_item.h"
-#include "run/many_pack.h"
 #include "run/request_internal.h"
 
 enum {
@@ -134,14 +133,14 @@ static bool hand_out(struct many *many, size_t first, size_t end)
 
     for (size_t i = first; i < end; i++) {
         struct slot *slot = slot_of(many, i);
-        struct attn_many_result result = attn_many_item_result(many->task, &slot->item);
+        struct attn_many_result *result = &slot->item.outcome;
         struct attn_error err = {0};
         enum attn_status status = ATTN_OK;
 
         if (is_well) {
-            result.is_followed = i + 1 < end || has_finished(many, i + 1);
+            result->is_followed = i + 1 < end || has_finished(many, i + 1);
             status =
-                attn_call_status(many->calls->done(many->calls->user, &result, &err), "done", &err);
+                attn_call_status(many->calls->done(many->calls->user, result, &err), "done", &err);
         }
         if (status != ATTN_OK) {
             fail(many, status, &err);
@@ -242,7 +241,7 @@ static enum attn_status compute_pack(struct worker *worker, size_t first, size_t
         return ATTN_OK;
     for (size_t i = 0; i < n; i++) {
         items[i] = &slot_of(many, first + i)->item;
-        n_byte += attn_many_item_n_byte(many->task, items[i]);
+        n_byte += items[i]->n_byte;
     }
     if (!begin(many, first, n_byte, false))
         return ATTN_OK;
@@ -258,20 +257,19 @@ static enum attn_status compute_alone(struct worker *worker, size_t number, stru
 {
     struct many *many = worker->many;
     struct attn_many_item *item = &slot_of(many, number)->item;
-    const bool has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
-    const bool is_long = !has_failed && item->run->text.n > ATTN_MANY_MOST_ROWS;
-    enum attn_status status = ATTN_OK;
+    const bool is_long = item->n_row > ATTN_MANY_MOST_ROWS;
 
-    if (!has_failed) {
-        if (!begin(many, number, attn_many_item_n_byte(many->task, item), is_long))
+    if (item->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        enum attn_status status;
+
+        if (!begin(many, number, item->n_byte, is_long))
             return ATTN_OK;
-        status =
-            attn_many_item_compute(many->task, item, is_long ? many->task->host->pool : NULL, err);
+        status = attn_many_item_compute(many->task, item, is_long, err);
         end(many);
+        ATTN_TRY(status);
     }
-    if (status == ATTN_OK)
-        finish(many, number, 1);
-    return status;
+    finish(many, number, 1);
+    return ATTN_OK;
 }
 
 /* Computes the N records from FIRST on, in their order. */
@@ -280,30 +278,27 @@ static enum attn_status compute(struct worker *worker, size_t first, size_t n,
 {
     struct many *many = worker->many;
     size_t pack = first, n_row = 0; /* the pack that is being put together */
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = first; status == ATTN_OK && i < first + n; i++) {
+    for (size_t i = first; i < first + n; i++) {
         struct attn_many_item *item = &slot_of(many, i)->item;
         size_t n_more;
 
-        status = attn_many_item_prepare(many->task, item, err);
-        if (status != ATTN_OK)
-            break;
-        n_more = attn_many_task_can_pack(many->task, item) ? item->run->text.n : 0;
+        ATTN_TRY(attn_many_item_prepare(many->task, item, err));
+        n_more = item->can_pack ? item->n_row : 0;
         if (n_more > 0 && n_row + n_more <= ATTN_MANY_PACK_ROWS &&
             i - pack < many->task->n_most_packed) {
             n_row += n_more;
             continue;
         }
-        status = compute_pack(worker, pack, i - pack, err);
+        ATTN_TRY(compute_pack(worker, pack, i - pack, err));
         pack = i;
         n_row = n_more;
-        if (status == ATTN_OK && n_more == 0) {
-            status = compute_alone(worker, i, err);
+        if (n_more == 0) {
+            ATTN_TRY(compute_alone(worker, i, err));
             pack = i + 1;
         }
     }
-    return status == ATTN_OK ? compute_pack(worker, pack, first + n - pack, err) : status;
+    return compute_pack(worker, pack, first + n - pack, err);
 }
 
 /* --- Workers ---------------------------------------------------------------------------------- */

@@ -219,8 +219,8 @@ static enum attn_status read_item(const char **spec, struct item *item, struct a
     return read_nth(at + item->size, end, item, err);
 }
 
-/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all tokens,
- * as many as OUT [size] holds. */
+/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all
+ * tokens, as many as OUT [size] holds. */
 static void list_places(const struct words *words, const struct item *item, char *out, size_t size)
 {
     size_t at = 0, used = 0, token = 0;
@@ -377,7 +377,8 @@ enum attn_status attn_run_find_source_positions(const struct attn_run *run, cons
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the text. */
+/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the
+ * text. */
 static bool has_layer(const struct attn_run *run, const struct attn_selection *heads, bool is_cross)
 {
     const struct attn_config *config = attn_model_config(run->model);

@@ -198,7 +198,8 @@ static size_t count_neighbours(const struct attn_selection *positions, size_t fi
     return n;
 }
 
-/* The logits of neighbours are computed together: the output matrix is read once for all of them. */
+/* The logits of neighbours are computed together: the output matrix is read once for all of
+ * them. */
 static enum attn_status rank_selected(struct attn_session *session,
                                       const struct attn_prediction_args *args,
                                       struct ranking *ranking, struct attn_error *err)

@@ -9,8 +9,9 @@
  *     request.predict.top = 5;
  *
  * Everything is borrowed until the request is served. Texts that choose something (sites, layers,
- * heads, queries, ablate) have the form of trace/selection.h; NULL is the default. Queries of a text
- * may also be words of it: "it", " it" with its space, "it#2" the second time (run/position.h).
+ * heads, queries, ablate) have the form of trace/selection.h; NULL is the default. Queries of a
+ * text may also be words of it: "it", " it" with its space, "it#2" the second time
+ * (run/position.h).
  *
  * Letters as in trace/site.h.
  */
