@@ -276,7 +276,7 @@ struct batch {
     double emitted; /* seconds; when a plain line said how far it is */
 };
 
-/* --- Options ---------------------------------------------------------------------------------- */
+/* --- Options --------------------------------------------------------------------------------- */
 
 /* The fields that messages of the library name, and the options that fill them. */
 static const struct {
@@ -529,7 +529,7 @@ static int fill_request(struct batch *batch)
                              : code;
 }
 
-/* --- On its way ------------------------------------------------------------------------------- */
+/* --- On its way ------------------------------------------------------------------------------ */
 
 static void on_progress(void *user, const struct attn_batch_progress *progress)
 {

@@ -43,8 +43,7 @@ struct attn_batch {
     bool is_finishing; /* the outputs got their ends, and are no place to go on from */
 };
 
-/* --- Names
- * ------------------------------------------------------------------------------------- */
+/* --- Names ----------------------------------------------------------------------------------- */
 
 /* Whether PATH is a pipe or a device, which has no other name. */
 static bool is_stream(const char *path)
@@ -105,8 +104,7 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
     return attn_buffer_string(&batch->manifest_path) ? ATTN_OK : attn_error_no_memory(err);
 }
 
-/* --- Opening
- * ----------------------------------------------------------------------------------- */
+/* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status check(const struct attn_batch *batch, struct attn_error *err)
 {
@@ -226,8 +224,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_free(batch);
 }
 
-/* --- Outputs
- * ----------------------------------------------------------------------------------- */
+/* --- Outputs --------------------------------------------------------------------------------- */
 
 static bool has_output(const struct attn_batch *batch, const char *format)
 {
@@ -324,8 +321,7 @@ static void remove_parts(const struct attn_batch *batch)
         unlink(batch->work.journal_path);
 }
 
-/* --- Beginning, or going on
- * -------------------------------------------------------------------- */
+/* --- Beginning, or going on ------------------------------------------------------------------ */
 
 /* Notes what TEXT is, about the file PATH. */
 ATTN_PRINTF(2, 3)
@@ -395,8 +391,7 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
     return batch->options.is_resumed ? resume(batch, made, err) : ATTN_OK;
 }
 
-/* --- The end
- * ----------------------------------------------------------------------------------- */
+/* --- The end --------------------------------------------------------------------------------- */
 
 static bool has_failed(const struct attn_batch *batch)
 {

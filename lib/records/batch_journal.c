@@ -36,7 +36,7 @@ struct attn_batch_journal {
     X("restarts", n_restart)                                                                       \
     X("before", n_line_before)
 
-/* --- Lines ------------------------------------------------------------------------------------ */
+/* --- Lines ----------------------------------------------------------------------------------- */
 
 /* Ends the line that begins at BEGIN in TEXT by its CRC. */
 static void end_line(struct attn_buffer *text, size_t begin)
@@ -102,7 +102,7 @@ static void append_checkpoint(struct attn_buffer *text,
     end_line(text, begin);
 }
 
-/* --- Writing ---------------------------------------------------------------------------------- */
+/* --- Writing --------------------------------------------------------------------------------- */
 
 static enum attn_status report_errno(const struct attn_batch_journal *journal, const char *verb,
                                      struct attn_error *err)
@@ -193,7 +193,7 @@ enum attn_status attn_batch_journal_append(struct attn_batch_journal *journal,
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 /* A line without its CRC, which was right. */
 struct journal_line {

@@ -44,7 +44,7 @@ size_t attn_batch_lines_longest(const struct attn_batch_lines *lines)
     return lines->options.max_line;
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------ */
+/* --- Bytes ----------------------------------------------------------------------------------- */
 
 static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                                         struct attn_error *err)
@@ -122,7 +122,7 @@ static void take(struct attn_batch_lines *lines, size_t size)
     skip(lines, size);
 }
 
-/* --- Lines ------------------------------------------------------------------------------------ */
+/* --- Lines ----------------------------------------------------------------------------------- */
 
 static void begin_line(const struct attn_batch_lines *lines, struct attn_batch_line *line)
 {
@@ -312,7 +312,7 @@ uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines)
     return lines->is_file ? lines->limit : 0;
 }
 
-/* --- Opening ---------------------------------------------------------------------------------- */
+/* --- Opening --------------------------------------------------------------------------------- */
 
 /* size * i / n, of which the product may be too large. */
 static uint64_t share(uint64_t size, uint64_t i, uint64_t n)

@@ -27,7 +27,7 @@
 
 enum { EXIT_FAILED = 6 }; /* the exit code of attn-cli batch when records failed that may not */
 
-/* --- Writing ---------------------------------------------------------------------------------- */
+/* --- Writing --------------------------------------------------------------------------------- */
 
 /* Begins a member on a line of its own. */
 static void put_key(struct attn_json_writer *json, const char *name)
@@ -178,7 +178,7 @@ enum attn_status attn_batch_manifest_write(const struct attn_batch_manifest *man
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 /* The value of the member NAME, which begins a line of TEXT; NULL where there is none. */
 static const char *find_member(const char *text, const char *name)
@@ -360,7 +360,7 @@ enum attn_status attn_batch_manifest_read(const char *path,
     return status;
 }
 
-/* --- Comparing -------------------------------------------------------------------------------- */
+/* --- Comparing ------------------------------------------------------------------------------- */
 
 /* OUTPUT is not what the manifest PATH says: WHAT is found, and EXPECTED was. */
 static enum attn_status report_output(const char *output, const char *path, const char *what,

@@ -34,7 +34,7 @@ struct attn_batch_parts {
     uint64_t damaged_size; /* it differs within so many bytes */
 };
 
-/* --- Opening ---------------------------------------------------------------------------------- */
+/* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status open_part(struct part *part, const struct attn_records_part *of,
                                   struct attn_error *err)
@@ -107,7 +107,7 @@ size_t attn_batch_parts_n(const struct attn_batch_parts *parts)
     return parts->n;
 }
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 /* Reads a part up to SIZE, unless STOP, which may be NULL, ends it; *has_all is false when the file
  * ends before. */
@@ -171,7 +171,7 @@ void attn_batch_parts_rewind(struct attn_batch_parts *parts)
         parts->items[i].now = parts->items[i].held;
 }
 
-/* --- Writing ---------------------------------------------------------------------------------- */
+/* --- Writing --------------------------------------------------------------------------------- */
 
 static enum attn_status measure(struct attn_batch_parts *parts, const struct attn_records *records,
                                 struct attn_batch_extent *extents, const struct attn_stop *stop,

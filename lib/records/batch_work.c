@@ -55,7 +55,7 @@ static bool is_canceled(const struct attn_batch_work *work)
     return work->options->cancel && *work->options->cancel;
 }
 
-/* --- Slots ------------------------------------------------------------------------------------ */
+/* --- Slots ----------------------------------------------------------------------------------- */
 
 static struct batch_slot *take_slot(struct attn_batch_work *work, struct attn_error *err)
 {
@@ -83,7 +83,7 @@ static void give_slot(struct attn_batch_work *work, struct batch_slot *slot)
     attn_monitor_leave(work->monitor);
 }
 
-/* --- Records in ------------------------------------------------------------------------------- */
+/* --- Records in ------------------------------------------------------------------------------ */
 
 /* The number of a record is needed: counts the lines before the shard. */
 static enum attn_status count_before(struct attn_batch_work *work, struct attn_error *err)
@@ -154,7 +154,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
     return status;
 }
 
-/* --- Results out ------------------------------------------------------------------------------ */
+/* --- Results out ----------------------------------------------------------------------------- */
 
 static void emit_progress(const struct attn_batch_work *work)
 {
@@ -248,7 +248,7 @@ static void end_reading(void *user)
     work->has_ended = true;
 }
 
-/* --- Checkpoints ------------------------------------------------------------------------------ */
+/* --- Checkpoints ----------------------------------------------------------------------------- */
 
 enum attn_status attn_batch_work_init(struct attn_batch_work *work, struct attn_error *err)
 {
@@ -309,7 +309,7 @@ enum attn_status attn_batch_work_checkpoint(struct attn_batch_work *work, struct
     return attn_error_at(checkpoint(work, err), ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- Going on --------------------------------------------------------------------------------- */
+/* --- Going on -------------------------------------------------------------------------------- */
 
 /* An attn_batch_holds_fn. */
 static enum attn_status parts_hold(void *user, const struct attn_batch_checkpoint *checkpoint,
@@ -444,7 +444,7 @@ enum attn_status attn_batch_work_compare(struct attn_batch_work *work,
     return compare_lines_before(work, made->n_line_before, manifest_path, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- All of it ------------------------------------------------------------------------------- */
 
 enum attn_status attn_batch_work_run(struct attn_batch_work *work, struct attn_host *host,
                                      const struct attn_many_options *many, struct attn_error *err)

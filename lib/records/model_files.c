@@ -36,8 +36,7 @@ struct attn_model_files {
     struct attn_buffer text; /* what they are */
 };
 
-/* --- Which they are
- * ---------------------------------------------------------------------------- */
+/* --- Which they are -------------------------------------------------------------------------- */
 
 /* Adds a file; PATH NULL: the bytes of BLOB. */
 static enum attn_status add(struct attn_model_files *files, const char *name, const char *path,
@@ -119,8 +118,7 @@ static enum attn_status add_all(struct attn_model_files *files, const struct att
     return ATTN_OK;
 }
 
-/* --- Reading them
- * ------------------------------------------------------------------------------ */
+/* --- Reading them ---------------------------------------------------------------------------- */
 
 static void *read_all(void *user)
 {

@@ -1,8 +1,7 @@
 /* record_csv.c - a line a selected head of a record: id, layer, head, n_token, the measures. */
 #include "encode/csv_field.h"
 #include "encode/float_text.h"
-#include "records/record_format.h"
-#include "records/record_id.h"
+#include "records/records_internal.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");
 
-/* --- One -------------------------------------------------------------------------------------- */
+/* --- One ------------------------------------------------------------------------------------- */
 
 /* Whether NAME can be that of a directory in a folder. */
 static bool is_bare(const char *name)
@@ -145,7 +145,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     return ATTN_OK;
 }
 
-/* --- Others of its name ----------------------------------------------------------------------- */
+/* --- Others of its name ---------------------------------------------------------------------- */
 
 /* Whether DIRECTORY is that of a model, and not the one of FOUND. */
 static bool is_other(const struct attn_found *found, const char *directory)
@@ -178,7 +178,7 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
         visit(user, &other);
 }
 
-/* --- All -------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------- */
 
 struct visit {
     const struct attn_catalog *catalog;
@@ -244,7 +244,7 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
     return ATTN_OK;
 }
 
-/* --- As a table ------------------------------------------------------------------------------- */
+/* --- As a table ------------------------------------------------------------------------------ */
 
 enum { WORDS_SIZE = 80, FAMILY_SIZE = 64 };
 

@@ -20,7 +20,7 @@ static const struct attn_derived_kind *const kinds[] = {
     &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing};
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
-/* --- Which a run can have --------------------------------------------------------------------- */
+/* --- Which a run can have -------------------------------------------------------------------- */
 
 static enum attn_status check_attention(const struct attn_run *run, enum attn_site site,
                                         struct attn_error *err)
@@ -95,7 +95,7 @@ bool attn_derived_is_wanted(const struct attn_selection *selection)
     return (attn_selection_sites(selection) & attn_sites_derived()) != 0;
 }
 
-/* --- Layers computed again -------------------------------------------------------------------- */
+/* --- Layers computed again ------------------------------------------------------------------- */
 
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation, uint64_t sites,
                                         int layer, struct attn_selection **selection,
@@ -206,7 +206,7 @@ enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
     return status;
 }
 
-/* --- The trace -------------------------------------------------------------------------------- */
+/* --- The trace ------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {

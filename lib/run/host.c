@@ -56,7 +56,7 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
     return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* --- The model's files ------------------------------------------------------------------------ */
+/* --- The model's files ----------------------------------------------------------------------- */
 
 /* Keeps which file PATH is, if there is one. */
 static enum attn_status keep_file(struct attn_host *host, const char *path, struct attn_error *err)
@@ -127,7 +127,7 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
     return ATTN_OK;
 }
 
-/* --- Opening and closing ---------------------------------------------------------------------- */
+/* --- Opening and closing --------------------------------------------------------------------- */
 
 enum attn_status attn_host_create(const struct attn_source *source,
                                   const struct attn_host_options *given, struct attn_host **host,
@@ -164,7 +164,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
-/* --- By name ---------------------------------------------------------------------------------- */
+/* --- By name --------------------------------------------------------------------------------- */
 
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)

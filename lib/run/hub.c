@@ -22,7 +22,7 @@ enum {
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 static const char digits[] = "0123456789abcdef";
 
-/* --- Names ------------------------------------------------------------------------------------ */
+/* --- Names ----------------------------------------------------------------------------------- */
 
 /* An owner or a name, by the rules of the hub. */
 static bool is_part(const char *text, size_t size)
@@ -92,7 +92,7 @@ void attn_hub_fetch(const struct attn_hub_name *name, char *command, size_t size
              name->revision ? " --revision " : "", name->revision ? name->revision : "");
 }
 
-/* --- Refs ------------------------------------------------------------------------------------- */
+/* --- Refs ------------------------------------------------------------------------------------ */
 
 static bool is_hash(const char *text, size_t size)
 {
@@ -128,7 +128,7 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
     return ATTN_OK;
 }
 
-/* --- Snapshots -------------------------------------------------------------------------------- */
+/* --- Snapshots ------------------------------------------------------------------------------- */
 
 /* What the cache has of one repository. */
 struct repository {
@@ -288,7 +288,7 @@ enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name
     return status;
 }
 
-/* --- All of them ------------------------------------------------------------------------------ */
+/* --- All of them ----------------------------------------------------------------------------- */
 
 /* A visit to the names of one repository. */
 struct visit {

@@ -39,7 +39,7 @@ struct row {
     size_t query, n_key, n_kept;
 };
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 /* The first C of TEXT outside of double quotes, or NULL. */
 static char *find_outside(char *text, char c)
@@ -95,7 +95,7 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
     return attn_error_in(status, "knockouts", err);
 }
 
-/* --- Edits ------------------------------------------------------------------------------------ */
+/* --- Edits ----------------------------------------------------------------------------------- */
 
 static enum attn_status append_edit(struct job *job, const struct attn_edit *edit,
                                     struct attn_error *err)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Masks ------------------------------------------------------------------------------------ */
+/* --- Masks ----------------------------------------------------------------------------------- */
 
 static size_t count_heads(const struct attn_mask_sizes *sizes)
 {
@@ -79,7 +79,7 @@ static enum attn_status read_mask(const struct attn_mask_array *mask,
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* --- What is changed -------------------------------------------------------------------------- */
+/* --- What is changed ------------------------------------------------------------------------- */
 
 static void change_kind(struct attn_attention *attention, const struct attn_attention *to)
 {
@@ -257,7 +257,7 @@ void attn_layer_attention_release(struct attn_layer_attention *found)
     *found = (struct attn_layer_attention){0};
 }
 
-/* --- What goes with it ------------------------------------------------------------------------ */
+/* --- What goes with it ----------------------------------------------------------------------- */
 
 /* Why no token can be fed after the text, or NULL: it can. */
 static const char *find_why_whole(const struct attn_attention *layers,
@@ -371,7 +371,7 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* --- Pairs ------------------------------------------------------------------------------------ */
+/* --- Pairs ----------------------------------------------------------------------------------- */
 
 /* In all heads of one layer. */
 static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,

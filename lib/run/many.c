@@ -70,7 +70,7 @@ static struct slot *slot_of(const struct many *many, size_t number)
     return &many->slots[number % many->n_slot];
 }
 
-/* --- Failing ---------------------------------------------------------------------------------- */
+/* --- Failing --------------------------------------------------------------------------------- */
 
 /* Ends the run. From outside of the monitor. */
 static void fail(struct many *many, enum attn_status status, const struct attn_error *err)
@@ -91,7 +91,7 @@ static void fail(struct many *many, enum attn_status status, const struct attn_e
         many->calls->on_end(many->calls->user);
 }
 
-/* --- Handing out ------------------------------------------------------------------------------ */
+/* --- Handing out ----------------------------------------------------------------------------- */
 
 static bool is_finished(const struct many *many, size_t number)
 {
@@ -189,7 +189,7 @@ static void finish(struct many *many, size_t first, size_t n)
     attn_monitor_leave(many->monitor);
 }
 
-/* --- Computing -------------------------------------------------------------------------------- */
+/* --- Computing ------------------------------------------------------------------------------- */
 
 /* Waits until N_BYTE more have room, which those of the oldest record always have, and until this
  * thread may compute; IS_ALONE: with all threads. False when the run has failed. */
@@ -301,7 +301,7 @@ static enum attn_status compute(struct worker *worker, size_t first, size_t n,
     return compute_pack(worker, pack, first + n - pack, err);
 }
 
-/* --- Workers ---------------------------------------------------------------------------------- */
+/* --- Workers --------------------------------------------------------------------------------- */
 
 /* About how many positions RECORD has. */
 static size_t guess_rows(const struct attn_record *record)
@@ -364,7 +364,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static size_t n_byte_of(const struct attn_record *record)
 {
@@ -439,7 +439,7 @@ static void read_all(struct many *many, struct worker *self)
         stop_reading(many, status, &err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- All of it ------------------------------------------------------------------------------- */
 
 static enum attn_status create(struct many *many, struct attn_error *err)
 {

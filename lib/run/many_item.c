@@ -18,7 +18,7 @@
 
 enum { LOGIT_BYTES = 16 << 20 }; /* of the logits of a pack, if one row fits */
 
-/* --- What is asked of all --------------------------------------------------------------------- */
+/* --- What is asked of all -------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)
 {
@@ -181,7 +181,7 @@ void attn_many_task_release(struct attn_many_task *task)
     attn_run_free(task->longest);
 }
 
-/* --- Reading an input ------------------------------------------------------------------------- */
+/* --- Reading an input ------------------------------------------------------------------------ */
 
 static enum attn_record_failure check_count(const struct attn_many_task *task, size_t n,
                                             struct attn_error *err)
@@ -349,7 +349,7 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* --- Listening -------------------------------------------------------------------------------- */
+/* --- Listening ------------------------------------------------------------------------------- */
 
 static enum attn_status make_listeners(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_error *err)
@@ -530,8 +530,7 @@ void attn_many_item_release(struct attn_many_item *item)
     *item = (struct attn_many_item){0};
 }
 
-/* --- Several together
- * --------------------------------------------------------------------------- */
+/* --- Several together ------------------------------------------------------------------------ */
 
 struct attn_many_pack {
     const struct attn_many_task *task;

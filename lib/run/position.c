@@ -41,7 +41,7 @@ struct place {
     size_t first, last;
 };
 
-/* --- The text --------------------------------------------------------------------------------- */
+/* --- The text -------------------------------------------------------------------------------- */
 
 static enum attn_status make_words(const struct attn_sequence *sequence, struct words *words,
                                    struct attn_error *err)
@@ -88,7 +88,7 @@ static void release_words(struct words *words)
     attn_free(words->offsets);
 }
 
-/* --- Where a word stands ---------------------------------------------------------------------- */
+/* --- Where a word stands --------------------------------------------------------------------- */
 
 /* Whether the character is one of those that words of scripts with spaces are made of. */
 static bool is_word_character(uint32_t c)
@@ -163,7 +163,7 @@ static bool next_place(const struct words *words, const struct item *item, size_
     return false;
 }
 
-/* --- Lists ------------------------------------------------------------------------------------ */
+/* --- Lists ----------------------------------------------------------------------------------- */
 
 /* Reads #N from AT to END. */
 static enum attn_status read_nth(const char *at, const char *end, struct item *item,
@@ -330,7 +330,7 @@ enum attn_status attn_positions_number(const char *spec, const struct attn_input
     return number_positions(spec, input, sequence, (struct words){.name = "text"}, numbers, err);
 }
 
-/* --- Of a run --------------------------------------------------------------------------------- */
+/* --- Of a run -------------------------------------------------------------------------------- */
 
 /* Sets those of FLAGS [N] that NUMBERS means. */
 static enum attn_status flag_numbers(const struct attn_run *run, const char *numbers, size_t n,

@@ -106,7 +106,7 @@ void attn_continuations_release(struct attn_continuations *continuations)
     *continuations = (struct attn_continuations){0};
 }
 
-/* --- The most probable tokens ----------------------------------------------------------------- */
+/* --- The most probable tokens ---------------------------------------------------------------- */
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
@@ -265,7 +265,7 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
-/* --- Continuations ---------------------------------------------------------------------------- */
+/* --- Continuations --------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,
                                         const struct attn_encoding *continuation, double *sum,
@@ -347,7 +347,7 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* --- Tables ----------------------------------------------------------------------------------- */
+/* --- Tables ---------------------------------------------------------------------------------- */
 
 static const struct attn_column top_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},

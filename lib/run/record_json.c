@@ -61,7 +61,7 @@ static enum attn_status take_string(const struct attn_json_token *token, struct 
     return attn_buffer_check(buffer, err);
 }
 
-/* --- Values ----------------------------------------------------------------------------------- */
+/* --- Values ---------------------------------------------------------------------------------- */
 
 static enum attn_status take_text(struct reading *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
@@ -136,7 +136,7 @@ static enum attn_status take_ids(struct reading *reading, const struct attn_json
     }
 }
 
-/* --- A source --------------------------------------------------------------------------------- */
+/* --- A source -------------------------------------------------------------------------------- */
 
 #define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
 
@@ -218,7 +218,7 @@ static enum attn_status take_source(struct reading *reading, const struct attn_j
     return ATTN_OK;
 }
 
-/* --- The line --------------------------------------------------------------------------------- */
+/* --- The line -------------------------------------------------------------------------------- */
 
 /* Takes the value of KEY, or skips it. */
 static enum attn_status take_member(struct reading *reading, const struct attn_json_token *key,

@@ -29,7 +29,7 @@ struct sizes {
     bool is_matrix;              /* [H, T, S]; else [T, n] or [T, H, n] */
 };
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static enum attn_status report_form(const struct patch *patch, struct attn_error *err)
 {
@@ -92,7 +92,7 @@ static enum attn_status read_patch(const char *spec, struct patch *patch, struct
     return ATTN_OK;
 }
 
-/* --- The array -------------------------------------------------------------------------------- */
+/* --- The array ------------------------------------------------------------------------------- */
 
 static struct sizes find_sizes(const struct attn_run *run, const struct patch *patch)
 {
@@ -203,7 +203,7 @@ static enum attn_status read_array(const struct patch *patch, const struct sizes
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* --- Edits ------------------------------------------------------------------------------------ */
+/* --- Edits ----------------------------------------------------------------------------------- */
 
 /* The edit of rows FIRST .. END-1 of one head. */
 static struct attn_edit edit_of(const struct patch *patch, const struct sizes *sizes, size_t head,

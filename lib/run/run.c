@@ -29,7 +29,7 @@
 
 #include <math.h>
 
-/* --- Preparing a sequence --------------------------------------------------------------------- */
+/* --- Preparing a sequence -------------------------------------------------------------------- */
 
 static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
 {
@@ -258,7 +258,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     return status;
 }
 
-/* --- Preparing arrays ------------------------------------------------------------------------- */
+/* --- Preparing arrays ------------------------------------------------------------------------ */
 
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
@@ -453,7 +453,7 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
     return run->edits;
 }
 
-/* --- Performing ------------------------------------------------------------------------------- */
+/* --- Performing ------------------------------------------------------------------------------ */
 
 /* Who is told while a run is performed. */
 struct telling {

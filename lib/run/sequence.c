@@ -151,7 +151,7 @@ enum attn_status attn_sequence_encode(const struct attn_request *request,
                          ATTN_STAGE_INPUT, err);
 }
 
-/* --- A source --------------------------------------------------------------------------------- */
+/* --- A source -------------------------------------------------------------------------------- */
 
 static bool has_cross_layers(const struct attn_config *config)
 {

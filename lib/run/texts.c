@@ -23,7 +23,7 @@ struct line {
     size_t size, number;
 };
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 /* A copy of the SIZE bytes at DATA, which the texts own. */
 static void *keep(struct attn_texts *texts, const void *data, size_t size, struct attn_error *err)
@@ -56,7 +56,7 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
     return texts->owned[texts->n] ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* --- Lines ------------------------------------------------------------------------------------ */
+/* --- Lines ----------------------------------------------------------------------------------- */
 
 static void read_line(struct attn_texts *texts, const struct line *line)
 {
