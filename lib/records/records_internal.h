@@ -1,6 +1,7 @@
 /*
- * records_internal.h - the formats of records, one file each. A format is a row of functions; its struct begins with a struct attn_record_writer, the frame that all share: it opens
- * and names the parts, counts the records and hands out what was made as text.
+ * records_internal.h - the formats of records, one file each. A format is a row of functions; its
+ * struct begins with a struct attn_record_writer, the frame that all share: it opens and names the
+ * parts, counts the records and hands out what was made as text.
  */
 #ifndef ATTN_RECORDS_RECORDS_INTERNAL_H
 #define ATTN_RECORDS_RECORDS_INTERNAL_H
@@ -68,9 +69,9 @@ bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err);
 
-/* Appends the id of a record to OUT as a field of CSV: as it is, for it is a key that others look for,
- * in quotes where it needs them. The first that begins with what a spreadsheet takes for a formula is
- * noted. */
+/* Appends the id of a record to OUT as a field of CSV: as it is, for it is a key that others look
+ * for, in quotes where it needs them. The first that begins with what a spreadsheet takes for a
+ * formula is noted. */
 void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
                            const struct attn_outcome *outcome);
 

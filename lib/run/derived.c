@@ -46,21 +46,19 @@ static enum attn_status check_attention(const struct attn_run *run, enum attn_si
 static enum attn_status check_kind(const struct attn_run *run, const struct attn_derived_kind *kind,
                                    struct attn_error *err)
 {
-    enum attn_status status;
-
     if (!run->model)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
-    status = check_attention(run, kind->site, err);
-    if (status == ATTN_OK && kind->check)
-        status = kind->check(run, err);
-    if (status == ATTN_OK && (attn_config_dims(attn_model_config(run->model), 1).sites &
-                              ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
+    ATTN_TRY(check_attention(run, kind->site, err));
+    if (kind->check)
+        ATTN_TRY(kind->check(run, err));
+    if ((attn_config_dims(attn_model_config(run->model), 1).sites &
+         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' is made of resid_post, which '%s' does not have",
             attn_site_name(kind->site), attn_quote_string(attn_model_name(run->model)).text);
-    return status;
+    return ATTN_OK;
 }
 
 uint64_t attn_derived_sites(const struct attn_run *run)
@@ -197,13 +195,12 @@ enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
                                       const struct attn_trace_event *event, struct attn_error *err)
 {
     const struct attn_trace *told = derivation->told;
-    enum attn_status status = ATTN_OK;
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (status == ATTN_OK && attn_trace_next_part(told->selection, event, &row, &part))
-        status = told->on_event(told->user, &part, err);
-    return status;
+    while (attn_trace_next_part(told->selection, event, &row, &part))
+        ATTN_TRY(told->on_event(told->user, &part, err));
+    return ATTN_OK;
 }
 
 /* --- The trace ------------------------------------------------------------------------------- */
@@ -285,16 +282,15 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     struct attn_derivation *derivation = user;
     const size_t n = attn_selection_dims(derivation->watched)->n_position;
-    enum attn_status status = ATTN_OK;
 
     if (event->site == ATTN_SITE_RESID_PRE)
-        status = keep_resid(derivation, event, err);
-    if (status == ATTN_OK && is_wanted(derivation, event->site, event->layer) &&
+        ATTN_TRY(keep_resid(derivation, event, err));
+    if (is_wanted(derivation, event->site, event->layer) &&
         wants_head(derivation->told->selection, event))
-        status = attn_derivation_tell(derivation, event, err);
-    if (status == ATTN_OK && event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
-        status = finish_layer(derivation, event->layer, err);
-    return status;
+        ATTN_TRY(attn_derivation_tell(derivation, event, err));
+    if (event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
+        ATTN_TRY(finish_layer(derivation, event->layer, err));
+    return ATTN_OK;
 }
 
 /* Beside what was asked for, the ends of the layers, with all their rows. */
@@ -302,17 +298,13 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
 {
     const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_selection *asked = derivation->told->selection;
-    enum attn_status status = attn_selection_copy(asked, &derivation->watched, err);
     char spec[32];
     int last;
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(
-            derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(derivation->watched, "all", err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_selection_copy(asked, &derivation->watched, err));
+    ATTN_TRY(attn_selection_set_sites(
+        derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err));
+    ATTN_TRY(attn_selection_set_queries(derivation->watched, "all", err));
     last = last_to_need_earlier(derivation);
     if (last < 0)
         return ATTN_OK;

@@ -153,12 +153,11 @@ static enum attn_status go_through(struct job *job, int layer, struct attn_error
 static enum attn_status tell(const struct job *job, int layer, struct attn_error *err)
 {
     const struct attn_attention *attention = job->derivation->run->attention.layers;
-    enum attn_status status = ATTN_OK;
     bool is_causal = true;
 
     for (int i = 0; i <= layer; i++)
         is_causal = is_causal && attention[i].mask == ATTN_MASK_CAUSAL;
-    for (size_t q = 0; status == ATTN_OK && q < job->n_query; q++) {
+    for (size_t q = 0; q < job->n_query; q++) {
         const struct attn_trace_event event = {.site = ATTN_SITE_ROLLOUT,
                                                .layer = layer,
                                                .head = ATTN_ALL_HEADS,
@@ -171,9 +170,9 @@ static enum attn_status tell(const struct job *job, int layer, struct attn_error
 
         for (size_t i = 0; i < job->n; i++)
             job->row[i] = (float)job->from[q * job->n + i];
-        status = attn_derivation_tell(job->derivation, &event, err);
+        ATTN_TRY(attn_derivation_tell(job->derivation, &event, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The queries in hand, from their own positions down to the input. */

@@ -140,16 +140,12 @@ struct repository {
 static enum attn_status open_repository(const char *hub, const struct attn_hub_name *name,
                                         struct repository *repository, struct attn_error *err)
 {
-    enum attn_status status;
-
     *repository = (struct repository){.name = name};
     if (!locate(hub, name, "/refs", repository->ref_folder) ||
         !locate(hub, name, "/snapshots", repository->snapshot_folder))
         return ATTN_OK;
-    status = attn_path_list(repository->ref_folder, &repository->refs, err);
-    if (status == ATTN_OK)
-        status = attn_path_list(repository->snapshot_folder, &repository->snapshots, err);
-    return status;
+    ATTN_TRY(attn_path_list(repository->ref_folder, &repository->refs, err));
+    return attn_path_list(repository->snapshot_folder, &repository->snapshots, err);
 }
 
 static void close_repository(struct repository *repository)
@@ -338,21 +334,20 @@ static enum attn_status tell_hashes(struct visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
     char beginning[13]; /* no other commit has the same */
-    enum attn_status status = ATTN_OK;
 
     if (repository->refs.n == 0) {
         find_newest(repository, visit->hashes[visit->n++]);
-        status = tell(visit, NULL, err);
+        ATTN_TRY(tell(visit, NULL, err));
     }
-    for (size_t i = 0; i < repository->snapshots.n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < repository->snapshots.n; i++) {
         const char *hash = repository->snapshots.names[i];
 
         if (is_hash(hash, strlen(hash)) && !is_told(visit, hash)) {
             snprintf(beginning, sizeof beginning, "%.12s", hash);
-            status = tell(visit, beginning, err);
+            ATTN_TRY(tell(visit, beginning, err));
         }
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The name of the repository in the folder ENTRY of a cache. */

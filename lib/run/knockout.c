@@ -64,11 +64,23 @@ static enum attn_status report_form(const struct knockout *knockout, struct attn
     return ATTN_INVALID;
 }
 
+/* Finds the queries, which the text of KNOCKOUT is cut to, KEYS and HEADS; NULL: all. */
+static enum attn_status find_parts(const struct job *job, struct knockout *knockout,
+                                   const char *keys, const char *heads, struct attn_error *err)
+{
+    const struct attn_key_flags flags = {knockout->keys, knockout->source_keys};
+
+    ATTN_TRY(attn_run_find_positions(job->run, knockout->text, knockout->queries, err));
+    ATTN_TRY(attn_selection_create(job->dims, &knockout->heads, err));
+    if (heads)
+        ATTN_TRY(attn_selection_set_heads(knockout->heads, heads, err));
+    return attn_run_find_keys(job->run, knockout->heads, keys, flags, err);
+}
+
 static enum attn_status read_knockout(const struct job *job, struct knockout *knockout,
                                       struct attn_error *err)
 {
     char *arrow, *at;
-    enum attn_status status;
 
     knockout->text = attn_strndup(knockout->spec, strlen(knockout->spec), err);
     knockout->queries = attn_alloc(job->dims->n_position, 1, err);
@@ -83,16 +95,8 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
     at = find_outside(arrow + 1, '@');
     if (at)
         *at = '\0';
-    status = attn_run_find_positions(job->run, knockout->text, knockout->queries, err);
-    if (status == ATTN_OK)
-        status = attn_selection_create(job->dims, &knockout->heads, err);
-    if (status == ATTN_OK && at)
-        status = attn_selection_set_heads(knockout->heads, at + 1, err);
-    if (status == ATTN_OK)
-        status =
-            attn_run_find_keys(job->run, knockout->heads, arrow + 1,
-                               (struct attn_key_flags){knockout->keys, knockout->source_keys}, err);
-    return attn_error_in(status, "knockouts", err);
+    return attn_error_in(find_parts(job, knockout, arrow + 1, at ? at + 1 : NULL, err), "knockouts",
+                         err);
 }
 
 /* --- Edits ----------------------------------------------------------------------------------- */
@@ -101,13 +105,13 @@ static enum attn_status append_edit(struct job *job, const struct attn_edit *edi
                                     struct attn_error *err)
 {
     void *block = job->run->edits;
-    enum attn_status status =
+    const enum attn_status status =
         attn_grow(&block, &job->capacity, job->run->n_edit + 1, sizeof *job->run->edits, err);
 
     job->run->edits = block;
-    if (status == ATTN_OK)
-        job->run->edits[job->run->n_edit++] = *edit;
-    return status;
+    ATTN_TRY(status);
+    job->run->edits[job->run->n_edit++] = *edit;
+    return ATTN_OK;
 }
 
 /* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
@@ -168,9 +172,7 @@ static bool keeps(const struct job *job, const struct row *row, size_t first, si
  * of. */
 static enum attn_status edit_row(struct job *job, const struct row *row, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t first = 0, end; status == ATTN_OK && first < row->n_key; first = end) {
+    for (size_t first = 0, end; first < row->n_key; first = end) {
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
         end = first + 1;
@@ -187,9 +189,9 @@ static enum attn_status edit_row(struct job *job, const struct row *row, struct 
         edit.col1 = end;
         edit.op = ATTN_EDIT_MASK;
         if (keeps(job, row, first, end))
-            status = append_edit(job, &edit, err);
+            ATTN_TRY(append_edit(job, &edit, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status knock_out(struct job *job, struct row *row, struct attn_error *err)
@@ -220,16 +222,15 @@ static bool is_named(const struct job *job, int layer, int head, size_t query)
 static enum attn_status edit_layer(struct job *job, int layer, struct attn_error *err)
 {
     const int n_head = (int)job->dims->n_head;
-    enum attn_status status = ATTN_OK;
 
     for (int head = 0; head < n_head; head++)
-        for (size_t query = 0; status == ATTN_OK && query < job->dims->n_position; query++) {
+        for (size_t query = 0; query < job->dims->n_position; query++) {
             struct row row = {layer, head, query, attn_site_n_key(job->dims, layer), 0};
 
             if (is_named(job, layer, head, query))
-                status = knock_out(job, &row, err);
+                ATTN_TRY(knock_out(job, &row, err));
         }
-    return status;
+    return ATTN_OK;
 }
 
 /* Says which knockouts change nothing. */
@@ -248,7 +249,6 @@ static enum attn_status add(struct job *job, struct attn_error *err)
     const size_t n_position = job->dims->n_position, n_source = job->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
     const char *const *specs = job->run->request.knockouts;
-    enum attn_status status = ATTN_OK;
 
     job->items = attn_alloc(job->n, sizeof *job->items, err);
     job->run->knocks_out = attn_alloc(job->n, sizeof *job->run->knocks_out, err);
@@ -256,15 +256,14 @@ static enum attn_status add(struct job *job, struct attn_error *err)
     job->kept = attn_alloc(n_key, sizeof *job->kept, err);
     if (!job->items || !job->run->knocks_out || !job->cut || !job->kept)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; status == ATTN_OK && i < job->n; i++) {
+    for (size_t i = 0; i < job->n; i++) {
         job->items[i].spec = specs[i];
-        status = read_knockout(job, &job->items[i], err);
+        ATTN_TRY(read_knockout(job, &job->items[i], err));
     }
-    for (int layer = 0; status == ATTN_OK && layer < (int)job->config->n_layer; layer++)
-        status = edit_layer(job, layer, err);
-    if (status == ATTN_OK)
-        note_without_effect(job);
-    return status;
+    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
+        ATTN_TRY(edit_layer(job, layer, err));
+    note_without_effect(job);
+    return ATTN_OK;
 }
 
 enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err)

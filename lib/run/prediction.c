@@ -272,21 +272,17 @@ static enum attn_status log_probability(struct attn_session *session,
                                         struct attn_error *err)
 {
     const size_t n_text = attn_session_n_position(session);
-    enum attn_status status = ATTN_OK;
 
     *sum = 0.0;
-    for (size_t i = 0; status == ATTN_OK && i < continuation->n; i++) {
+    for (size_t i = 0; i < continuation->n; i++) {
         double term = 0.0;
 
         if (i > 0)
-            status = attn_session_feed(session, &continuation->ids[i - 1], 1, err);
-        if (status == ATTN_OK)
-            status = attn_session_log_probability(session, continuation->ids[i], &term, err);
+            ATTN_TRY(attn_session_feed(session, &continuation->ids[i - 1], 1, err));
+        ATTN_TRY(attn_session_log_probability(session, continuation->ids[i], &term, err));
         *sum += term;
     }
-    if (status == ATTN_OK)
-        status = attn_session_rewind(session, n_text, err);
-    return status;
+    return attn_session_rewind(session, n_text, err);
 }
 
 /* All continuations after the last position of SESSION, into NEXT. */
@@ -294,15 +290,13 @@ static enum attn_status find_next_here(struct attn_session *session,
                                        const struct attn_prediction_args *args,
                                        struct attn_continuation *next, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < args->continuations->n; i++) {
+    for (size_t i = 0; i < args->continuations->n; i++) {
         next[i].position = attn_session_n_position(session) - 1;
         next[i].text = args->question->next[i];
-        status = log_probability(session, &args->continuations->encodings[i],
-                                 &next[i].log_probability, err);
+        ATTN_TRY(log_probability(session, &args->continuations->encodings[i],
+                                 &next[i].log_probability, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* Chosen positions come from the last to the first: each forgets what follows it. */
@@ -312,7 +306,6 @@ static enum attn_status find_next(struct attn_session *session,
 {
     const size_t n = args->continuations->n;
     size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
-    enum attn_status status = ATTN_OK;
 
     found->has_positions = args->positions;
     found->n_next = n_left * n;
@@ -320,14 +313,13 @@ static enum attn_status find_next(struct attn_session *session,
     if (!found->next)
         return ATTN_NO_MEMORY;
     attn_session_end_trace(session);
-    for (size_t end = attn_session_n_position(session); status == ATTN_OK && n_left > 0; end--) {
+    for (size_t end = attn_session_n_position(session); n_left > 0; end--) {
         if (args->positions && !attn_selection_has_query(args->positions, end - 1))
             continue;
-        status = attn_session_rewind(session, end, err);
-        if (status == ATTN_OK)
-            status = find_next_here(session, args, found->next + --n_left * n, err);
+        ATTN_TRY(attn_session_rewind(session, end, err));
+        ATTN_TRY(find_next_here(session, args, found->next + --n_left * n, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
@@ -369,49 +361,45 @@ static const struct attn_column next_columns[] = {
 static enum attn_status fill_top(const struct attn_predictions *found, size_t n_left_out,
                                  struct attn_table *table, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < found->n_top; i++) {
+    for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
             attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
 
-        status = attn_table_append(table, row + n_left_out, 4 - n_left_out, err);
+        ATTN_TRY(attn_table_append(table, row + n_left_out, 4 - n_left_out, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
                                  struct attn_error *err)
 {
     const size_t n_left_out = found->has_positions ? 0 : 1;
-    enum attn_status status;
 
     if (found->n_top == 0)
         return ATTN_OK;
-    status = attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err);
-    return status == ATTN_OK ? fill_top(found, n_left_out, *table, err) : status;
+    ATTN_TRY(attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err));
+    return fill_top(found, n_left_out, *table, err);
 }
 
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
                                   struct attn_error *err)
 {
     const size_t n_left_out = found->has_positions ? 0 : 1;
-    enum attn_status status;
 
     if (found->n_next == 0)
         return ATTN_OK;
-    status = attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err);
-    for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
+    ATTN_TRY(attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err));
+    for (size_t i = 0; i < found->n_next; i++) {
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)found->next[i].position),
             attn_cell_real(found->next[i].log_probability),
             attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
 
-        status = attn_table_append(*table, row + n_left_out, 3 - n_left_out, err);
+        ATTN_TRY(attn_table_append(*table, row + n_left_out, 3 - n_left_out, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,

@@ -295,16 +295,14 @@ static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_er
 
 enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (run->request.n_patch == 0)
         return ATTN_OK;
     run->patches = attn_alloc(run->request.n_patch, sizeof *run->patches, err);
     if (!run->patches)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; status == ATTN_OK && i < run->request.n_patch; i++)
-        status = add_patch(run, i, err);
-    return status;
+    for (size_t i = 0; i < run->request.n_patch; i++)
+        ATTN_TRY(add_patch(run, i, err));
+    return ATTN_OK;
 }
 
 void attn_run_free_patches(struct attn_run *run)

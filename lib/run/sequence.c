@@ -111,12 +111,11 @@ static enum attn_status read_sequence(const struct attn_request *request,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_input *input = &request->input;
-    enum attn_status status = ATTN_OK;
 
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
-        status = check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
-                             model, "", err);
+        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
+                             model, "", err));
         sequence->rows = input->embeddings->data;
         sequence->name = input->embeddings->name;
         sequence->n = input->embeddings->shape[0];
@@ -124,14 +123,13 @@ static enum attn_status read_sequence(const struct attn_request *request,
         sequence->ids = input->ids;
         sequence->n = input->n_id;
     } else {
-        status = encode(request, input, tokenizer, sequence, err);
+        ATTN_TRY(encode(request, input, tokenizer, sequence, err));
     }
-    if (status == ATTN_OK)
-        status = check_length(request, sequence->n, model, err);
-    if (status == ATTN_OK && tokenizer && sequence->ids)
-        status =
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
-    return status;
+    ATTN_TRY(check_length(request, sequence->n, model, err));
+    if (tokenizer && sequence->ids)
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_sequence_read(const struct attn_request *request,
@@ -204,14 +202,11 @@ static enum attn_status embed_source(const struct attn_request *request,
                                      struct attn_sequence *sequence, struct attn_error *err)
 {
     const size_t d_model = attn_model_config(model)->d_model;
-    enum attn_status status = ATTN_OK;
 
     sequence->ids = request->source.ids;
     sequence->n = request->source.n_id;
     if (attn_input_is_text(&request->source))
-        status = encode(request, &request->source, tokenizer, sequence, err);
-    if (status != ATTN_OK)
-        return status;
+        ATTN_TRY(encode(request, &request->source, tokenizer, sequence, err));
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
@@ -219,11 +214,9 @@ static enum attn_status embed_source(const struct attn_request *request,
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
     if (tokenizer)
-        status =
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
-    if (status == ATTN_OK)
-        status = attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
-    return status;
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
 static enum attn_status read_rows(const struct attn_ndarray *array, const struct attn_model *model,

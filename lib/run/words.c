@@ -88,17 +88,16 @@ enum attn_status attn_words_widen(const size_t *words, struct attn_selection *se
                                   struct attn_error *err)
 {
     const size_t n = attn_selection_dims(selection)->n_position;
-    enum attn_status status = ATTN_OK;
 
     if (attn_selection_is_all_queries(selection))
         return ATTN_OK;
-    for (size_t first = 0, end; first < n && status == ATTN_OK; first = end) {
+    for (size_t first = 0, end; first < n; first = end) {
         bool is_chosen = false;
 
         for (end = first; end < n && words[end] == words[first]; end++)
             is_chosen = is_chosen || attn_selection_has_query(selection, end);
         if (is_chosen)
-            status = attn_selection_keep_queries(selection, first, end - first, err);
+            ATTN_TRY(attn_selection_keep_queries(selection, first, end - first, err));
     }
-    return status;
+    return ATTN_OK;
 }
