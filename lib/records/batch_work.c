@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/quantity.h"
 #include "base/status_internal.h"
-#include "run/record_json.h"
+#include "run/record_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -21,7 +21,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* Appends the measures of the head I = layer * H + head; nothing in place of what is no number. */
+/* Appends the measures of the head I = layer * H + head; nothing instead of what is no number. */
 static void append_measures(struct attn_record_writer *writer, const float *measures, size_t i)
 {
     const struct attn_records_form *form = writer->form;

@@ -4,7 +4,7 @@
  *
  * A member is written whole, header first, since its numbers are there. What the end of the archive
  * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
- * behind the last member when all are there. So memory does not grow with the records, and a run
+ * after the last member when all are there. So memory does not grow with the records, and a run
  * that is gone on with needs to read that file once, to count.
  */
 #include "encode/crc32.h"

@@ -26,7 +26,7 @@ struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
-    bool has_noted_id; /* form.on_note was told of an id */
+    bool has_noted_id; /* form.on_note got an id */
     bool is_committed; /* nothing can be written any more */
 };
 

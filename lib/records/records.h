@@ -98,7 +98,7 @@ ATTN_API enum attn_status attn_records_open(const struct attn_records_item *item
 
 /*
  * Says where a resumed run begins: after N_RECORD records, whose parts had SIZES [n_size] bytes
- * after a flush, as attn_records_part told of each; longer parts are cut. Without sizes all parts
+ * after a flush, as attn_records_part says of each; longer parts are cut. Without sizes all parts
  * are emptied. ATTN_IO when a part has fewer bytes.
  */
 ATTN_API enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,

@@ -46,7 +46,7 @@ struct attn_record_writer {
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
     size_t n_record;        /* records so far, those of earlier runs too */
     struct attn_buffer text; /* of a text: what was made of the record */
-    bool *has_noted_id;      /* whether form->on_note was told of an id; borrowed, of all writers */
+    bool *has_noted_id;      /* whether form->on_note got an id; borrowed, of all writers */
 };
 
 /* X(name): attn_record_format_NAME in the file record_NAME.c. */

@@ -180,14 +180,15 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
 
 /* --- All ------------------------------------------------------------------------------------- */
 
-struct visit {
+struct catalog_visit {
     const struct attn_catalog *catalog;
     attn_catalog_fn tell;
     void *user;
 };
 
-/* Whether NAME was told as that of a built-in model, or of one of the first N_FOLDER folders. */
-static bool was_told(const struct attn_catalog *catalog, size_t n_folder, const char *name)
+/* Whether NAME was reported as that of a built-in model, or of one of the first N_FOLDER folders.
+ * */
+static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;
     struct attn_found found;
@@ -197,7 +198,8 @@ static bool was_told(const struct attn_catalog *catalog, size_t n_folder, const 
            (is_bare(name) && find_in_folders(&before, name, &found));
 }
 
-static enum attn_status visit_folder(const struct visit *visit, size_t i, struct attn_error *err)
+static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i,
+                                     struct attn_error *err)
 {
     const char *path = visit->catalog->folders[i];
     struct attn_path_names folder = {0};
@@ -208,7 +210,7 @@ static enum attn_status visit_folder(const struct visit *visit, size_t i, struct
 
         if (attn_path_join(path, folder.names[k], directory) &&
             attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
-            !was_told(visit->catalog, i, folder.names[k]))
+            !was_reported(visit->catalog, i, folder.names[k]))
             status = visit->tell(visit->user, folder.names[k], err);
     }
     attn_path_names_release(&folder);
@@ -218,9 +220,9 @@ static enum attn_status visit_folder(const struct visit *visit, size_t i, struct
 /* An attn_hub_fn. */
 static enum attn_status visit_cached(void *user, const char *name, struct attn_error *err)
 {
-    const struct visit *visit = user;
+    const struct catalog_visit *visit = user;
 
-    if (was_told(visit->catalog, visit->catalog->n_folder, name))
+    if (was_reported(visit->catalog, visit->catalog->n_folder, name))
         return ATTN_OK;
     return visit->tell(visit->user, name, err);
 }
@@ -231,7 +233,7 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
     if (!attn_is_given(tell, "tell", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    struct visit visit = {&catalog, tell, user};
+    struct catalog_visit visit = {&catalog, tell, user};
     const char *name;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
@@ -249,7 +251,7 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
 enum { WORDS_SIZE = 80, FAMILY_SIZE = 64 };
 
 /* What is found out about one model. */
-struct row {
+struct model_row {
     struct attn_found found;
     struct attn_error failure;
     char family[FAMILY_SIZE]; /* empty: its config does not say */
@@ -259,7 +261,7 @@ struct row {
 
 /* The model_type of a config, which may be that of a family that is not read. Only memory can run
  * out. */
-static enum attn_status read_family(struct row *row)
+static enum attn_status read_family(struct model_row *row)
 {
     static const char *const none[] = {NULL};
     struct attn_file file = {0};
@@ -295,7 +297,7 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
 }
 
 /* Why the model of ROW cannot be opened, in a few words. */
-static void find_problem(struct row *row)
+static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
     char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
@@ -314,7 +316,7 @@ static void find_problem(struct row *row)
 }
 
 static enum attn_status inspect(const struct attn_catalog *catalog, const char *name,
-                                struct row *row)
+                                struct model_row *row)
 {
     struct attn_model *model = NULL;
     enum attn_status status = find_name(catalog, name, &row->found, &row->failure);
@@ -345,7 +347,7 @@ static struct attn_cell text_cell(const char *text)
     return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
-struct list {
+struct model_list {
     const struct attn_catalog *catalog;
     struct attn_table *table;
 };
@@ -358,8 +360,8 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
         ATTN_ORIGIN_MAP(ORIGIN_NAME)
 #undef ORIGIN_NAME
     };
-    const struct list *list = user;
-    struct row row = {.n_parameter = 0};
+    const struct model_list *list = user;
+    struct model_row row = {.n_parameter = 0};
     struct attn_source source;
     enum attn_origin origin;
 
@@ -394,7 +396,7 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
         {.name = "message", .type = ATTN_VALUE_TEXT},
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    struct list list = {&catalog, NULL};
+    struct model_list list = {&catalog, NULL};
     enum attn_status status = attn_options_read(given, &catalog, err);
 
     if (status == ATTN_OK)

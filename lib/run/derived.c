@@ -101,7 +101,7 @@ enum attn_status attn_derivation_select(const struct attn_derivation *derivation
 {
     struct attn_selection *made = NULL;
     enum attn_status status =
-        attn_selection_create(attn_selection_dims(derivation->told->selection), &made, err);
+        attn_selection_create(attn_selection_dims(derivation->asked_by->selection), &made, err);
     char spec[16];
 
     snprintf(spec, sizeof spec, "%d", layer);
@@ -182,7 +182,7 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation, int lay
 
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
 {
-    const struct attn_selection *selection = derivation->told->selection;
+    const struct attn_selection *selection = derivation->asked_by->selection;
     const bool has_steps = attn_derivation_has_steps(derivation, layer);
     size_t n = attn_selection_dims(selection)->n_position;
 
@@ -191,15 +191,15 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
     return n;
 }
 
-enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
+enum attn_status attn_derivation_emit(const struct attn_derivation *derivation,
                                       const struct attn_trace_event *event, struct attn_error *err)
 {
-    const struct attn_trace *told = derivation->told;
+    const struct attn_trace *asked_by = derivation->asked_by;
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (attn_trace_next_part(told->selection, event, &row, &part))
-        ATTN_TRY(told->on_event(told->user, &part, err));
+    while (attn_trace_next_part(asked_by->selection, event, &row, &part))
+        ATTN_TRY(asked_by->on_event(asked_by->user, &part, err));
     return ATTN_OK;
 }
 
@@ -207,7 +207,7 @@ enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {
-    return attn_selection_wants(derivation->told->selection, site, layer);
+    return attn_selection_wants(derivation->asked_by->selection, site, layer);
 }
 
 /* Whether the numbers of EVENT are of a head that was asked for. */
@@ -260,7 +260,7 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
     return ATTN_OK;
 }
 
-/* All tensors of LAYER were told. */
+/* All tensors of LAYER came. */
 static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
                                      struct attn_error *err)
 {
@@ -286,8 +286,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     if (event->site == ATTN_SITE_RESID_PRE)
         ATTN_TRY(keep_resid(derivation, event, err));
     if (is_wanted(derivation, event->site, event->layer) &&
-        wants_head(derivation->told->selection, event))
-        ATTN_TRY(attn_derivation_tell(derivation, event, err));
+        wants_head(derivation->asked_by->selection, event))
+        ATTN_TRY(attn_derivation_emit(derivation, event, err));
     if (event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
         ATTN_TRY(finish_layer(derivation, event->layer, err));
     return ATTN_OK;
@@ -297,7 +297,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
     const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-    const struct attn_selection *asked = derivation->told->selection;
+    const struct attn_selection *asked = derivation->asked_by->selection;
     char spec[32];
     int last;
 
@@ -323,7 +323,7 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
     if (!made)
         return ATTN_NO_MEMORY;
     made->run = run;
-    made->told = trace;
+    made->asked_by = trace;
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
     if (!made->resid_pre)

@@ -287,25 +287,25 @@ enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name
 /* --- All of them ----------------------------------------------------------------------------- */
 
 /* A visit to the names of one repository. */
-struct visit {
-    attn_hub_fn tell;
+struct hub_visit {
+    attn_hub_fn report;
     void *user;
     struct repository repository;
-    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were told by the name of a ref */
+    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were reported by the name of a ref */
     size_t n;
 };
 
-static enum attn_status tell(const struct visit *visit, const char *revision,
-                             struct attn_error *err)
+static enum attn_status report(const struct hub_visit *visit, const char *revision,
+                               struct attn_error *err)
 {
     char name[ATTN_HUB_NAME_SIZE + HASH_SIZE];
     const int size = snprintf(name, sizeof name, "%s%s%s", visit->repository.name->repository,
                               revision ? "@" : "", revision ? revision : "");
 
-    return size > 0 && (size_t)size < sizeof name ? visit->tell(visit->user, name, err) : ATTN_OK;
+    return size > 0 && (size_t)size < sizeof name ? visit->report(visit->user, name, err) : ATTN_OK;
 }
 
-static enum attn_status tell_refs(struct visit *visit, struct attn_error *err)
+static enum attn_status report_refs(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
     enum attn_status status = ATTN_OK;
@@ -317,12 +317,12 @@ static enum attn_status tell_refs(struct visit *visit, struct attn_error *err)
         if (status != ATTN_OK || visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
             continue; /* no ref: a folder of some, or a name that cannot be typed */
         visit->n++;
-        status = tell(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);
+        status = report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);
     }
     return status;
 }
 
-static bool is_told(const struct visit *visit, const char *hash)
+static bool is_reported(const struct hub_visit *visit, const char *hash)
 {
     for (size_t i = 0; i < visit->n; i++)
         if (strcmp(visit->hashes[i], hash) == 0)
@@ -330,21 +330,21 @@ static bool is_told(const struct visit *visit, const char *hash)
     return false;
 }
 
-static enum attn_status tell_hashes(struct visit *visit, struct attn_error *err)
+static enum attn_status report_hashes(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
     char beginning[13]; /* no other commit has the same */
 
     if (repository->refs.n == 0) {
         find_newest(repository, visit->hashes[visit->n++]);
-        ATTN_TRY(tell(visit, NULL, err));
+        ATTN_TRY(report(visit, NULL, err));
     }
     for (size_t i = 0; i < repository->snapshots.n; i++) {
         const char *hash = repository->snapshots.names[i];
 
-        if (is_hash(hash, strlen(hash)) && !is_told(visit, hash)) {
+        if (is_hash(hash, strlen(hash)) && !is_reported(visit, hash)) {
             snprintf(beginning, sizeof beginning, "%.12s", hash);
-            ATTN_TRY(tell(visit, beginning, err));
+            ATTN_TRY(report(visit, beginning, err));
         }
     }
     return ATTN_OK;
@@ -370,7 +370,7 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
     return is_name;
 }
 
-static enum attn_status visit_entry(const char *hub, const char *entry, struct visit *visit,
+static enum attn_status visit_entry(const char *hub, const char *entry, struct hub_visit *visit,
                                     struct attn_error *err)
 {
     struct attn_hub_name name;
@@ -385,9 +385,9 @@ static enum attn_status visit_entry(const char *hub, const char *entry, struct v
         status = visit->hashes ? ATTN_OK : ATTN_NO_MEMORY;
     }
     if (status == ATTN_OK)
-        status = tell_refs(visit, err);
+        status = report_refs(visit, err);
     if (status == ATTN_OK)
-        status = tell_hashes(visit, err);
+        status = report_hashes(visit, err);
     attn_free(visit->hashes);
     visit->hashes = NULL;
     close_repository(&visit->repository);
@@ -397,7 +397,7 @@ static enum attn_status visit_entry(const char *hub, const char *entry, struct v
 enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
                                 struct attn_error *err)
 {
-    struct visit here = {.tell = visit, .user = user};
+    struct hub_visit here = {.report = visit, .user = user};
     struct attn_path_names entries = {0};
     enum attn_status status = attn_path_list(hub, &entries, err);
 

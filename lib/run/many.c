@@ -19,7 +19,7 @@
 enum {
     DEFAULT_WINDOW = 1024,
     DEFAULT_WINDOW_BYTES = 64 << 20,
-    N_HANDED_OUT = 32, /* at a time, until the reader is told of the room */
+    N_HANDED_OUT = 32, /* at a time, until the reader sees the room */
 };
 
 /* What threads wait for. */
@@ -31,7 +31,7 @@ enum condition {
 };
 
 /* A record in the ring. */
-struct slot {
+struct many_slot {
     struct attn_many_item item;
     size_t n_byte;    /* that it counts for */
     bool is_finished; /* computed, and not handed out yet */
@@ -41,7 +41,7 @@ struct many {
     const struct attn_many_task *task;
     const struct attn_many_calls *calls;
     struct attn_monitor *monitor; /* owns; what follows is looked at inside */
-    struct slot *slots;           /* [n_slot] owns; record i is in slot i % n_slot */
+    struct many_slot *slots;      /* [n_slot] owns; record i is in slot i % n_slot */
     size_t n_slot;
     size_t n_handed_out, n_taken, n_read; /* records so far: of the first, of those, of all */
     size_t n_byte, most_bytes;            /* of the records inside */
@@ -59,13 +59,13 @@ struct many {
 };
 
 /* A thread, and the session that it feeds. */
-struct worker {
+struct many_worker {
     struct many *many;
     struct attn_thread thread;
     struct attn_many_pack *pack; /* owns */
 };
 
-static struct slot *slot_of(const struct many *many, size_t number)
+static struct many_slot *slot_of(const struct many *many, size_t number)
 {
     return &many->slots[number % many->n_slot];
 }
@@ -98,7 +98,7 @@ static bool is_finished(const struct many *many, size_t number)
     return number < many->n_read && slot_of(many, number)->is_finished;
 }
 
-static void empty(struct many *many, struct slot *slot)
+static void empty(struct many *many, struct many_slot *slot)
 {
     if (many->calls->release)
         many->calls->release(many->calls->user, &slot->item.record);
@@ -132,7 +132,7 @@ static bool hand_out(struct many *many, size_t first, size_t end)
     bool is_well = true;
 
     for (size_t i = first; i < end; i++) {
-        struct slot *slot = slot_of(many, i);
+        struct many_slot *slot = slot_of(many, i);
         struct attn_many_result *result = &slot->item.outcome;
         struct attn_error err = {0};
         enum attn_status status = ATTN_OK;
@@ -229,7 +229,7 @@ static void end(struct many *many)
 }
 
 /* Computes the N records from FIRST on in one pack. */
-static enum attn_status compute_pack(struct worker *worker, size_t first, size_t n,
+static enum attn_status compute_pack(struct many_worker *worker, size_t first, size_t n,
                                      struct attn_error *err)
 {
     struct many *many = worker->many;
@@ -253,7 +253,8 @@ static enum attn_status compute_pack(struct worker *worker, size_t first, size_t
 }
 
 /* Computes record NUMBER with a session of its own. */
-static enum attn_status compute_alone(struct worker *worker, size_t number, struct attn_error *err)
+static enum attn_status compute_alone(struct many_worker *worker, size_t number,
+                                      struct attn_error *err)
 {
     struct many *many = worker->many;
     struct attn_many_item *item = &slot_of(many, number)->item;
@@ -273,7 +274,7 @@ static enum attn_status compute_alone(struct worker *worker, size_t number, stru
 }
 
 /* Computes the N records from FIRST on, in their order. */
-static enum attn_status compute(struct worker *worker, size_t first, size_t n,
+static enum attn_status compute(struct many_worker *worker, size_t first, size_t n,
                                 struct attn_error *err)
 {
     struct many *many = worker->many;
@@ -331,7 +332,7 @@ static size_t count_batch(const struct many *many)
 }
 
 /* Takes a batch and computes it. False when there is none. From inside. */
-static bool work_once(struct worker *worker)
+static bool work_once(struct many_worker *worker)
 {
     struct many *many = worker->many;
     const size_t first = many->n_taken;
@@ -353,7 +354,7 @@ static bool work_once(struct worker *worker)
 
 static void *work(void *user)
 {
-    struct worker *worker = user;
+    struct many_worker *worker = user;
     struct many *many = worker->many;
 
     attn_monitor_enter(many->monitor);
@@ -368,15 +369,15 @@ static void *work(void *user)
 
 static size_t n_byte_of(const struct attn_record *record)
 {
-    return sizeof(struct slot) + record->n_id + record->input.n_text +
+    return sizeof(struct many_slot) + record->n_id + record->input.n_text +
            record->input.n_id * sizeof(int32_t) + record->source.n_text +
            record->source.n_id * sizeof(int32_t);
 }
 
 /* The slot of the next record, when there is room; NULL when the run has failed. */
-static struct slot *wait_for_room(struct many *many)
+static struct many_slot *wait_for_room(struct many *many)
 {
-    struct slot *slot = NULL;
+    struct many_slot *slot = NULL;
 
     attn_monitor_enter(many->monitor);
     while (!many->has_failed && many->n_read > many->n_handed_out &&
@@ -389,7 +390,7 @@ static struct slot *wait_for_room(struct many *many)
 }
 
 /* SLOT holds the next record. SELF: this thread, where no other works. */
-static void add(struct many *many, struct slot *slot, struct worker *self)
+static void add(struct many *many, struct many_slot *slot, struct many_worker *self)
 {
     attn_monitor_enter(many->monitor);
     slot->n_byte = n_byte_of(&slot->item.record);
@@ -415,11 +416,11 @@ static void stop_reading(struct many *many, enum attn_status status, const struc
     attn_monitor_leave(many->monitor);
 }
 
-static void read_all(struct many *many, struct worker *self)
+static void read_all(struct many *many, struct many_worker *self)
 {
     struct attn_error err = {0};
     enum attn_status status = ATTN_OK;
-    struct slot *slot;
+    struct many_slot *slot;
 
     while (status == ATTN_OK && (slot = wait_for_room(many))) {
         bool is_over = false;
@@ -477,7 +478,7 @@ static void note_idle(const struct many *many)
 }
 
 /* Reads while WORKERS [n] work, and waits until they have finished. */
-static void perform(struct many *many, struct worker *workers, int n)
+static void perform(struct many *many, struct many_worker *workers, int n)
 {
     int n_started = 0;
 
@@ -499,7 +500,7 @@ static void perform(struct many *many, struct worker *workers, int n)
 static enum attn_status run_workers(struct many *many, struct attn_error *err)
 {
     const int n = attn_pool_n_thread(many->task->host->pool);
-    struct worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
+    struct many_worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
     enum attn_status status = workers ? ATTN_OK : ATTN_NO_MEMORY;
 
     for (int i = 0; status == ATTN_OK && i < n; i++)

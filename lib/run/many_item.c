@@ -226,7 +226,7 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
 }
 
 /* Why a request that is right for other inputs is not for this one: what was found wrong is looked
- * for again. WHY is that, and may be told better. */
+ * for again. WHY is that, and may be said better. */
 static enum attn_record_failure find_failure(const struct attn_many_task *task,
                                              const struct attn_request *request,
                                              struct attn_error *why)

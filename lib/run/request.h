@@ -37,7 +37,7 @@ struct attn_input {
     const struct attn_ndarray *embeddings; /* [T, d_model]; of a source [S, d_source] */
     const struct attn_ndarray *q, *k, *v;  /* [T, E], [H, T, E] or [B, H, T, E] each; the number of
                                               heads of k and v may divide that of q */
-    const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] in place of q, k */
+    const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
 };
 
 /* Parts of an attention. */

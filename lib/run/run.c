@@ -15,12 +15,8 @@
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
-#include "run/choice.h"
 #include "run/derived.h"
-#include "run/knockout.h"
-#include "run/mean_ablation.h"
 #include "run/position.h"
-#include "run/replacement.h"
 #include "run/request_internal.h"
 #include "run/words.h"
 #include "trace/selection_internal.h"
@@ -44,7 +40,7 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* With numbers in place of texts the vocabulary only gives labels: then it may be missing. */
+/* With numbers instead of texts the vocabulary only gives labels: then it may be missing. */
 static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -433,22 +429,22 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
 
 /* --- Performing ------------------------------------------------------------------------------ */
 
-/* Who is told while a run is performed. */
-struct telling {
+/* Who watches while a run is performed. */
+struct watching {
     const struct attn_run *run;
     const struct attn_trace *observer; /* or NULL */
     struct attn_outputs *outputs;
 };
 
-static enum attn_status tell(void *user, const struct attn_trace_event *event,
+static enum attn_status emit(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
-    const struct telling *telling = user;
+    const struct watching *watching = user;
 
-    if (telling->observer)
-        ATTN_TRY(telling->observer->on_event(telling->observer->user, event, err));
-    return attn_selection_wants(telling->run->selection, event->site, event->layer)
-               ? attn_outputs_event(telling->outputs, event, err)
+    if (watching->observer)
+        ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
+    return attn_selection_wants(watching->run->selection, event->site, event->layer)
+               ? attn_outputs_event(watching->outputs, event, err)
                : ATTN_OK;
 }
 
@@ -575,7 +571,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
     return attn_predict(session, &args, &result->predictions, err);
 }
 
-/* A trace that wants derived tensors is told by way of a derivation. */
+/* A trace that wants derived tensors gets its events from a derivation. */
 static enum attn_status derive(const struct attn_run *run, const struct attn_trace **trace,
                                struct attn_pool *pool, struct attn_derivation **derivation,
                                struct attn_error *err)
@@ -674,9 +670,9 @@ static enum attn_status compute(const struct attn_run *run, const struct attn_tr
                                 struct attn_pool *pool, struct attn_outputs *outputs,
                                 struct attn_result *result, struct attn_error *err)
 {
-    struct telling telling = {run, observer, outputs};
-    const struct attn_trace trace = {observer ? observer->selection : run->selection, tell,
-                                     &telling};
+    struct watching watching = {run, observer, outputs};
+    const struct attn_trace trace = {observer ? observer->selection : run->selection, emit,
+                                     &watching};
     const bool is_watched = !run->model || observer || run->request.n_output > 0;
     enum attn_status status;
 

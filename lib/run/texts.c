@@ -6,7 +6,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/record_json.h"
+#include "run/record_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,11 @@
-/* replacement.c - see replacement.h. */
-#include "run/replacement.h"
+/*
+ * run_patch.c - edits that put what another run wrote instead of a tensor: a patch by hand.
+ *
+ * A patch is written SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz: 'z:2.5@-1=clean.npz'. FILE holds the
+ * site of the layer under its archive name, whole: as many positions as the text has, and all heads
+ * (run --npz, or numpy.savez).
+ */
+#include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -24,7 +30,7 @@ struct patch {
 };
 
 /* The sizes of a patch's tensor. */
-struct sizes {
+struct patch_sizes {
     size_t n_row, n_head, width; /* n_head: 1 for sites without heads */
     bool is_matrix;              /* [H, T, S]; else [T, n] or [T, H, n] */
 };
@@ -94,12 +100,12 @@ static enum attn_status read_patch(const char *spec, struct patch *patch, struct
 
 /* --- The array ------------------------------------------------------------------------------- */
 
-static struct sizes find_sizes(const struct attn_run *run, const struct patch *patch)
+static struct patch_sizes find_sizes(const struct attn_run *run, const struct patch *patch)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     const bool is_cross = dims->is_cross && dims->is_cross[patch->layer];
     const size_t n_key = is_cross ? dims->n_source : dims->n_position;
-    struct sizes sizes = {dims->n_position, 1, attn_site_width(patch->site, dims), false};
+    struct patch_sizes sizes = {dims->n_position, 1, attn_site_width(patch->site, dims), false};
 
     switch (attn_site_layout(patch->site)) {
     case ATTN_LAYOUT_VECTOR:
@@ -121,7 +127,7 @@ static struct sizes find_sizes(const struct attn_run *run, const struct patch *p
 }
 
 static enum attn_status check_place(const struct attn_run *run, const struct patch *patch,
-                                    const struct sizes *sizes, struct attn_error *err)
+                                    const struct patch_sizes *sizes, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
 
@@ -140,7 +146,7 @@ static enum attn_status check_place(const struct attn_run *run, const struct pat
 
 /* Whether the array, without leading sizes of 1, is the whole tensor. */
 static enum attn_status check_shape(const struct attn_npy_file *npy, const struct patch *patch,
-                                    const struct sizes *sizes, struct attn_error *err)
+                                    const struct patch_sizes *sizes, struct attn_error *err)
 {
     const bool has_heads = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     const size_t expected[] = {sizes->is_matrix ? sizes->n_head : sizes->n_row,
@@ -165,7 +171,7 @@ static enum attn_status check_shape(const struct attn_npy_file *npy, const struc
 
 /* Reads the array of PATCH: VALUES, owned by the caller. */
 static enum attn_status read_member(const struct attn_npz *npz, const struct patch *patch,
-                                    const struct sizes *sizes, float **values,
+                                    const struct patch_sizes *sizes, float **values,
                                     struct attn_error *err)
 {
     struct attn_npy_file *npy = NULL;
@@ -191,7 +197,7 @@ static enum attn_status read_member(const struct attn_npz *npz, const struct pat
     return status;
 }
 
-static enum attn_status read_array(const struct patch *patch, const struct sizes *sizes,
+static enum attn_status read_array(const struct patch *patch, const struct patch_sizes *sizes,
                                    float **values, struct attn_error *err)
 {
     struct attn_npz *npz = NULL;
@@ -206,8 +212,8 @@ static enum attn_status read_array(const struct patch *patch, const struct sizes
 /* --- Edits ----------------------------------------------------------------------------------- */
 
 /* The edit of rows FIRST .. END-1 of one head. */
-static struct attn_edit edit_of(const struct patch *patch, const struct sizes *sizes, size_t head,
-                                size_t first, size_t end, const float *values)
+static struct attn_edit edit_of(const struct patch *patch, const struct patch_sizes *sizes,
+                                size_t head, size_t first, size_t end, const float *values)
 {
     const bool has_heads = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -227,7 +233,7 @@ static struct attn_edit edit_of(const struct patch *patch, const struct sizes *s
 
 /* Appends an edit a head and run of neighbours among the rows that FLAGS, NULL: all, mean. */
 static enum attn_status append_edits(struct attn_run *run, const struct patch *patch,
-                                     const struct sizes *sizes, const unsigned char *flags,
+                                     const struct patch_sizes *sizes, const unsigned char *flags,
                                      const float *values, struct attn_error *err)
 {
     size_t capacity = run->n_edit;
@@ -253,7 +259,7 @@ static enum attn_status append_edits(struct attn_run *run, const struct patch *p
 }
 
 static enum attn_status find_rows(const struct attn_run *run, const struct patch *patch,
-                                  const struct sizes *sizes, unsigned char **flags,
+                                  const struct patch_sizes *sizes, unsigned char **flags,
                                   struct attn_error *err)
 {
     const bool is_of_source = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
@@ -273,7 +279,7 @@ static enum attn_status find_rows(const struct attn_run *run, const struct patch
 static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_error *err)
 {
     unsigned char *flags = NULL;
-    struct sizes sizes = {0};
+    struct patch_sizes sizes = {0};
     struct patch patch;
     enum attn_status status = read_patch(run->request.patches[i], &patch, err);
 

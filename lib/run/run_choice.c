@@ -1,5 +1,7 @@
-/* choice.c - see choice.h. */
-#include "run/choice.h"
+/*
+ * run_choice.c - from the texts of a request to a selection, and to the edits of an ablation.
+ */
+#include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

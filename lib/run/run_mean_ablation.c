@@ -1,5 +1,8 @@
-/* mean_ablation.c - see mean_ablation.h. */
-#include "run/mean_ablation.h"
+/*
+ * run_mean_ablation.c - edits that put the mean over the positions of a text instead of a
+ * head's context vectors.
+ */
+#include "run/run_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -9,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-struct job {
+struct ablation {
     struct attn_run *run;
     const struct attn_dims *dims;
     struct attn_selection *heads; /* owns; z of those that are meant */
@@ -20,9 +23,10 @@ struct job {
 static enum attn_status add_rows(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
-    const struct job *job = user;
-    double *sums = job->sums + ((size_t)event->layer * job->dims->n_head + (size_t)event->head) *
-                                   job->dims->d_value;
+    const struct ablation *ablation = user;
+    double *sums =
+        ablation->sums + ((size_t)event->layer * ablation->dims->n_head + (size_t)event->head) *
+                             ablation->dims->d_value;
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++)
@@ -31,23 +35,23 @@ static enum attn_status add_rows(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-static enum attn_status select_heads(struct job *job, struct attn_error *err)
+static enum attn_status select_heads(struct ablation *ablation, struct attn_error *err)
 {
-    enum attn_status status = attn_selection_create(job->dims, &job->heads, err);
+    enum attn_status status = attn_selection_create(ablation->dims, &ablation->heads, err);
 
     if (status == ATTN_OK)
-        status = attn_selection_set_sites(job->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err);
+        status = attn_selection_set_sites(ablation->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err);
     if (status == ATTN_OK)
-        status =
-            attn_error_in(attn_selection_set_heads(job->heads, job->run->request.ablate_mean, err),
-                          "ablate_mean", err);
+        status = attn_error_in(
+            attn_selection_set_heads(ablation->heads, ablation->run->request.ablate_mean, err),
+            "ablate_mean", err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status find_sums(struct job *job, struct attn_error *err)
+static enum attn_status find_sums(struct ablation *ablation, struct attn_error *err)
 {
-    const struct attn_run *run = job->run;
-    const struct attn_trace trace = {job->heads, add_rows, job};
+    const struct attn_run *run = ablation->run;
+    const struct attn_trace trace = {ablation->heads, add_rows, ablation};
     struct attn_session_options options = attn_run_session_options(run);
     struct attn_session *session = NULL;
     enum attn_status status;
@@ -68,15 +72,16 @@ static enum attn_status find_sums(struct job *job, struct attn_error *err)
 }
 
 /* The edit of a head, whose rows of means lie at ROWS [n_row, Ev]. */
-static struct attn_edit edit_of(const struct job *job, int layer, int head, float *rows,
+static struct attn_edit edit_of(const struct ablation *ablation, int layer, int head, float *rows,
                                 size_t n_row)
 {
-    const size_t width = job->dims->d_value;
-    const double *sums = job->sums + ((size_t)layer * job->dims->n_head + (size_t)head) * width;
+    const size_t width = ablation->dims->d_value;
+    const double *sums =
+        ablation->sums + ((size_t)layer * ablation->dims->n_head + (size_t)head) * width;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     for (size_t i = 0; i < n_row * width; i++)
-        rows[i] = (float)(sums[i % width] / (double)job->run->text.n);
+        rows[i] = (float)(sums[i % width] / (double)ablation->run->text.n);
     edit.site = ATTN_SITE_Z;
     edit.layer = layer;
     edit.head = head;
@@ -89,18 +94,18 @@ static struct attn_edit edit_of(const struct job *job, int layer, int head, floa
 }
 
 /* The positions of continuations have the mean, too. */
-static enum attn_status append_edits(struct job *job, struct attn_error *err)
+static enum attn_status append_edits(struct ablation *ablation, struct attn_error *err)
 {
-    struct attn_run *run = job->run;
+    struct attn_run *run = ablation->run;
     const size_t n_row = run->text.n + run->continuations.n_more;
-    const size_t n_layer = job->dims->n_layer, n_head = job->dims->n_head;
+    const size_t n_layer = ablation->dims->n_layer, n_head = ablation->dims->n_head;
     size_t n = 0, capacity = run->n_edit;
     void *block = run->edits;
     enum attn_status status;
 
     for (size_t layer = 0; layer < n_layer; layer++)
-        n += attn_selection_n_head(job->heads, (int)layer);
-    run->means = attn_alloc(n, n_row * job->dims->d_value * sizeof *run->means, err);
+        n += attn_selection_n_head(ablation->heads, (int)layer);
+    run->means = attn_alloc(n, n_row * ablation->dims->d_value * sizeof *run->means, err);
     if (!run->means)
         return ATTN_NO_MEMORY;
     status = attn_grow(&block, &capacity, run->n_edit + n, sizeof *run->edits, err);
@@ -111,30 +116,30 @@ static enum attn_status append_edits(struct job *job, struct attn_error *err)
     for (size_t i = 0; i < n_layer * n_head; i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
 
-        if (attn_selection_has_head(job->heads, layer, head))
-            run->edits[run->n_edit++] =
-                edit_of(job, layer, head, run->means + n++ * n_row * job->dims->d_value, n_row);
+        if (attn_selection_has_head(ablation->heads, layer, head))
+            run->edits[run->n_edit++] = edit_of(
+                ablation, layer, head, run->means + n++ * n_row * ablation->dims->d_value, n_row);
     }
     return ATTN_OK;
 }
 
 enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_error *err)
 {
-    struct job job = {.run = run, .dims = attn_selection_dims(run->selection)};
+    struct ablation ablation = {.run = run, .dims = attn_selection_dims(run->selection)};
     enum attn_status status;
 
     if (!run->request.ablate_mean)
         return ATTN_OK;
-    status = select_heads(&job, err);
-    job.sums = attn_alloc(job.dims->n_layer * job.dims->n_head, /* of whole heads */
-                          job.dims->d_value * sizeof *job.sums, err);
-    if (status == ATTN_OK && !job.sums)
+    status = select_heads(&ablation, err);
+    ablation.sums = attn_alloc(ablation.dims->n_layer * ablation.dims->n_head, /* of whole heads */
+                               ablation.dims->d_value * sizeof *ablation.sums, err);
+    if (status == ATTN_OK && !ablation.sums)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
-        status = find_sums(&job, err);
+        status = find_sums(&ablation, err);
     if (status == ATTN_OK)
-        status = append_edits(&job, err);
-    attn_selection_free(job.heads);
-    attn_free(job.sums);
+        status = append_edits(&ablation, err);
+    attn_selection_free(ablation.heads);
+    attn_free(ablation.sums);
     return status;
 }
