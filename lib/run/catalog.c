@@ -91,12 +91,9 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 
 static enum attn_status report_file(const char *path, struct attn_error *err)
 {
-    const enum attn_status status = attn_foreign_check_file(path, err);
-
     const char *slash = strrchr(path, '/');
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_foreign_check_file(path, err));
     attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
                    attn_quote_string(path).text);
     attn_error_hint(err, "its directory is '%s'",
@@ -135,10 +132,8 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    enum attn_status status = attn_options_read(given, &catalog, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &catalog, err));
     if (!attn_path_is_folder(name))
         return find_name(&catalog, name, found, err);
     *found = (struct attn_found){.source = {.name = name, .directory = name}};
@@ -267,7 +262,6 @@ static enum attn_status read_family(struct model_row *row)
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     const char *type = NULL;
-
     enum attn_status status = attn_file_read_part(&row->found.source, "config.json", &file, NULL);
 
     if (status == ATTN_OK)
@@ -321,23 +315,21 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     struct attn_model *model = NULL;
     enum attn_status status = find_name(catalog, name, &row->found, &row->failure);
 
-    if (status == ATTN_OK && read_family(row) == ATTN_NO_MEMORY)
-        return ATTN_NO_MEMORY;
+    struct attn_parameters n;
+
     if (status == ATTN_OK) {
+        ATTN_TRY(read_family(row));
         status = attn_model_open(&row->found.source, NULL, &model, &row->failure);
     } else {
         row->found.source.directory = NULL;
     }
-    if (status == ATTN_NO_MEMORY)
-        return status;
-    if (status == ATTN_OK) {
-        const struct attn_parameters n = attn_model_parameters(model);
-
-        row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
-        snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
-    } else {
+    if (status != ATTN_OK) {
         find_problem(row);
+        return status == ATTN_NO_MEMORY ? status : ATTN_OK;
     }
+    n = attn_model_parameters(model);
+    row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
     attn_model_close(model);
     return ATTN_OK;
 }
@@ -397,13 +389,12 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct model_list list = {&catalog, NULL};
-    enum attn_status status = attn_options_read(given, &catalog, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_table_create("models", columns, sizeof columns / sizeof *columns, &list.table,
-                                   err);
-    if (status == ATTN_OK)
-        status = attn_catalog_visit(&catalog, add_row, &list, err);
+    ATTN_TRY(attn_options_read(given, &catalog, err));
+    ATTN_TRY(
+        attn_table_create("models", columns, sizeof columns / sizeof *columns, &list.table, err));
+    status = attn_catalog_visit(&catalog, add_row, &list, err);
     if (status == ATTN_OK)
         *table = list.table;
     else

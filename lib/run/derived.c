@@ -99,14 +99,14 @@ enum attn_status attn_derivation_select(const struct attn_derivation *derivation
                                         int layer, struct attn_selection **selection,
                                         struct attn_error *err)
 {
-    struct attn_selection *made = NULL;
-    enum attn_status status =
-        attn_selection_create(attn_selection_dims(derivation->asked_by->selection), &made, err);
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_selection *made;
+    enum attn_status status;
     char spec[16];
 
+    ATTN_TRY(attn_selection_create(dims, &made, err));
     snprintf(spec, sizeof spec, "%d", layer);
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(made, sites, err);
+    status = attn_selection_set_sites(made, sites, err);
     if (status == ATTN_OK)
         status = attn_selection_set_layers(made, spec, err);
     if (status == ATTN_OK)
@@ -318,7 +318,7 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
 {
     const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
     struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
@@ -326,10 +326,7 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
     made->asked_by = trace;
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
-    if (!made->resid_pre)
-        status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        status = watch(made, err);
+    status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
     made->trace = (struct attn_trace){made->watched, on_event, made};
     if (status == ATTN_OK)
         *derivation = made;

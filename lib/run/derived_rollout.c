@@ -107,20 +107,16 @@ static enum attn_status roll_layer(struct rollout *rollout, int layer, struct at
 {
     struct attn_pool *pool = rollout->derivation->pool;
     const size_t n_row = attn_derivation_n_row(rollout->derivation, layer);
-    enum attn_status status = ATTN_OK;
     double *rolled;
 
     memset(rollout->to, 0, rollout->n_query * rollout->n * sizeof *rollout->to);
-    for (rollout->first = 0; status == ATTN_OK && rollout->first < n_row;
-         rollout->first += rollout->n_at_once) {
+    for (rollout->first = 0; rollout->first < n_row; rollout->first += rollout->n_at_once) {
         const size_t rest = n_row - rollout->first;
         struct rolling rolling = {rollout, rest < rollout->n_at_once ? rest : rollout->n_at_once};
 
         memset(rollout->mixed, 0, rolling.n_row * rollout->n * sizeof *rollout->mixed);
-        status = attn_derivation_feed(rollout->derivation, session, layer, rollout->first,
-                                      rolling.n_row, err);
-        if (status != ATTN_OK)
-            break;
+        ATTN_TRY(attn_derivation_feed(rollout->derivation, session, layer, rollout->first,
+                                      rolling.n_row, err));
         attn_pool_run(pool, rolling.n_row, mix_row, rollout);
         attn_pool_run(pool, (rollout->n_query + QUERIES_PER_TASK - 1) / QUERIES_PER_TASK,
                       roll_queries, &rolling);
@@ -128,23 +124,22 @@ static enum attn_status roll_layer(struct rollout *rollout, int layer, struct at
     rolled = rollout->to;
     rollout->to = rollout->from;
     rollout->from = rolled;
-    return status;
+    return ATTN_OK;
 }
 
 /* The same, with the session for it. */
 static enum attn_status go_through(struct rollout *rollout, int layer, struct attn_error *err)
 {
+    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     struct attn_trace trace = {NULL, on_pattern, rollout};
-    struct attn_selection *selection = NULL;
+    const struct attn_again again = {.trace = &trace, .layer = layer};
+    struct attn_selection *selection;
     struct attn_session *session = NULL;
-    enum attn_status status = attn_derivation_select(
-        rollout->derivation, ATTN_SITE_BIT(ATTN_SITE_PATTERN), layer, &selection, err);
+    enum attn_status status;
 
+    ATTN_TRY(attn_derivation_select(rollout->derivation, sites, layer, &selection, err));
     trace.selection = selection;
-    if (status == ATTN_OK)
-        status = attn_derivation_open(rollout->derivation,
-                                      &(struct attn_again){.trace = &trace, .layer = layer},
-                                      &session, err);
+    status = attn_derivation_open(rollout->derivation, &again, &session, err);
     if (status == ATTN_OK)
         status = roll_layer(rollout, layer, session, err);
     attn_session_free(session);
@@ -208,6 +203,24 @@ static size_t rows_at_once(const struct attn_derivation *derivation, size_t n)
     return fits < n && attn_derivation_has_steps(derivation, 0) ? fits : n;
 }
 
+/* All queries that are wanted, N_MOST at a time. */
+static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_most,
+                                 struct attn_error *err)
+{
+    const struct attn_selection *asked = rollout->derivation->asked_by->selection;
+
+    ATTN_TRY(reserve(rollout, n_most, err));
+    for (size_t query = 0; query < rollout->n; query++) {
+        if (attn_selection_has_query(asked, query))
+            rollout->queries[rollout->n_query++] = query;
+        if (rollout->n_query < n_most && (query + 1 < rollout->n || rollout->n_query == 0))
+            continue;
+        ATTN_TRY(roll(rollout, layer, err));
+        rollout->n_query = 0;
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
@@ -215,21 +228,12 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     const struct attn_dims *dims = attn_selection_dims(asked);
     const size_t n = dims->n_position, n_asked = attn_selection_n_query(asked);
     const size_t fits = n < MOST_ROLLED ? MOST_ROLLED / n : 1;
-    const size_t n_most = n_asked < fits ? n_asked : fits;
     struct rollout rollout = {.derivation = derivation,
                               .n_head = dims->n_head,
                               .n = n,
                               .n_at_once = rows_at_once(derivation, n)};
-    enum attn_status status = reserve(&rollout, n_most, err);
+    const enum attn_status status = roll_all(&rollout, layer, n_asked < fits ? n_asked : fits, err);
 
-    for (size_t query = 0; status == ATTN_OK && query < n; query++) {
-        if (attn_selection_has_query(asked, query))
-            rollout.queries[rollout.n_query++] = query;
-        if (rollout.n_query < n_most && (query + 1 < n || rollout.n_query == 0))
-            continue;
-        status = roll(&rollout, layer, err);
-        rollout.n_query = 0;
-    }
     attn_free(rollout.mixed);
     attn_free(rollout.queries);
     attn_free(rollout.from);

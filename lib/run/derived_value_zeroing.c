@@ -33,6 +33,7 @@ struct zeroing {
     struct attn_edit *edits;          /* [G] owns; v = values */
     struct attn_capture *kept;        /* owns; of the layer as it is */
     struct attn_selection *selection; /* owns; of that */
+    struct attn_session *session;     /* owns; that computes the layer again */
 };
 
 /* 1 - cos(x, y) of N numbers each, as half the square of the distance of their directions: exact
@@ -79,23 +80,19 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const struct attn_derivation *derivation = zeroing->derivation;
     struct attn_again again = {.layer = zeroing->layer};
-    struct attn_session *session = NULL;
-    enum attn_status status = attn_derivation_select(zeroing->derivation, sites, zeroing->layer,
-                                                     &zeroing->selection, err);
 
-    if (status == ATTN_OK)
-        status = attn_capture_create(zeroing->selection, &zeroing->kept, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_derivation_select(derivation, sites, zeroing->layer, &zeroing->selection, err));
+    ATTN_TRY(attn_capture_create(zeroing->selection, &zeroing->kept, err));
     again.trace = attn_capture_trace(zeroing->kept);
-    status = attn_derivation_open(zeroing->derivation, &again, &session, err);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(zeroing->derivation, session, zeroing->layer, 0,
-                                      zeroing->n_row, err);
-    attn_session_free(session);
+    ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
+    ATTN_TRY(
+        attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0, zeroing->n_row, err));
+    attn_session_free(zeroing->session);
+    zeroing->session = NULL;
     zeroing->base = attn_capture_tensor(zeroing->kept, ATTN_SITE_RESID_POST, zeroing->layer);
-    return status;
+    return ATTN_OK;
 }
 
 /* Edits that put the values where the layer's own are. */
@@ -140,46 +137,41 @@ static void set_values(struct zeroing *zeroing, bool is_zero)
     }
 }
 
-/* The rows that the key in hand can change, without it. */
-static enum attn_status change(struct zeroing *zeroing, struct attn_session *session,
-                               bool has_steps, struct attn_error *err)
+/* Feeds the rows that the key in hand can change. */
+static enum attn_status feed_changed(const struct zeroing *zeroing, bool has_steps,
+                                     struct attn_error *err)
 {
     const size_t first = has_steps ? zeroing->key : 0;
-    enum attn_status status = ATTN_OK;
 
-    set_values(zeroing, true);
     if (has_steps)
-        status = attn_session_rewind(session, first, err);
+        ATTN_TRY(attn_session_rewind(zeroing->session, first, err));
     else
-        attn_session_reset(session);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(zeroing->derivation, session, zeroing->layer, first,
-                                      zeroing->n_row - first, err);
-    set_values(zeroing, false);
-    return status;
+        attn_session_reset(zeroing->session);
+    return attn_derivation_feed(zeroing->derivation, zeroing->session, zeroing->layer, first,
+                                zeroing->n_row - first, err);
 }
 
 static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *err)
 {
-    const bool has_steps = attn_derivation_has_steps(zeroing->derivation, zeroing->layer);
+    const struct attn_derivation *derivation = zeroing->derivation;
+    const bool has_steps = attn_derivation_has_steps(derivation, zeroing->layer);
     const size_t n = has_steps ? zeroing->n_row : zeroing->n_key;
-    struct attn_trace trace = {NULL, on_output, zeroing};
+    const struct attn_trace trace = {zeroing->selection, on_output, zeroing};
     const struct attn_again again = {&trace, zeroing->layer, zeroing->edits,
                                      attn_selection_dims(zeroing->selection)->n_kv_head};
-    struct attn_session *session = NULL;
-    enum attn_status status =
-        attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_POST), err);
 
-    trace.selection = zeroing->selection;
-    if (status == ATTN_OK)
-        status = attn_derivation_open(zeroing->derivation, &again, &session, err);
-    if (status == ATTN_OK && has_steps) /* so that there is something to go back to */
-        status = attn_derivation_feed(zeroing->derivation, session, zeroing->layer, 0,
-                                      zeroing->n_row, err);
-    for (zeroing->key = n; status == ATTN_OK && zeroing->key-- > 0;)
-        status = change(zeroing, session, has_steps, err);
-    attn_session_free(session);
-    return status;
+    ATTN_TRY(
+        attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_POST), err));
+    ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
+    if (has_steps) /* so that there is something to go back to */
+        ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,
+                                      zeroing->n_row, err));
+    for (zeroing->key = n; zeroing->key-- > 0;) {
+        set_values(zeroing, true);
+        ATTN_TRY(feed_changed(zeroing, has_steps, err));
+        set_values(zeroing, false);
+    }
+    return ATTN_OK;
 }
 
 /* One row, divided by its sum; without values where that is 0. */
@@ -214,6 +206,16 @@ static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, stru
     return attn_derivation_emit(zeroing->derivation, &event, err);
 }
 
+static enum attn_status zero_keys(struct zeroing *zeroing, struct attn_error *err)
+{
+    ATTN_TRY(keep_layer(zeroing, err));
+    ATTN_TRY(make_edits(zeroing, err));
+    ATTN_TRY(change_all(zeroing, err));
+    for (size_t row = 0; row < zeroing->n_row; row++)
+        ATTN_TRY(emit_row(zeroing, row, err));
+    return ATTN_OK;
+}
+
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
@@ -223,14 +225,9 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                               .n_row = attn_derivation_n_row(derivation, layer),
                               .n_key = attn_site_n_key(dims, layer),
                               .d_model = dims->d_model};
-    enum attn_status status = keep_layer(&zeroing, err);
+    const enum attn_status status = zero_keys(&zeroing, err);
 
-    if (status == ATTN_OK)
-        status = make_edits(&zeroing, err);
-    if (status == ATTN_OK)
-        status = change_all(&zeroing, err);
-    for (size_t row = 0; status == ATTN_OK && row < zeroing.n_row; row++)
-        status = emit_row(&zeroing, row, err);
+    attn_session_free(zeroing.session);
     attn_capture_free(zeroing.kept);
     attn_selection_free(zeroing.selection);
     attn_free(zeroing.edits);

@@ -33,6 +33,8 @@ struct weighting {
     double *gram;    /* [d_value, d_value] owns */
     float *piece;    /* [piece_size] owns: rows that are emitted */
     size_t piece_size;
+    struct attn_selection *selection; /* owns; what the layer is computed again for */
+    struct attn_session *session;     /* owns; that does it */
 };
 
 /* gram = W_O[head] W_O[head]^T. */
@@ -129,23 +131,22 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     struct weighting *weighting = user;
     const size_t fits = event->ld > 0 ? PIECE_FLOATS / event->ld : PIECE_FLOATS;
     const size_t n_at_once = fits > 0 ? fits : 1;
+    const size_t n_most = event->n_row < n_at_once ? event->n_row : n_at_once;
     void *piece = weighting->piece;
-    enum attn_status status;
 
     if (event->site == ATTN_SITE_V) {
         take_values(weighting, event);
         return ATTN_OK;
     }
-    status = attn_grow(&piece, &weighting->piece_size,
-                       (event->n_row < n_at_once ? event->n_row : n_at_once) * event->ld,
-                       sizeof *weighting->piece, err);
+    ATTN_TRY(attn_grow(&piece, &weighting->piece_size, n_most * event->ld, sizeof *weighting->piece,
+                       err));
     weighting->piece = piece;
-    for (size_t row = 0; status == ATTN_OK && row < event->n_row; row += n_at_once) {
+    for (size_t row = 0; row < event->n_row; row += n_at_once) {
         const size_t rest = event->n_row - row;
 
-        status = emit_rows(weighting, event, row, rest < n_at_once ? rest : n_at_once, err);
+        ATTN_TRY(emit_rows(weighting, event, row, rest < n_at_once ? rest : n_at_once, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status reserve(struct weighting *weighting, struct attn_error *err)
@@ -177,6 +178,20 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
     return ATTN_OK;
 }
 
+static enum attn_status weigh(struct weighting *weighting, int layer, struct attn_error *err)
+{
+    const struct attn_derivation *derivation = weighting->derivation;
+    struct attn_trace trace = {NULL, on_event, weighting};
+    const struct attn_again again = {.trace = &trace, .layer = layer};
+
+    ATTN_TRY(reserve(weighting, err));
+    ATTN_TRY(choose(derivation, layer, &weighting->selection, err));
+    trace.selection = weighting->selection;
+    ATTN_TRY(attn_derivation_open(derivation, &again, &weighting->session, err));
+    return attn_derivation_feed(derivation, weighting->session, layer, 0,
+                                attn_derivation_n_row(derivation, layer), err);
+}
+
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
@@ -188,22 +203,10 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                                   .n_shared = dims->n_head / dims->n_kv_head,
                                   .d_value = dims->d_value,
                                   .n_key = attn_site_n_key(dims, layer)};
-    struct attn_trace trace = {NULL, on_event, &weighting};
-    struct attn_selection *selection = NULL;
-    struct attn_session *session = NULL;
-    enum attn_status status = reserve(&weighting, err);
+    const enum attn_status status = weigh(&weighting, layer, err);
 
-    if (status == ATTN_OK)
-        status = choose(derivation, layer, &selection, err);
-    trace.selection = selection;
-    if (status == ATTN_OK)
-        status = attn_derivation_open(
-            derivation, &(struct attn_again){.trace = &trace, .layer = layer}, &session, err);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(derivation, session, layer, 0,
-                                      attn_derivation_n_row(derivation, layer), err);
-    attn_session_free(session);
-    attn_selection_free(selection);
+    attn_session_free(weighting.session);
+    attn_selection_free(weighting.selection);
     attn_free(weighting.lengths);
     attn_free(weighting.rows);
     attn_free(weighting.gram);

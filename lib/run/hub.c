@@ -208,11 +208,10 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
                                struct attn_error *err)
 {
     const char *revision = repository->name->revision;
-    const enum attn_status status =
-        read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err);
 
-    if (status != ATTN_OK || hash[0] != '\0')
-        return status;
+    ATTN_TRY(read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err));
+    if (hash[0] != '\0')
+        return ATTN_OK;
     if (revision)
         return find_hash(repository, hash, err);
     if (repository->refs.n == 0)
@@ -267,19 +266,26 @@ static enum attn_status report_missing(const struct repository *repository, cons
     return ATTN_INVALID;
 }
 
+static enum attn_status find_snapshot(const char *hub, const struct attn_hub_name *name,
+                                      struct repository *repository, char snapshot[ATTN_PATH_SIZE],
+                                      struct attn_error *err)
+{
+    char hash[HASH_SIZE] = "";
+
+    ATTN_TRY(open_repository(hub, name, repository, err));
+    ATTN_TRY(choose(repository, hash, err));
+    return hash[0] != '\0' && attn_path_join(repository->snapshot_folder, hash, snapshot) &&
+                   attn_path_is_folder(snapshot)
+               ? ATTN_OK
+               : report_missing(repository, hash, hub, err);
+}
+
 enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name,
                                char snapshot[ATTN_PATH_SIZE], struct attn_error *err)
 {
     struct repository repository;
-    char hash[HASH_SIZE] = "";
-    enum attn_status status = open_repository(hub, name, &repository, err);
+    const enum attn_status status = find_snapshot(hub, name, &repository, snapshot, err);
 
-    if (status == ATTN_OK)
-        status = choose(&repository, hash, err);
-    if (status == ATTN_OK &&
-        (hash[0] == '\0' || !attn_path_join(repository.snapshot_folder, hash, snapshot) ||
-         !attn_path_is_folder(snapshot)))
-        status = report_missing(&repository, hash, hub, err);
     close_repository(&repository);
     return status;
 }
@@ -308,18 +314,17 @@ static enum attn_status report(const struct hub_visit *visit, const char *revisi
 static enum attn_status report_refs(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < repository->refs.n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < repository->refs.n; i++) {
         const char *ref = repository->refs.names[i];
 
-        status = read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err);
-        if (status != ATTN_OK || visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
+        ATTN_TRY(read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err));
+        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
             continue; /* no ref: a folder of some, or a name that cannot be typed */
         visit->n++;
-        status = report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);
+        ATTN_TRY(report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static bool is_reported(const struct hub_visit *visit, const char *hash)
@@ -370,6 +375,18 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
     return is_name;
 }
 
+static enum attn_status visit_repository(const char *hub, const struct attn_hub_name *name,
+                                         struct hub_visit *visit, struct attn_error *err)
+{
+    ATTN_TRY(open_repository(hub, name, &visit->repository, err));
+    visit->n = 0;
+    visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
+    if (!visit->hashes)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(report_refs(visit, err));
+    return report_hashes(visit, err);
+}
+
 static enum attn_status visit_entry(const char *hub, const char *entry, struct hub_visit *visit,
                                     struct attn_error *err)
 {
@@ -378,16 +395,7 @@ static enum attn_status visit_entry(const char *hub, const char *entry, struct h
 
     if (!read_entry(entry, &name))
         return ATTN_OK;
-    status = open_repository(hub, &name, &visit->repository, err);
-    if (status == ATTN_OK) {
-        visit->n = 0;
-        visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
-        status = visit->hashes ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    if (status == ATTN_OK)
-        status = report_refs(visit, err);
-    if (status == ATTN_OK)
-        status = report_hashes(visit, err);
+    status = visit_repository(hub, &name, visit, err);
     attn_free(visit->hashes);
     visit->hashes = NULL;
     close_repository(&visit->repository);

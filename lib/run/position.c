@@ -287,23 +287,21 @@ static enum attn_status number_items(const char *spec, const struct attn_input *
                                      const struct attn_sequence *sequence, struct text_words *words,
                                      struct attn_buffer *out, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (const char *at = spec; status == ATTN_OK; at++) {
+    for (const char *at = spec;; at++) {
         struct position_item item;
 
-        status = read_item(&at, &item, err);
-        if (status == ATTN_OK && item.is_number)
+        ATTN_TRY(read_item(&at, &item, err));
+        if (item.is_number) {
             attn_buffer_append(out, item.word, item.size);
-        else if (status == ATTN_OK && !words->text)
-            status = find_words(input, sequence, words, err);
-        if (status == ATTN_OK && !item.is_number)
-            status = number_word(words, &item, out, err);
+        } else {
+            if (!words->text)
+                ATTN_TRY(find_words(input, sequence, words, err));
+            ATTN_TRY(number_word(words, &item, out, err));
+        }
         if (*at == '\0')
-            break;
+            return attn_buffer_check(out, err);
         attn_buffer_append_char(out, ',');
     }
-    return status;
 }
 
 /* The words are looked up as WORDS says. */
@@ -314,16 +312,11 @@ static enum attn_status number_positions(const char *spec, const struct attn_inp
 {
     struct attn_buffer out = {0};
     enum attn_status status = number_items(spec, input, sequence, &words, &out, err);
-    char *made = NULL;
 
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK)
-        made = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
-    if (made)
-        *numbers = made;
-    else if (status == ATTN_OK)
-        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK) {
+        *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
+        status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
+    }
     attn_buffer_release(&out);
     release_words(&words);
     return status;
@@ -344,44 +337,44 @@ static enum attn_status flag_numbers(const struct attn_run *run, const char *num
                                      unsigned char *flags, struct attn_error *err)
 {
     struct attn_dims dims = *attn_selection_dims(run->selection);
-    struct attn_selection *selection = NULL;
+    struct attn_selection *selection;
     enum attn_status status;
 
     dims.n_position = n; /* a list of queries is one of positions */
-    status = attn_selection_create(&dims, &selection, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(selection, numbers, err);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_queries(selection, numbers, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         flags[i] = attn_selection_has_query(selection, i);
     attn_selection_free(selection);
     return status;
 }
 
+/* Sets those of FLAGS that SPEC means of SEQUENCE, the text or the source of RUN. */
+static enum attn_status find_positions(const struct attn_run *run, const char *spec,
+                                       const struct attn_input *input,
+                                       const struct attn_sequence *sequence, unsigned char *flags,
+                                       struct attn_error *err)
+{
+    const struct text_words words = {.name = sequence == &run->text ? "text" : "source"};
+    char *numbers = NULL;
+    enum attn_status status = number_positions(spec, input, sequence, words, &numbers, err);
+
+    if (status == ATTN_OK)
+        status = flag_numbers(run, numbers, sequence->n, flags, err);
+    attn_free(numbers);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
                                          unsigned char *flags, struct attn_error *err)
 {
-    char *numbers = NULL;
-    enum attn_status status =
-        attn_positions_number(spec, &run->request.input, &run->text, &numbers, err);
-
-    if (status == ATTN_OK)
-        status = flag_numbers(run, numbers, run->text.n, flags, err);
-    attn_free(numbers);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return find_positions(run, spec, &run->request.input, &run->text, flags, err);
 }
 
 enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
                                                 unsigned char *flags, struct attn_error *err)
 {
-    const struct text_words words = {.name = "source"};
-    char *numbers = NULL;
-    enum attn_status status =
-        number_positions(spec, &run->request.source, &run->source, words, &numbers, err);
-
-    if (status == ATTN_OK)
-        status = flag_numbers(run, numbers, run->source.n, flags, err);
-    attn_free(numbers);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return find_positions(run, spec, &run->request.source, &run->source, flags, err);
 }
 
 /* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the
@@ -423,24 +416,24 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
     const size_t n = attn_selection_dims(run->selection)->n_position;
     unsigned char *flags = attn_alloc(n, 1, err);
     size_t n_run = 0, n_chosen = 0, last = 0;
-    enum attn_status status = flags ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
+    if (!flags)
+        return ATTN_NO_MEMORY;
+    status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         n_chosen += flags[i];
         last = flags[i] ? i : last;
     }
     attn_free(flags);
-    if (status == ATTN_OK && (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec))))) {
+    ATTN_TRY(status);
+    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec)))) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' of %s is not one position, expected a number or a "
-                       "word",
+                       "'%s' of %s is not one position, expected a number or a word",
                        attn_quote_string(spec).text, option);
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (status == ATTN_OK)
-        *position = last;
-    return status;
+    *position = last;
+    return ATTN_OK;
 }

@@ -37,15 +37,20 @@ static enum attn_status add_rows(void *user, const struct attn_trace_event *even
 
 static enum attn_status select_heads(struct ablation *ablation, struct attn_error *err)
 {
-    enum attn_status status = attn_selection_create(ablation->dims, &ablation->heads, err);
+    const char *spec = ablation->run->request.ablate_mean;
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(ablation->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err);
-    if (status == ATTN_OK)
-        status = attn_error_in(
-            attn_selection_set_heads(ablation->heads, ablation->run->request.ablate_mean, err),
-            "ablate_mean", err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_selection_create(ablation->dims, &ablation->heads, err));
+    ATTN_TRY(attn_selection_set_sites(ablation->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err));
+    return attn_error_in(attn_selection_set_heads(ablation->heads, spec, err), "ablate_mean", err);
+}
+
+static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
+                             struct attn_error *err)
+{
+    if (run->source.n > 0)
+        ATTN_TRY(attn_session_set_source(session, run->source.rows, run->source.n, err));
+    return run->text.rows ? attn_session_feed_embeddings(session, run->text.rows, run->text.n, err)
+                          : attn_session_feed(session, run->text.ids, run->text.n, err);
 }
 
 static enum attn_status find_sums(struct ablation *ablation, struct attn_error *err)
@@ -53,20 +58,15 @@ static enum attn_status find_sums(struct ablation *ablation, struct attn_error *
     const struct attn_run *run = ablation->run;
     const struct attn_trace trace = {ablation->heads, add_rows, ablation};
     struct attn_session_options options = attn_run_session_options(run);
-    struct attn_session *session = NULL;
+    struct attn_session *session;
     enum attn_status status;
 
     options.trace = &trace;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.pool = attn_host_pool(run->host, (double)INFINITY);
-    status = attn_error_at(attn_session_create(run->model, &options, &session, err),
-                           ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK && run->source.n > 0)
-        status = attn_session_set_source(session, run->source.rows, run->source.n, err);
-    if (status == ATTN_OK && run->text.rows)
-        status = attn_session_feed_embeddings(session, run->text.rows, run->text.n, err);
-    else if (status == ATTN_OK)
-        status = attn_session_feed(session, run->text.ids, run->text.n, err);
+    ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, &session, err),
+                           ATTN_STAGE_OPTIONS, err));
+    status = feed(run, session, err);
     attn_session_free(session);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
@@ -101,17 +101,14 @@ static enum attn_status append_edits(struct ablation *ablation, struct attn_erro
     const size_t n_layer = ablation->dims->n_layer, n_head = ablation->dims->n_head;
     size_t n = 0, capacity = run->n_edit;
     void *block = run->edits;
-    enum attn_status status;
 
     for (size_t layer = 0; layer < n_layer; layer++)
         n += attn_selection_n_head(ablation->heads, (int)layer);
     run->means = attn_alloc(n, n_row * ablation->dims->d_value * sizeof *run->means, err);
     if (!run->means)
         return ATTN_NO_MEMORY;
-    status = attn_grow(&block, &capacity, run->n_edit + n, sizeof *run->edits, err);
+    ATTN_TRY(attn_grow(&block, &capacity, run->n_edit + n, sizeof *run->edits, err));
     run->edits = block;
-    if (status != ATTN_OK)
-        return status;
     n = 0;
     for (size_t i = 0; i < n_layer * n_head; i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
@@ -123,6 +120,19 @@ static enum attn_status append_edits(struct ablation *ablation, struct attn_erro
     return ATTN_OK;
 }
 
+static enum attn_status add(struct ablation *ablation, struct attn_error *err)
+{
+    const struct attn_dims *dims = ablation->dims;
+
+    ATTN_TRY(attn_error_at(select_heads(ablation, err), ATTN_STAGE_OPTIONS, err));
+    ablation->sums = attn_alloc(dims->n_layer * dims->n_head, /* of whole heads */
+                                dims->d_value * sizeof *ablation->sums, err);
+    if (!ablation->sums)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(find_sums(ablation, err));
+    return append_edits(ablation, err);
+}
+
 enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_error *err)
 {
     struct ablation ablation = {.run = run, .dims = attn_selection_dims(run->selection)};
@@ -130,15 +140,7 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
 
     if (!run->request.ablate_mean)
         return ATTN_OK;
-    status = select_heads(&ablation, err);
-    ablation.sums = attn_alloc(ablation.dims->n_layer * ablation.dims->n_head, /* of whole heads */
-                               ablation.dims->d_value * sizeof *ablation.sums, err);
-    if (status == ATTN_OK && !ablation.sums)
-        status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        status = find_sums(&ablation, err);
-    if (status == ATTN_OK)
-        status = append_edits(&ablation, err);
+    status = add(&ablation, err);
     attn_selection_free(ablation.heads);
     attn_free(ablation.sums);
     return status;
