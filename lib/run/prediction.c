@@ -20,13 +20,11 @@ static enum attn_status encode(const char *text, const struct attn_tokenizer *to
                                const struct attn_encode_options *options,
                                struct attn_encoding *encoding, struct attn_error *err)
 {
-    const enum attn_status status =
-        attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err);
-
-    if (status == ATTN_OK && encoding->n == 0)
+    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err));
+    if (encoding->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                               attn_quote_string(text).text);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status check_room(const struct attn_model *model, size_t n, size_t n_more,
@@ -66,15 +64,13 @@ void attn_continuations_note_spaces(const struct attn_request *request,
     }
 }
 
-enum attn_status attn_continuations_encode(const struct attn_request *request,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer, size_t n,
-                                           struct attn_continuations *continuations,
-                                           struct attn_error *err)
+static enum attn_status encode_all(const struct attn_request *request,
+                                   const struct attn_model *model,
+                                   const struct attn_tokenizer *tokenizer, size_t n,
+                                   struct attn_continuations *continuations, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_question *question = &request->predict;
-    enum attn_status status = ATTN_OK;
 
     if (question->n_next == 0)
         return ATTN_OK;
@@ -86,16 +82,24 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;
-    for (size_t i = 0; status == ATTN_OK && i < question->n_next; i++) {
+    for (size_t i = 0; i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
 
-        status = encode(question->next[i], tokenizer, &options, encoding, err);
-        if (status == ATTN_OK && encoding->n - 1 > continuations->n_more)
+        ATTN_TRY(encode(question->next[i], tokenizer, &options, encoding, err));
+        if (encoding->n - 1 > continuations->n_more)
             continuations->n_more = encoding->n - 1;
     }
-    if (status == ATTN_OK)
-        status = check_room(model, n, continuations->n_more, err);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return check_room(model, n, continuations->n_more, err);
+}
+
+enum attn_status attn_continuations_encode(const struct attn_request *request,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer, size_t n,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err)
+{
+    return attn_error_at(encode_all(request, model, tokenizer, n, continuations, err),
+                         ATTN_STAGE_INPUT, err);
 }
 
 void attn_continuations_release(struct attn_continuations *continuations)
@@ -162,7 +166,8 @@ static void rank(const struct attn_prediction_args *args, const float *logits, s
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
-    struct attn_scored *room;   /* [n_vocab] */
+    struct attn_scored *room;   /* [n_vocab] owns */
+    float *logits;              /* owns; of neighbours, or NULL */
     struct attn_candidate *top; /* where those of the next position go */
 };
 
@@ -208,19 +213,20 @@ static enum attn_status rank_selected(struct attn_session *session,
     const size_t n_fit = LOGIT_BYTES / sizeof(float) / args->n_vocab;
     const size_t n_most = n_fit == 0 ? 1 : n_fit < n_position ? n_fit : n_position;
     float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *logits, err);
-    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t first = 0; status == ATTN_OK && first < n_position;) {
+    ranking->logits = logits;
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    for (size_t first = 0; first < n_position;) {
         const size_t n = count_neighbours(args->positions, first, n_most);
 
         if (n > 0)
-            status = attn_session_logits_at(session, first, n, logits, err);
-        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            ATTN_TRY(attn_session_logits_at(session, first, n, logits, err));
+        for (size_t row = 0; row < n; row++)
             rank_position(ranking, args, first + row, logits + row * args->n_vocab);
         first += n > 0 ? n : 1;
     }
-    attn_free(logits);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status find_top(struct attn_session *session,
@@ -240,6 +246,7 @@ static enum attn_status find_top(struct attn_session *session,
     if (ranking.room && found->top)
         status = args->positions ? rank_selected(session, args, &ranking, err)
                                  : rank_last(session, args, &ranking, err);
+    attn_free(ranking.logits);
     attn_free(ranking.room);
     return status;
 }
@@ -322,16 +329,21 @@ static enum attn_status find_next(struct attn_session *session,
     return ATTN_OK;
 }
 
+static enum attn_status find_both(struct attn_session *session,
+                                  const struct attn_prediction_args *args,
+                                  struct attn_predictions *found, struct attn_error *err)
+{
+    if (args->question->top > 0)
+        ATTN_TRY(find_top(session, args, found, err));
+    return args->continuations->n > 0 ? find_next(session, args, found, err) : ATTN_OK;
+}
+
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err)
 {
     struct attn_predictions made = {0};
-    enum attn_status status = ATTN_OK;
+    const enum attn_status status = find_both(session, args, &made, err);
 
-    if (args->question->top > 0)
-        status = find_top(session, args, &made, err);
-    if (status == ATTN_OK && args->continuations->n > 0)
-        status = find_next(session, args, &made, err);
     if (status == ATTN_OK)
         *found = made;
     else
@@ -358,20 +370,6 @@ static const struct attn_column next_columns[] = {
     {.name = "text", .type = ATTN_VALUE_TEXT},
 };
 
-static enum attn_status fill_top(const struct attn_predictions *found, size_t n_left_out,
-                                 struct attn_table *table, struct attn_error *err)
-{
-    for (size_t i = 0; i < found->n_top; i++) {
-        const struct attn_candidate *top = &found->top[i];
-        const struct attn_cell row[] = {
-            attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
-            attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
-
-        ATTN_TRY(attn_table_append(table, row + n_left_out, 4 - n_left_out, err));
-    }
-    return ATTN_OK;
-}
-
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
                                  struct attn_error *err)
 {
@@ -380,7 +378,15 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
     if (found->n_top == 0)
         return ATTN_OK;
     ATTN_TRY(attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err));
-    return fill_top(found, n_left_out, *table, err);
+    for (size_t i = 0; i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+        const struct attn_cell row[] = {
+            attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
+            attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
+
+        ATTN_TRY(attn_table_append(*table, row + n_left_out, 4 - n_left_out, err));
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
