@@ -63,15 +63,13 @@ static enum attn_status keep_file(struct attn_host *host, const char *path, stru
 {
     void *files = host->files;
     struct stat info;
-    enum attn_status status;
 
     if (stat(path, &info) != 0)
         return ATTN_OK;
-    status = attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err);
+    ATTN_TRY(attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err));
     host->files = files;
-    if (status == ATTN_OK)
-        host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
-    return status;
+    host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
+    return ATTN_OK;
 }
 
 static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,

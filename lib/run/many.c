@@ -416,28 +416,33 @@ static void stop_reading(struct many *many, enum attn_status status, const struc
     attn_monitor_leave(many->monitor);
 }
 
+/* Reads the next record into SLOT, unless *is_over. */
+static enum attn_status read_record(struct many *many, struct many_slot *slot, bool *is_over,
+                                    struct attn_error *err)
+{
+    const struct attn_many_calls *calls = many->calls;
+
+    slot->item.record.number = many->n_read;
+    ATTN_TRY(attn_host_check_canceled(many->task->host, err));
+    return attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next",
+                            err);
+}
+
 static void read_all(struct many *many, struct many_worker *self)
 {
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
     struct many_slot *slot;
 
-    while (status == ATTN_OK && (slot = wait_for_room(many))) {
+    while ((slot = wait_for_room(many))) {
+        struct attn_error err = {0};
         bool is_over = false;
+        const enum attn_status status = read_record(many, slot, &is_over, &err);
 
-        slot->item.record.number = many->n_read;
-        status = attn_host_check_canceled(many->task->host, &err);
-        if (status == ATTN_OK)
-            status = attn_call_status(
-                many->calls->next(many->calls->user, &slot->item.record, &is_over, &err), "next",
-                &err);
-        if (status == ATTN_OK && is_over)
+        if (status != ATTN_OK)
+            stop_reading(many, status, &err);
+        if (status != ATTN_OK || is_over)
             break;
-        if (status == ATTN_OK)
-            add(many, slot, self);
+        add(many, slot, self);
     }
-    if (status != ATTN_OK)
-        stop_reading(many, status, &err);
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
@@ -497,40 +502,49 @@ static void perform(struct many *many, struct many_worker *workers, int n)
         attn_thread_join(&workers[i].thread);
 }
 
-static enum attn_status run_workers(struct many *many, struct attn_error *err)
+/* With WORKERS [n], which the caller frees. */
+static enum attn_status run_workers(struct many *many, struct many_worker *workers, int n,
+                                    struct attn_error *err)
+{
+    for (int i = 0; i < n; i++)
+        ATTN_TRY(attn_many_pack_create(many->task, &workers[i].pack, err));
+    perform(many, workers, n);
+    ATTN_TRY(many->err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &many->err));
+    note_idle(many);
+    return ATTN_OK;
+}
+
+/* With the task, which the caller releases, as what is made for the run. */
+static enum attn_status run(struct many *many, struct attn_error *err)
 {
     const int n = attn_pool_n_thread(many->task->host->pool);
-    struct many_worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
-    enum attn_status status = workers ? ATTN_OK : ATTN_NO_MEMORY;
+    struct many_worker *workers;
+    enum attn_status status;
 
-    for (int i = 0; status == ATTN_OK && i < n; i++)
-        status = attn_many_pack_create(many->task, &workers[i].pack, err);
-    if (status == ATTN_OK)
-        perform(many, workers, n);
-    for (int i = 0; workers && i < n; i++)
+    ATTN_TRY(create(many, err));
+    workers = attn_alloc((size_t)n, sizeof *workers, err);
+    if (!workers)
+        return ATTN_NO_MEMORY;
+    status = run_workers(many, workers, n, err);
+    for (int i = 0; i < n; i++)
         attn_many_pack_free(workers[i].pack);
     attn_free(workers);
-    if (status == ATTN_OK && many->err.status != ATTN_OK)
-        status = attn_error_copy(err, &many->err);
     return status;
 }
 
 enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_options *options,
                                const struct attn_many_calls *calls, struct attn_error *err)
 {
+    struct attn_many_task task;
+    struct many many = {.task = &task, .calls = calls};
+    enum attn_status status;
+
     if (!attn_is_given(host, "host", err) || !attn_is_given(calls, "calls", err) ||
         !attn_is_given(calls->next, "next", err) || !attn_is_given(calls->done, "done", err))
         return ATTN_INVALID;
-    struct attn_many_task task;
-    struct many many = {.task = &task, .calls = calls};
-    enum attn_status status = attn_many_task_init(&task, host, options, err);
-
+    status = attn_many_task_init(&task, host, options, err);
     if (status == ATTN_OK)
-        status = create(&many, err);
-    if (status == ATTN_OK)
-        status = run_workers(&many, err);
-    if (status == ATTN_OK)
-        note_idle(&many);
+        status = run(&many, err);
     release(&many);
     attn_many_task_release(&task);
     return status;

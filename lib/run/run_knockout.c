@@ -114,12 +114,10 @@ static enum attn_status append_edit(struct knockouts *knockouts, const struct at
                                     struct attn_error *err)
 {
     void *block = knockouts->run->edits;
-    const enum attn_status status =
-        attn_grow(&block, &knockouts->capacity, knockouts->run->n_edit + 1,
-                  sizeof *knockouts->run->edits, err);
 
+    ATTN_TRY(attn_grow(&block, &knockouts->capacity, knockouts->run->n_edit + 1,
+                       sizeof *knockouts->run->edits, err));
     knockouts->run->edits = block;
-    ATTN_TRY(status);
     knockouts->run->edits[knockouts->run->n_edit++] = *edit;
     return ATTN_OK;
 }
