@@ -131,9 +131,11 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
     enum attn_status status;
 
     *is_over = true;
-    if ((most > 0 && work->n_read >= most) ||
-        attn_batch_lines_next(work->lines, &work->line, is_over, &work->read_err) != ATTN_OK ||
-        *is_over)
+    if (most > 0 && work->n_read >= most)
+        return ATTN_OK;
+    if (attn_batch_lines_next(work->lines, &work->line, is_over, &work->read_err) != ATTN_OK)
+        *is_over = true;
+    if (*is_over)
         return ATTN_OK;
     slot = take_slot(work, err);
     if (!slot)
