@@ -18,7 +18,6 @@
 #include "run/derived.h"
 #include "run/position.h"
 #include "run/request_internal.h"
-#include "run/words.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
