@@ -86,11 +86,15 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
     if (!batch->outputs || !batch->paths)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < options->n_output; i++) {
-        batch->outputs[i] = options->outputs[i];
-        ATTN_TRY(attn_is_given(options->outputs[i].format, "format", err) ? ATTN_OK : ATTN_INVALID);
-        if (!options->outputs[i].path)
+        const struct attn_records_item *item = &options->outputs[i];
+
+        batch->outputs[i] = *item;
+        if (!attn_is_given(item->format, "format", err) ||
+            !attn_is_given(item->path || item->sink, "path", err))
+            return ATTN_INVALID;
+        if (!item->path)
             continue;
-        append_path(&batch->paths[i], options->outputs[i].path, options);
+        append_path(&batch->paths[i], item->path, options);
         batch->outputs[i].path = attn_buffer_string(&batch->paths[i]);
         ATTN_TRY(attn_buffer_check(&batch->paths[i], err));
     }
@@ -190,8 +194,10 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     if (!attn_is_given(given, "options", err) || !attn_is_given(batch, "batch", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
-    if (!attn_is_given(options.outputs && options.n_output > 0, "outputs", err))
+    if (!options.outputs || options.n_output == 0) {
+        attn_is_given(false, "outputs", err);
         return ATTN_INVALID;
+    }
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;

@@ -199,7 +199,10 @@ START_TEST(names_the_field_that_does_not_fit)
     options.n_shard = 0;
     REFUSED("size", size, 3);
     output.path = NULL;
+    REFUSED("path", n_output, 1);
+    ck_assert_int_eq(attn_sink_create_memory(&output.sink, NULL), ATTN_OK);
     REFUSED("is_resumed", is_resumed, true);
+    attn_sink_free(output.sink);
     output.path = "in";
     err = (struct attn_error){0};
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
