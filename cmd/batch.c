@@ -5,12 +5,6 @@
 #include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/selection.h"
-#include "cmd/batch_digest.h"
-#include "cmd/batch_lines.h"
-#include "cmd/batch_manifest.h"
-#include "cmd/batch_model.h"
-#include "cmd/batch_outputs.h"
-#include "cmd/batch_work.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -21,12 +15,9 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define EXAMPLE "attn-cli batch -m fable --lines sentences.txt"
 
@@ -41,7 +32,12 @@ struct batch_args {
     int64_t n_max_token;                   /* 0: not given */
     int64_t progress;                      /* seconds; 0: not given */
     struct prompt_args prompt;             /* what becomes of special tokens */
-    struct batch_output_args output;
+    const char *output;       /* where the lines of JSON go; NULL or "-": standard output */
+    const char *fields;       /* what a line holds; NULL: the default */
+    const char *measures;     /* of a head; NULL: all */
+    struct named_list others; /* paths of the other outputs by the names of formats */
+    int64_t n_edge;           /* keys of each query; 0: not given */
+    int64_t precision;        /* -1: as many digits as bring back the same number */
     struct prediction_args prediction;
     struct model_args model;
     struct attention_args attention;
@@ -119,6 +115,76 @@ static const struct option input_rows[] = {
 
 static const struct option_group input_options = OPTION_GROUP(input_rows);
 
+static const struct option file_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct batch_args, output),
+     .help = "the file for the lines of JSON, one per record; default: -, standard output"},
+    {.name = "fields",
+     .argument = "LIST",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct batch_args, fields),
+     .help =
+         "what each line holds besides id and n_token: ids, tokens, offsets, measures, surprisal, "
+         "predictions, tensors; default: ids,measures, and predictions with --top or --next"},
+    {.name = "measures",
+     .argument = "LIST",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct batch_args, measures),
+     .help = "measures of each head, by their names in `attn-cli heads`; default: all but "
+             "punctuation and n_punctuation"},
+    {.name = "csv",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_args, others),
+     .help = "also write the measures as CSV, one line per record and head"},
+    {.name = "npy",
+     .argument = "DIR",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_args, others),
+     .help = "also write arrays for numpy.load into DIR, with one row per record: n_token.npy, one "
+             "file per measure [N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
+    {.name = "edges",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_args, others),
+     .help = "also write as CSV the keys that each query looks at most, one line per key; for long "
+             "texts, whose matrices are too large to keep"},
+    {.name = "edges-per-query",
+     .argument = "K",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct batch_args, n_edge),
+     .help = "number of keys per query in --edges, the largest weights first; default: 3"},
+    {.name = "npz",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_args, others),
+     .help = "also write the tensors of --sites of all records into one archive for numpy.load, "
+             "with members such as 000000007/blocks.0.attn.hook_pattern"},
+    {.name = "precision",
+     .argument = "N",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .max = 17,
+     .offset = offsetof(struct batch_args, precision),
+     .help = "digits after the point in JSON and CSV; default: as many as bring back the same "
+             "number"},
+};
+
+static const struct option_group file_options = OPTION_GROUP(file_rows);
+
 static const struct option resume_rows[] = {
     {.name = "resume",
      .heading = "Restarts",
@@ -149,7 +215,7 @@ static const struct option_group resume_options = OPTION_GROUP(resume_rows);
 static const struct option_part parts[] = {
     {&input_options, 0},
     {&special_options, offsetof(struct batch_args, prompt)},
-    {&batch_output_options, offsetof(struct batch_args, output)},
+    {&file_options, 0},
     {&resume_options, 0},
     {&prediction_options, offsetof(struct batch_args, prediction)},
     {&model_options, offsetof(struct batch_args, model)},
@@ -194,26 +260,55 @@ const struct command command_batch = {
 struct batch {
     struct batch_args *args;
     const char **given; /* [options_count] the text of each option's value, or NULL */
-    int argc;
-    char **argv;
+    const char **command;
     struct attn_sink *out; /* standard output */
-    time_t started;
-    struct batch_lines *lines;
+    struct attn_buffer asked;
+    const char **files; /* that the options name */
+    struct attn_records_item *outputs;
+    struct model_source source;
     struct attn_host *host;
     struct attn_request request;
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_many_options many;
-    struct batch_outputs outputs;
-    struct batch_model *model;
-    char *journal_path, *manifest_path; /* owns; NULL without a file that could be resumed */
-    struct attn_buffer options, input;  /* the identity's */
-    struct batch_work work;
-    bool is_complete;  /* it was done before */
-    bool is_finishing; /* the outputs got their ends, and are no place to go on from */
+    struct attn_batch_options options;
+    struct attn_batch *batch;
+    bool has_begun; /* records are computed */
+    double emitted; /* seconds; when a plain line said how far it is */
 };
 
-/* --- Options ---------------------------------------------------------------------------------- */
+/* --- Options --------------------------------------------------------------------------------- */
+
+/* The fields that messages of the library name, and the options that fill them. */
+static const struct {
+    const char *field, *option;
+} named_fields[] = {
+    {"is_resumed", "--resume"},
+    {"n_shard", "--shard"},
+    {"max_failed", "--max-errors"},
+};
+
+/* Writes options in TEXT [SIZE] where words of it are fields. */
+static void name_options(char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof named_fields / sizeof *named_fields; i++) {
+        const size_t n = strlen(named_fields[i].field);
+        char *found = strstr(text, named_fields[i].field);
+        char rest[ATTN_ERROR_MESSAGE_SIZE];
+
+        if (!found || (found > text && found[-1] != ' ') || (found[n] && found[n] != ' '))
+            continue;
+        snprintf(rest, sizeof rest, "%s", found + n);
+        snprintf(found, size - (size_t)(found - text), "%s%s", named_fields[i].option, rest);
+    }
+}
+
+static int report_batch(struct attn_error *err)
+{
+    name_options(err->message, sizeof err->message);
+    name_options(err->hint, sizeof err->hint);
+    return report_error(err);
+}
 
 /* Reads "3/8". */
 static int read_shard(const char *text, size_t *shard, size_t *n_shard)
@@ -245,7 +340,7 @@ static int check(const struct batch_args *args)
         return report_problem(
             EXIT_USAGE, NULL,
             "--text-key and --id-key need records in JSON, and --lines reads texts");
-    if (args->is_resumed && is_standard(args->output.lines))
+    if (args->is_resumed && is_standard(args->output))
         return report_problem(EXIT_USAGE, NULL, "--resume needs -o FILE, the file to continue");
     return attention_check(&args->attention);
 }
@@ -278,44 +373,16 @@ static void append_string(struct attn_buffer *out, const char *text)
     attn_json_append_string(out, text, strlen(text));
 }
 
-/* Appends the digest of a file that shapes the results. One that cannot be read is refused when it is
- * opened for its numbers. */
-static void append_file(struct attn_buffer *out, const char *path)
-{
-    struct batch_digest digest = {.path = path, .end = BATCH_DIGEST_TO_END};
-    struct attn_error ignored = {0};
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && /* a FIFO would be waited for */
-        batch_digest_file(&digest, interrupt_flag(), &ignored) == ATTN_OK)
-        attn_buffer_append_format(out, "%s\"%s\"", out->size > 0 ? "," : "", digest.hex);
-}
-
-/* What the options name that is a file: two runs with other bytes in one are not the same. */
-static void describe_files(const struct batch_args *args, struct attn_buffer *out)
-{
-    struct attn_buffer files = {0};
-    const char *mask = attention_mask_file(&args->attention);
-    if (mask)
-        append_file(&files, mask);
-    for (size_t i = 0; i < args->ablation.patches.n; i++) {
-        const char *equals = strchr(args->ablation.patches.items[i], '=');
-        if (equals)
-            append_file(&files, equals + 1);
-    }
-    if (files.size > 0)
-        attn_buffer_append_format(out, ",\"files\":[%s]", attn_buffer_string(&files));
-    out->has_failed = out->has_failed || files.has_failed;
-    attn_buffer_release(&files);
-}
-
 /* The options that shape the results, as an object of JSON. Lists have all their values. */
 static void describe_options(struct batch *batch)
 {
-    struct attn_buffer *text = &batch->options;
+    struct attn_buffer *text = &batch->asked;
+
     attn_buffer_append_char(text, '{');
     for (struct option_walk walk = {.command = &command_batch}; option_next(&walk);) {
         const struct option *option = &walk.option;
         const char *given = batch->given[walk.n - 1];
+
         if (!given || !option->name || is_circumstance(option->name))
             continue;
         attn_buffer_append_string(text, text->size > 1 ? "," : "");
@@ -327,6 +394,7 @@ static void describe_options(struct batch *batch)
             const struct text_list *list =
                 (const struct text_list *)(const void *)((const char *)batch->args +
                                                          option->offset);
+
             for (size_t i = 0; i < list->n; i++) {
                 attn_buffer_append_char(text, i > 0 ? ',' : '[');
                 append_string(text, list->items[i]);
@@ -336,33 +404,95 @@ static void describe_options(struct batch *batch)
             append_string(text, given);
         }
     }
-    describe_files(batch->args, text);
     attn_buffer_append_char(text, '}');
+    batch->options.asked = attn_buffer_string(text);
 }
 
-/* --- Opening ---------------------------------------------------------------------------------- */
-
-static int open_lines(struct batch *batch)
+/* What the options name that is a file. */
+static int list_files(struct batch *batch)
 {
     const struct batch_args *args = batch->args;
-    struct batch_lines_options options = {
-        .path = args->inputs.n > 0 ? args->inputs.items[0] : NULL,
-        .max_line = args->max_line > 0 ? (size_t)args->max_line : BATCH_MAX_LINE,
-        .is_stopped = batch_work_is_stopped,
-        .on_taken = batch_work_take_bytes,
-        .user = &batch->work,
-    };
+    const char *mask = attention_mask_file(&args->attention);
+    const char **files = calloc(args->ablation.patches.n + 1, sizeof *files);
+    size_t n = 0;
+
+    if (!files)
+        return report_no_memory();
+    if (mask)
+        files[n++] = mask;
+    for (size_t i = 0; i < args->ablation.patches.n; i++) {
+        const char *equals = strchr(args->ablation.patches.items[i], '=');
+
+        if (equals)
+            files[n++] = equals + 1;
+    }
+    batch->files = files;
+    batch->options.files = files;
+    batch->options.n_file = n;
+    return EXIT_DONE;
+}
+
+/* Where the outputs go. */
+static int list_outputs(struct batch *batch)
+{
+    const struct batch_args *args = batch->args;
+    const size_t n = 1 + args->others.n;
+    int n_standard = is_standard(args->output);
+
+    batch->outputs = calloc(n, sizeof *batch->outputs);
+    if (!batch->outputs)
+        return report_no_memory();
+    for (size_t i = 0; i < n; i++) {
+        const char *format = i == 0 ? "jsonl" : args->others.items[i - 1].name;
+        const char *path = i == 0 ? args->output : args->others.items[i - 1].value;
+
+        batch->outputs[i] = (struct attn_records_item){
+            .format = format,
+            .path = is_standard(path) ? NULL : path,
+            .sink = batch->out,
+        };
+    }
+    for (size_t i = 0; i < args->others.n; i++) {
+        const struct attn_option *other = &args->others.items[i];
+        const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
+
+        if (is_standard(other->value) && !is_text)
+            return report_problem(EXIT_USAGE, NULL, "--%s cannot go to standard output",
+                                  other->name);
+        n_standard += is_standard(other->value);
+    }
+    if (n_standard > 1)
+        return report_problem(EXIT_USAGE, "-o FILE writes the lines of JSON to a file",
+                              "two outputs go to standard output");
+    batch->options.outputs = batch->outputs;
+    batch->options.n_output = n;
+    return EXIT_DONE;
+}
+
+/* Refuses options for outputs that are not written. */
+static int check_outputs(struct batch *batch)
+{
+    const struct batch_args *args = batch->args;
+    const struct attn_question *predict = &batch->request.predict;
+    const bool has_predictions = predict->top > 0 || predict->n_next > 0;
+    uint64_t fields = ATTN_RECORD_FIELD_BIT(MEASURES);
     struct attn_error err = {0};
-    uint64_t size;
-    int code = read_shard(args->shard, &options.shard, &options.n_shard);
-    if (code != EXIT_DONE)
-        return code;
-    if (batch_lines_open(&options, &batch->lines, &err) != ATTN_OK)
-        return report_error(&err);
-    if (batch_lines_is_file(batch->lines, &size))
-        attn_buffer_append_format(&batch->input, "{\"bytes\":%" PRIu64 "}", size);
-    else
-        attn_buffer_append_string(&batch->input, "{\"bytes\":null}");
+
+    if ((args->fields && attn_record_fields_parse(args->fields, &fields, &err) != ATTN_OK) ||
+        (args->measures &&
+         attn_measures_parse(args->measures, &batch->many.measures, &err) != ATTN_OK))
+        return report(&err, EXIT_USAGE);
+    if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
+        !named_list_find(&args->others, "csv") && !named_list_find(&args->others, "npy"))
+        return report_problem(EXIT_USAGE, "add measures to --fields, or write --csv or --npy",
+                              "--measures needs an output that has measures");
+    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && !has_predictions)
+        return report_problem(EXIT_USAGE, NULL, "predictions in --fields need --top or --next");
+    if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
+        return report_problem(EXIT_USAGE, NULL, "--edges-per-query needs --edges");
+    batch->many.n_edge = (size_t)args->n_edge;
+    if (args->fields)
+        batch->options.fields = fields;
     return EXIT_DONE;
 }
 
@@ -377,6 +507,8 @@ static int fill_request(struct batch *batch)
 {
     const struct batch_args *args = batch->args;
     struct attn_request *request = &batch->request;
+    int code;
+
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
     request->changed = &batch->changed;
@@ -391,309 +523,176 @@ static int fill_request(struct batch *batch)
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
     batch->many.n_max_token = (size_t)args->n_max_token;
-    int code = batch_outputs_plan(&args->output, &batch->many);
+    code = check_outputs(batch);
     return code == EXIT_DONE ? attention_change(&args->attention, &batch->changed, &batch->mask)
                              : code;
 }
 
-static bool is_empty(const struct attn_records *records)
-{
-    struct attn_records_part part;
-    for (size_t i = 0; attn_records_part(records, i, &part); i++)
-        if (part.size > 0)
-            return false;
-    return true;
-}
+/* --- On its way ------------------------------------------------------------------------------ */
 
-/* Removes the parts of the outputs, which hold nothing that could be gone on with. */
-static void remove_parts(const struct batch *batch)
+static void on_progress(void *user, const struct attn_batch_progress *progress)
 {
-    struct attn_records_part part;
-    for (size_t i = 0; attn_records_part(batch->outputs.records, i, &part); i++)
-        unlink(part.path);
-    if (batch->journal_path)
-        unlink(batch->journal_path);
-}
+    char line[256], left[PROGRESS_TIME_SIZE], count[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
+    struct batch *batch = user;
+    const struct running_args *running = &batch->args->running;
+    const bool is_emitted = !running->is_quiet && batch->args->progress > 0 &&
+                            progress->seconds - batch->emitted >= (double)batch->args->progress;
+    int size;
 
-/* Whether no output is the input: it would be lost. */
-static int check_outputs(const struct batch *batch)
-{
-    for (size_t i = 0; i < batch->outputs.n_path; i++) {
-        const char *path = batch->outputs.paths[i];
-        if (path && batch_lines_is_path(batch->lines, path))
-            return report_problem(EXIT_USAGE, NULL,
-                                  "the output '%s' is the input, expected another file", path);
+    if (!batch->has_begun)
+        progress_begin(running->is_quiet);
+    batch->has_begun = true;
+    if (!is_emitted && !progress_is_due())
+        return;
+    size = snprintf(line, sizeof line, "%s records, %.0f records/s, %s failed",
+                    attn_quantity_count(progress->n_record, count),
+                    (double)(progress->n_record - progress->n_before) /
+                        (progress->seconds > 1e-3 ? progress->seconds : 1e-3),
+                    attn_quantity_count(progress->n_failed, failed));
+    if (progress->seconds_left > 0)
+        snprintf(line + size, sizeof line - (size_t)size, ", %.0f %%, %s left",
+                 100 * progress->share, progress_time(progress->seconds_left, left));
+    if (is_emitted) {
+        note("%s", line);
+        batch->emitted = progress->seconds;
+    } else {
+        progress_draw("%s", line);
     }
-    return EXIT_DONE;
 }
 
-/* Opens model and outputs; what they are made of is found beside the work. */
-static int open_outputs(struct batch *batch, const struct model_source *source)
+static bool is_spoiled(void *user)
+{
+    (void)user;
+    return interrupt_is_model_truncated();
+}
+
+static int open_batch(struct batch *batch)
 {
     const struct batch_args *args = batch->args;
-    struct batch_place place = {
-        .host = batch->host, .standard = batch->out, .is_resumed = args->is_resumed};
+    struct attn_batch_options *options = &batch->options;
     struct attn_error err = {0};
-    int code = read_shard(args->shard, &place.shard, &place.n_shard);
+    int code = read_shard(args->shard, &options->shard, &options->n_shard);
+
     if (code == EXIT_DONE)
-        code = batch_outputs_open(&batch->outputs, &args->output, &batch->many, &place);
+        code = list_outputs(batch);
+    if (code == EXIT_DONE)
+        code = list_files(batch);
     if (code != EXIT_DONE)
         return code;
-    code = check_outputs(batch);
-    if (code != EXIT_DONE && is_empty(batch->outputs.records))
-        remove_parts(batch);
-    if (code == EXIT_DONE && args->is_resumed && !batch->outputs.name)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--resume goes on with a file, and '%s' is a pipe or a device",
-                              attn_quote_string(args->output.lines).text);
-    if (code != EXIT_DONE || !batch->outputs.name)
-        return code;
-    if (asprintf(&batch->journal_path, "%s.journal", batch->outputs.name) < 0 ||
-        asprintf(&batch->manifest_path, "%s.run.json", batch->outputs.name) < 0)
-        return report_no_memory();
-    if (batch_model_start(&source->source, attn_host_model(batch->host), interrupt_flag(),
-                          &batch->model, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    return EXIT_DONE;
+    options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
+    options->takes_texts = args->is_lines;
+    options->text_key = args->text_key;
+    options->id_key = args->id_key;
+    options->max_line = (size_t)args->max_line;
+    options->max_record = (uint64_t)args->n_most;
+    options->max_failed = args->n_most_failed;
+    options->precision = (int)args->precision;
+    options->is_resumed = args->is_resumed;
+    options->is_synced = args->is_synced;
+    options->source = &batch->source.source;
+    options->cancel = interrupt_flag();
+    options->on_note = args->running.is_quiet ? NULL : on_note;
+    options->on_progress = on_progress;
+    options->is_spoiled = is_spoiled;
+    options->user = batch;
+    return attn_batch_open(options, &batch->batch, &err) == ATTN_OK ? EXIT_DONE
+                                                                    : report_batch(&err);
 }
 
 static int open_all(struct batch *batch)
 {
     const struct batch_args *args = batch->args;
-    struct model_source source;
-    int code = open_lines(batch);
-    if (code == EXIT_DONE)
-        code = fill_request(batch);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->running, &source);
-    const struct hosting hosting = {.source = &source.source,
+    const struct hosting hosting = {.source = &batch->source.source,
                                     .load = (enum attn_load)args->model.load,
                                     .compute = args->model.compute,
                                     .reuse = true,
                                     .running = &args->running};
+    int code = fill_request(batch);
+
+    if (code == EXIT_DONE)
+        code = open_batch(batch);
+    if (code == EXIT_DONE)
+        code = model_source_find(&args->model, &args->running, &batch->source);
     if (code == EXIT_DONE)
         code = hosting_open(&hosting, &batch->host);
     interrupt_catch();
-    if (code == EXIT_DONE)
-        code = open_outputs(batch, &source);
-    return code;
-}
-
-/* --- Beginning, or going on ------------------------------------------------------------------- */
-
-static void init_work(struct batch *batch)
-{
-    const struct batch_args *args = batch->args;
-    struct batch_work *work = &batch->work;
-    work->options = (struct batch_work_options){
-        .takes_texts = args->is_lines,
-        .keys = {args->text_key, args->id_key},
-        .n_most = args->n_most > 0 ? (uint64_t)args->n_most : UINT64_MAX,
-        .n_most_failed = args->n_most_failed >= 0 ? (uint64_t)args->n_most_failed : UINT64_MAX,
-        .needs_numbers = named_list_find(&args->output.others, "npz"),
-        .is_synced = args->is_synced,
-        .progress_seconds = args->running.is_quiet ? 0 : (double)args->progress,
-    };
-    work->lines = batch->lines;
-    work->records = batch->outputs.records;
-    work->journal_path = batch->journal_path;
-    work->model = batch->model;
-    work->identity.options = attn_buffer_string(&batch->options);
-    work->identity.input = attn_buffer_string(&batch->input);
-}
-
-/* Whether the outputs are whole already: nothing is left to do, and *exit_code is as it was. */
-static enum attn_status find_complete(struct batch *batch, int *exit_code, struct attn_error *err)
-{
-    struct batch_made made = {0};
-    if (!is_empty(batch->outputs.records) || access(batch->outputs.name, F_OK) != 0)
-        return ATTN_OK;
-    enum attn_status status =
-        batch_manifest_read(batch->manifest_path, &batch->work.identity, &made, err);
-    if (status == ATTN_OK && made.is_there)
-        status = batch_work_compare(&batch->work, &made, batch->manifest_path, err);
-    batch->is_complete = status == ATTN_OK && made.is_there;
-    *exit_code = made.exit_code;
-    batch_made_release(&made);
-    return status;
-}
-
-/* Says which part is not as it was written. */
-static void note_damage(const struct batch_work *work, bool is_resumed)
-{
-    char count[ATTN_QUANTITY_SIZE];
-    uint64_t size;
-    const char *path = batch_parts_damaged(work->parts, &size);
-    if (path)
-        note("the first %s bytes of '%s' are not those that were written: %s",
-             attn_quantity_count(size, count), attn_quote_string(path).text,
-             is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
-}
-
-static enum attn_status resume(struct batch *batch, int *exit_code, struct attn_error *err)
-{
-    struct batch_work *work = &batch->work;
-    char count[ATTN_QUANTITY_SIZE];
-    bool is_resumed = false;
-    enum attn_status status = batch_model_wait(batch->model, &work->identity.model, err);
-    if (status == ATTN_OK)
-        status = find_complete(batch, exit_code, err);
-    if (status == ATTN_OK && !batch->is_complete)
-        status = batch_work_resume(work, &is_resumed, err);
-    if (status != ATTN_OK || batch->args->running.is_quiet)
-        return status;
-    note_damage(work, is_resumed);
-    if (batch->is_complete)
-        note("'%s' is complete", attn_quote_string(batch->outputs.name).text);
-    else if (is_resumed)
-        note("'%s' continues at record %s", attn_quote_string(batch->outputs.name).text,
-             attn_quantity_count(work->done.n_record, count));
-    return ATTN_OK;
-}
-
-/* --- The end ---------------------------------------------------------------------------------- */
-
-static void say_summary(const struct batch *batch)
-{
-    const struct batch_work *work = &batch->work;
-    char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
-    const double seconds = 1e-3 * (double)work->milliseconds_before + progress_seconds();
-    if (batch->args->running.is_quiet)
-        return;
-    note("%s of %s records in %.*f s, %s failed",
-         attn_quantity_count(work->done.n_record - work->n_failed, done),
-         attn_quantity_count(work->done.n_record, all), seconds < 10 ? 1 : 0, seconds,
-         attn_quantity_count(work->n_failed, failed));
-}
-
-/* The exit code of a batch of which everything was computed. */
-static int code_of(const struct batch *batch)
-{
-    const bool is_tolerated = batch->args->n_most_failed >= 0;
-    return batch->work.n_failed > 0 && !is_tolerated ? EXIT_FAILED_RECORDS : EXIT_DONE;
-}
-
-static enum attn_status write_manifest(struct batch *batch, struct attn_error *err)
-{
-    struct batch_work *work = &batch->work;
-    struct batch_manifest manifest = {
-        .path = batch->manifest_path,
-        .is_synced = work->options.is_synced,
-        .identity = work->identity,
-        .argc = batch->argc,
-        .argv = batch->argv,
-        .model = attn_model_name(attn_host_model(batch->host)),
-        .lines = batch->lines,
-        .done = &work->done,
-        .records = work->records,
-        .n_thread = attn_host_n_thread(batch->host),
-        .started = batch->started,
-        .exit_code = code_of(batch),
-    };
-    batch_digest_hex(&work->done_input, work->done.input);
-    work->done.milliseconds = work->milliseconds_before + (uint64_t)(1e3 * progress_seconds());
-    enum attn_status status = batch_model_wait(batch->model, &manifest.identity.model, err);
-    if (status == ATTN_OK)
-        status = batch_parts_finish(work->parts, work->records, work->extents, err);
-    return status == ATTN_OK ? batch_manifest_write(&manifest, err) : status;
-}
-
-/* Everything is computed: gives the outputs their names. */
-static enum attn_status finish(struct batch *batch, struct attn_error *err)
-{
-    struct batch_work *work = &batch->work;
-    enum attn_status status = ATTN_OK;
-    if (work->has_checkpoint)
-        status = batch_work_checkpoint(work, err);
-    batch->is_finishing = status == ATTN_OK;
-    if (status == ATTN_OK)
-        status = attn_records_finish(work->records, work->options.is_synced, err);
-    if (status == ATTN_OK && batch->manifest_path)
-        status = write_manifest(batch, err);
-    if (status == ATTN_OK)
-        status = attn_records_commit(work->records, err);
-    if (status == ATTN_OK && batch->journal_path)
-        unlink(batch->journal_path);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-}
-
-/* It ended early, by ERR: keeps what is done. */
-static int end_early(struct batch *batch, const struct attn_error *err)
-{
-    struct batch_work *work = &batch->work;
-    struct attn_error ignored = {0};
-    char count[ATTN_QUANTITY_SIZE];
-    if (attn_records_is_abandoned(work->records))
-        return EXIT_DONE; /* who read it wants no more */
-    const int code = report_error(err);
-    if (work->done.n_record > 0 && !batch->is_finishing && code != EXIT_OUTPUT &&
-        !interrupt_is_model_truncated())
-        batch_work_checkpoint(work, &ignored);
-    if (!work->has_checkpoint)
-        remove_parts(batch);
-    else if (!batch->args->running.is_quiet)
-        note("--resume continues at record %s", attn_quantity_count(work->done.n_record, count));
     return code;
 }
 
 static int perform(struct batch *batch)
 {
+    const bool is_quiet = batch->args->running.is_quiet;
+    char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
+    struct attn_batch_result result;
     struct attn_error err = {0};
     int code = check(batch->args);
+
     if (code == EXIT_DONE)
         code = open_all(batch);
     if (code != EXIT_DONE)
         return code;
-    init_work(batch);
-    enum attn_status status = batch_work_init(&batch->work, &err);
-    if (status == ATTN_OK && batch->args->is_resumed)
-        status = resume(batch, &code, &err);
-    if ((status != ATTN_OK || batch->is_complete) && is_empty(batch->outputs.records))
-        remove_parts(batch);
-    if (status != ATTN_OK)
-        return report_error(&err);
-    if (batch->is_complete)
+    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &err);
+    progress_clear();
+    attn_quantity_count(result.n_record, all);
+    if (result.is_abandoned) /* who read it wants no more */
+        return EXIT_DONE;
+    if (err.status != ATTN_OK) {
+        code = report_batch(&err);
+        if (result.can_resume && !is_quiet)
+            note("--resume continues at record %s", all);
         return code;
-    progress_begin(batch->args->running.is_quiet);
-    status = batch_work_run(&batch->work, batch->host, &batch->many, &err);
-    if (status == ATTN_OK)
-        status = finish(batch, &err);
-    if (status != ATTN_OK)
-        return end_early(batch, &err);
-    say_summary(batch);
-    return code_of(batch);
+    }
+    if (!result.is_complete && !is_quiet)
+        note("%s of %s records in %.*f s, %s failed",
+             attn_quantity_count(result.n_record - result.n_failed, done), all,
+             result.seconds < 10 ? 1 : 0, result.seconds,
+             attn_quantity_count(result.n_failed, failed));
+    return result.has_failed ? EXIT_FAILED_RECORDS : EXIT_DONE;
 }
 
 static void release(struct batch *batch)
 {
     struct batch_args *args = batch->args;
-    batch_work_release(&batch->work);
-    batch_model_free(batch->model);
-    batch_outputs_close(&batch->outputs);
-    batch_lines_close(batch->lines);
+
+    attn_batch_free(batch->batch);
     hosting_close(batch->host);
     attn_mask_array_release(&batch->mask);
-    attn_buffer_release(&batch->options);
-    attn_buffer_release(&batch->input);
-    free(batch->journal_path);
-    free(batch->manifest_path);
+    attn_buffer_release(&batch->asked);
+    free(batch->outputs);
+    free(batch->files);
+    free(batch->command);
     free(batch->given);
     text_list_release(&args->inputs);
     text_list_release(&args->prediction.next);
+    named_list_release(&args->others);
     ablation_release(&args->ablation);
-    batch_output_args_release(&args->output);
+}
+
+/* The command line as it was typed, for the manifest. */
+static int keep_command(struct batch *batch, int argc, char **argv)
+{
+    batch->given = calloc(options_count(&command_batch), sizeof *batch->given);
+    batch->command = calloc((size_t)argc + 2, sizeof *batch->command);
+    if (!batch->given || !batch->command)
+        return report_no_memory();
+    batch->command[0] = "attn-cli";
+    batch->command[1] = command_batch.name;
+    for (int i = 0; i < argc; i++)
+        batch->command[i + 2] = argv[i];
+    batch->options.command = batch->command;
+    batch->options.n_command = (size_t)argc + 2;
+    return EXIT_DONE;
 }
 
 static int batch_main(int argc, char **argv)
 {
-    struct batch_args args = {.attention = ATTENTION_ARGS_DEFAULT,
-                              .output = BATCH_OUTPUT_ARGS_DEFAULT,
-                              .n_most_failed = -1};
-    struct batch batch = {.args = &args, .argc = argc, .argv = argv, .started = time(NULL)};
-    batch.given = calloc(options_count(&command_batch), sizeof *batch.given);
-    if (!batch.given)
-        return report_no_memory();
-    int code = options_parse_noting(&command_batch, argc, argv, &args, batch.given);
+    struct batch_args args = {
+        .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
+    struct batch batch = {.args = &args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
+    int code = keep_command(&batch, argc, argv);
+
+    if (code == EXIT_DONE)
+        code = options_parse_noting(&command_batch, argc, argv, &args, batch.given);
     if (code == OPTIONS_OK)
         code = print_open(&batch.out);
     if (batch.out && help_is_asked(args.selection.sites)) {

@@ -48,6 +48,7 @@
 #include "output/outputs.h"
 #include "records/outcome.h"
 #include "records/records.h"
+#include "records/batch.h"
 
 /* What is watched, changed and computed. */
 #include "trace/site.h"

@@ -1,6 +1,6 @@
 /*
- * record_arrays.h - the tensors of a record as the arrays of a run (output/arrays.h), read from what
- * was captured.
+ * record_arrays.h - the tensors of a record as the arrays of a run (output/arrays.h), read from
+ * what was captured.
  *
  *     struct attn_record_arrays *arrays;
  *     attn_record_arrays_create(outcome, &arrays, &err);
@@ -27,8 +27,8 @@ void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allo
 size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
 const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
 
-/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. So many rows
- * lie one behind the other in memory: all, or one. */
+/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. So many
+ * rows lie one after the other in memory: all, or one. */
 size_t attn_record_array_n_together(const struct attn_record_arrays *arrays, size_t i);
 const float *attn_record_array_row(const struct attn_record_arrays *arrays, size_t i, size_t r);
 

@@ -1,8 +1,7 @@
 /* record_csv.c - a line a selected head of a record: id, layer, head, n_token, the measures. */
 #include "encode/csv_field.h"
 #include "encode/float_text.h"
-#include "records/record_format.h"
-#include "records/record_id.h"
+#include "records/records_internal.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* Appends the measures of the head I = layer * H + head; nothing in place of what is no number. */
+/* Appends the measures of the head I = layer * H + head; nothing instead of what is no number. */
 static void append_measures(struct attn_record_writer *writer, const float *measures, size_t i)
 {
     const struct attn_records_form *form = writer->form;

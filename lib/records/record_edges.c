@@ -1,8 +1,7 @@
 /* record_edges.c - a line an edge: id, layer, head, query, key, weight of the largest keys of each
  * query, the largest first, of equal ones the smaller key. */
 #include "encode/float_text.h"
-#include "records/record_format.h"
-#include "records/record_id.h"
+#include "records/records_internal.h"
 
 #include <string.h>
 

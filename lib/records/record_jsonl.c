@@ -1,8 +1,8 @@
-/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields that
- * were chosen, error. */
+/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields
+ * that were chosen, error. */
 #include "output/labels_json.h"
 #include "records/record_arrays.h"
-#include "records/record_format.h"
+#include "records/records_internal.h"
 
 #include "base/escape.h"
 
@@ -98,11 +98,9 @@ static enum attn_status append_tensors(struct attn_buffer *out, const struct att
                                        int precision, struct attn_error *err)
 {
     struct attn_record_arrays *arrays;
-    enum attn_status status = attn_record_arrays_create(outcome, &arrays, err);
     const char *separator = "{";
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
         const struct attn_array *array = attn_record_array(arrays, i);
 
@@ -165,7 +163,6 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
                                     const struct attn_outcome *outcome, struct attn_error *err)
 {
     struct attn_buffer *out = &writer->text;
-    enum attn_status status = ATTN_OK;
 
     append_id(out, outcome);
     if (outcome->failure) {
@@ -174,7 +171,7 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
         return ATTN_OK;
     }
     attn_buffer_append_format(out, ",\"n_token\":%zu", outcome->n_token);
-    for (int f = 0; f < ATTN_N_RECORD_FIELD && status == ATTN_OK; f++) {
+    for (int f = 0; f < ATTN_N_RECORD_FIELD; f++) {
         const enum attn_record_field field = (enum attn_record_field)f;
         size_t before;
 
@@ -182,11 +179,11 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
             continue;
         attn_buffer_append_format(out, ",\"%s\":", attn_record_field_name(field));
         before = out->size;
-        status = append_field(writer, field, outcome, err);
+        ATTN_TRY(append_field(writer, field, outcome, err));
         append(out, out->size == before ? "null" : "");
     }
     append(out, "}\n");
-    return status;
+    return ATTN_OK;
 }
 
 const struct attn_record_format attn_record_format_jsonl = {

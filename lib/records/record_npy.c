@@ -4,7 +4,7 @@
  * says 0.
  */
 #include "encode/numpy_file.h"
-#include "records/record_format.h"
+#include "records/records_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -98,15 +98,15 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
                                  bool is_resumed, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
-    enum attn_status status = make_folder(path, err);
 
+    ATTN_TRY(make_folder(path, err));
     list_arrays(w);
     w->row = attn_alloc(w->n_row, sizeof *w->row, err);
-    if (status == ATTN_OK && !w->row)
-        status = ATTN_NO_MEMORY;
-    for (size_t i = 0; i < w->n_array && status == ATTN_OK; i++)
-        status = open_array(w, path, &w->arrays[i], is_resumed, err);
-    return status;
+    if (!w->row)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < w->n_array; i++)
+        ATTN_TRY(open_array(w, path, &w->arrays[i], is_resumed, err));
+    return ATTN_OK;
 }
 
 /* The header of an array with N rows; it has one length for every N. */
@@ -169,9 +169,8 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
     const int32_t n_token = has_failed ? 0 : (int32_t)outcome->n_token;
     const float *measures = has_failed ? NULL : outcome->measures;
     const size_t n_measure = (size_t)attn_measures_count(writer->form->measures);
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < w->n_array && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < w->n_array; i++) {
         const size_t n = w->arrays[i].row_size / sizeof(float);
         const void *row = w->row;
 
@@ -185,23 +184,22 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
             for (size_t k = 0; k < n; k++)
                 w->row[k] = NAN;
         attn_sink_write(attn_part_sink(writer->parts[i]), row, w->arrays[i].row_size);
-        status = attn_sink_check(attn_part_sink(writer->parts[i]), err);
+        ATTN_TRY(attn_sink_check(attn_part_sink(writer->parts[i]), err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status finish_npy(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < w->n_array && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < w->n_array; i++) {
         char header[ATTN_NPY_HEADER_SIZE];
         const size_t size = make_header(&w->arrays[i], writer->n_record, header);
 
-        status = attn_part_write_at(writer->parts[i], 0, header, size, err);
+        ATTN_TRY(attn_part_write_at(writer->parts[i], 0, header, size, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static size_t n_changing_npy(const struct attn_record_writer *writer, size_t i)

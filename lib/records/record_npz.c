@@ -1,15 +1,15 @@
 /*
- * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and so
- * on, as many a record as the archive of a run has.
+ * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and
+ * so on, as many a record as the archive of a run has.
  *
  * A member is written whole, header first, since its numbers are there. What the end of the archive
- * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied behind
- * the last member when all are there. So memory does not grow with the records, and a run that is
- * gone on with needs to read that file once, to count.
+ * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
+ * after the last member when all are there. So memory does not grow with the records, and a run
+ * that is gone on with needs to read that file once, to count.
  */
 #include "encode/numpy_file.h"
 #include "records/record_arrays.h"
-#include "records/record_format.h"
+#include "records/records_internal.h"
 
 #include "base/escape.h"
 #include "base/sink_internal.h"
@@ -31,24 +31,24 @@ static struct attn_sink *sink_of(const struct npz_writer *w, int part)
     return attn_part_sink(w->base.parts[part]);
 }
 
-/* --- Opening ----------------------------------------------------------------------------------- */
+/* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_buffer members = {0};
-    enum attn_status status = attn_record_writer_add_part(writer, path, is_resumed, err);
+    enum attn_status status;
 
     attn_crc32_init(&w->crc);
-    if (status == ATTN_OK && attn_part_is_stream(writer->parts[ARCHIVE]))
-        status = attn_error_set(err, ATTN_IO,
-                                "cannot write '%s': it is no file, and an archive of records grows "
-                                "in one",
-                                attn_quote_string(path).text);
+    ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
+    if (attn_part_is_stream(writer->parts[ARCHIVE]))
+        return attn_error_set(err, ATTN_IO,
+                              "cannot write '%s': it is no file, and an archive of records grows "
+                              "in one",
+                              attn_quote_string(path).text);
     attn_buffer_append_format(&members, "%s.members", path);
-    if (status == ATTN_OK && !attn_buffer_string(&members))
-        status = attn_error_no_memory(err);
+    status = attn_buffer_string(&members) ? ATTN_OK : attn_error_no_memory(err);
     if (status == ATTN_OK)
         status = attn_record_writer_add_part(writer, members.data, is_resumed, err);
     writer->n_inner = 1;
@@ -72,7 +72,6 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     unsigned char block[1 << 16];
     uint64_t at = 0, block_at = 0;
     size_t n_block = 0;
-    enum attn_status status = ATTN_OK;
 
     for (w->n_member = 0; at < size; w->n_member++) {
         const unsigned char *header = block + (at - block_at);
@@ -81,10 +80,8 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
             block_at = at;
             n_block = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
             header = block;
-            status = attn_part_read_at(members, at, block, n_block, err);
+            ATTN_TRY(attn_part_read_at(members, at, block, n_block, err));
         }
-        if (status != ATTN_OK)
-            return status;
         if (n_block < CENTRAL_SIZE || memcmp(header, "PK\1\2", 4) != 0)
             return attn_error_set(err, ATTN_IO, "'%s' does not hold members of an archive",
                                   attn_quote_string(attn_part_path(members)).text);
@@ -93,7 +90,7 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* --- Members ------------------------------------------------------------------------------------ */
+/* --- Members --------------------------------------------------------------------------------- */
 
 /* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
 typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
@@ -153,6 +150,15 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
     return attn_sink_check(sink_of(w, ARCHIVE), err);
 }
 
+static enum attn_status write_members(struct npz_writer *w, size_t number,
+                                      const struct attn_record_arrays *arrays,
+                                      struct attn_error *err)
+{
+    for (size_t i = 0; i < attn_record_arrays_n(arrays); i++)
+        ATTN_TRY(write_member(w, number, arrays, i, err));
+    return attn_sink_check(sink_of(w, MEMBERS), err);
+}
+
 static enum attn_status write_npz(struct attn_record_writer *writer,
                                   const struct attn_outcome *outcome, struct attn_error *err)
 {
@@ -162,16 +168,13 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
 
     if (outcome->failure || !outcome->capture)
         return ATTN_OK;
-    status = attn_record_arrays_create(outcome, &arrays, err);
-    if (status != ATTN_OK)
-        return status;
-    for (size_t i = 0; i < attn_record_arrays_n(arrays) && status == ATTN_OK; i++)
-        status = write_member(w, outcome->number, arrays, i, err);
+    ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
+    status = write_members(w, outcome->number, arrays, err);
     attn_record_arrays_free(arrays);
-    return status == ATTN_OK ? attn_sink_check(sink_of(w, MEMBERS), err) : status;
+    return status;
 }
 
-/* --- The end ------------------------------------------------------------------------------------ */
+/* --- The end --------------------------------------------------------------------------------- */
 
 static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
 {
@@ -179,18 +182,17 @@ static enum attn_status finish_npz(struct attn_record_writer *writer, struct att
     struct attn_part *members = writer->parts[MEMBERS];
     const uint64_t offset = attn_part_size(writer->parts[ARCHIVE]), size = attn_part_size(members);
     unsigned char block[1 << 16], record[ATTN_ZIP_RECORD_SIZE];
-    enum attn_status status = attn_part_flush(members, false, err);
 
-    for (uint64_t at = 0; at < size && status == ATTN_OK;) {
+    ATTN_TRY(attn_part_flush(members, false, err));
+    for (uint64_t at = 0; at < size;) {
         const size_t n = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
 
-        status = attn_part_read_at(members, at, block, n, err);
-        if (status == ATTN_OK)
-            attn_sink_write(sink_of(w, ARCHIVE), block, n);
+        ATTN_TRY(attn_part_read_at(members, at, block, n, err));
+        attn_sink_write(sink_of(w, ARCHIVE), block, n);
         at += n;
     }
     attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_end(w->n_member, offset, size, record));
-    return status == ATTN_OK ? attn_sink_check(sink_of(w, ARCHIVE), err) : status;
+    return attn_sink_check(sink_of(w, ARCHIVE), err);
 }
 
 const struct attn_record_format attn_record_format_npz = {

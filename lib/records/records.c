@@ -1,17 +1,18 @@
-/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names parts. */
-#include "records/records.h"
-
-#include "base/given.h"
-#include "records/record_format.h"
+/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names
+ * parts. */
+#include "records/records_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "encode/csv_field.h"
 #include "run/prediction.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct attn_record_format *const formats[] = {
@@ -24,11 +25,11 @@ struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
-    bool has_noted_id; /* form.on_note was told of an id */
+    bool has_noted_id; /* form.on_note got an id */
     bool is_committed; /* nothing can be written any more */
 };
 
-/* --- Lists of fields --------------------------------------------------------------------------- */
+/* --- Lists of fields ------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
 #define NAME(id, name) name,
@@ -82,7 +83,54 @@ enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
     return ATTN_OK;
 }
 
-/* --- A writer ---------------------------------------------------------------------------------- */
+/* --- A writer -------------------------------------------------------------------------------- */
+
+enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
+                                             bool is_resumed, struct attn_error *err)
+{
+    void *parts = writer->parts;
+    const enum attn_status status =
+        attn_grow(&parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts, err);
+
+    writer->parts = parts;
+    ATTN_TRY(status);
+    ATTN_TRY(attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err));
+    writer->n_part++;
+    return ATTN_OK;
+}
+
+bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
+{
+    return writer->n_part == 0 || attn_part_size(writer->parts[0]) == 0;
+}
+
+static void note(struct attn_record_writer *writer, const struct attn_outcome *outcome)
+{
+    const struct attn_records_form *form = writer->form;
+    char message[ATTN_QUOTE_SIZE + 160];
+
+    *writer->has_noted_id = true;
+    if (!form->on_note)
+        return;
+    snprintf(message, sizeof message,
+             "the id '%s' of record %zu begins like a formula: a spreadsheet runs it, unless the "
+             "column is imported as text",
+             attn_quote(outcome->id, outcome->n_id).text, outcome->number);
+    form->on_note(form->user, message);
+}
+
+void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                           const struct attn_outcome *outcome)
+{
+    if (!outcome->id) {
+        attn_buffer_append_format(out, "%zu", outcome->number);
+        return;
+    }
+    if (!*writer->has_noted_id && outcome->has_text_id && outcome->n_id > 0 &&
+        memchr("=+-@\t\r", outcome->id[0], 6))
+        note(writer, outcome);
+    attn_csv_field_append(out, outcome->id, outcome->n_id);
+}
 
 static const struct attn_record_format *find_format(const char *name)
 {
@@ -117,9 +165,9 @@ static enum attn_status write_text(struct attn_record_writer *writer, struct att
 
 static enum attn_status begin_writer(struct attn_record_writer *writer, struct attn_error *err)
 {
-    enum attn_status status = writer->format->begin ? writer->format->begin(writer, err) : ATTN_OK;
-
-    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+    if (writer->format->begin)
+        ATTN_TRY(writer->format->begin(writer, err));
+    return writer->format->is_text ? write_text(writer, err) : ATTN_OK;
 }
 
 static enum attn_status open_writer(struct attn_records *records,
@@ -162,15 +210,13 @@ static void free_writer(struct attn_record_writer *writer, void (*free_part)(str
 static enum attn_status commit_writer(const struct attn_record_writer *writer,
                                       struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < writer->n_part && status == ATTN_OK; i++)
-        status = i + writer->n_inner < writer->n_part ? attn_part_commit(writer->parts[i], err)
-                                                      : attn_part_remove(writer->parts[i], err);
-    return status;
+    for (size_t i = 0; i < writer->n_part; i++)
+        ATTN_TRY(i + writer->n_inner < writer->n_part ? attn_part_commit(writer->parts[i], err)
+                                                      : attn_part_remove(writer->parts[i], err));
+    return ATTN_OK;
 }
 
-/* --- All of them ------------------------------------------------------------------------------- */
+/* --- All of them ----------------------------------------------------------------------------- */
 
 static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
 {
@@ -189,13 +235,11 @@ void attn_records_free(struct attn_records *records)
 
 static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < records->n; i++) {
         records->writers[i]->n_record = n_record;
-        status = begin_writer(records->writers[i], err);
+        ATTN_TRY(attn_error_at(begin_writer(records->writers[i], err), ATTN_STAGE_OUTPUT, err));
     }
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return ATTN_OK;
 }
 
 /* Whether two outputs have one name. */
@@ -219,44 +263,48 @@ static enum attn_status check_two(const char *a, const char *b, struct attn_erro
 static enum attn_status check_items(const struct attn_records_item *items, size_t n,
                                     struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i && status == ATTN_OK; j++)
+        for (size_t j = 0; j < i; j++)
             if (items[i].path && items[j].path)
-                status = check_two(items[j].path, items[i].path, err);
-    return status;
+                ATTN_TRY(check_two(items[j].path, items[i].path, err));
+    return ATTN_OK;
+}
+
+static enum attn_status open_all(struct attn_records *records,
+                                 const struct attn_records_item *items, bool is_resumed,
+                                 struct attn_error *err)
+{
+    records->writers = attn_alloc(records->n, sizeof *records->writers, err);
+    if (!records->writers)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(check_items(items, records->n, err));
+    for (size_t i = 0; i < records->n; i++)
+        ATTN_TRY(open_writer(records, &items[i], is_resumed, &records->writers[i], err));
+    return is_resumed ? ATTN_OK : begin(records, 0, err);
 }
 
 enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err)
 {
+    struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_records *opened;
+    enum attn_status status;
+
     if ((n > 0 && !attn_is_given(items, "items", err)) || !attn_is_given(records, "records", err))
         return ATTN_INVALID;
-    struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
-    enum attn_status status = attn_options_read(form, &known, err);
-    struct attn_records *opened;
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(form, &known, err));
     opened = attn_alloc(1, sizeof *opened, err);
     if (!opened)
         return ATTN_NO_MEMORY;
     opened->form = known;
     opened->n = n;
-    opened->writers = attn_alloc(n, sizeof *opened->writers, err);
-    status = opened->writers ? check_items(items, n, err) : ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        status = open_writer(opened, &items[i], is_resumed, &opened->writers[i], err);
-    if (status == ATTN_OK && !is_resumed)
-        status = begin(opened, 0, err);
-    if (status != ATTN_OK) {
+    status = open_all(opened, items, is_resumed, err);
+    if (status == ATTN_OK)
+        *records = opened;
+    else
         free_records(opened, attn_part_discard);
-        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-    }
-    *records = opened;
-    return ATTN_OK;
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
 /* Where a part is found. */
@@ -352,9 +400,8 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
 static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
                                       struct attn_error *err)
 {
-    enum attn_status status = writer->format->write(writer, argument, err);
-
-    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+    ATTN_TRY(writer->format->write(writer, argument, err));
+    return writer->format->is_text ? write_text(writer, err) : ATTN_OK;
 }
 
 enum attn_status attn_records_write(struct attn_records *records,
@@ -374,12 +421,11 @@ static enum attn_status flush_writer(struct attn_record_writer *writer, const vo
                                      struct attn_error *err)
 {
     const bool *is_synced = argument;
-    enum attn_status status = ATTN_OK;
 
-    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
-        status = attn_part_flush(writer->parts[p], *is_synced, err);
+    for (size_t p = 0; p < writer->n_part; p++)
+        ATTN_TRY(attn_part_flush(writer->parts[p], *is_synced, err));
     if (writer->n_part > 0)
-        return status;
+        return ATTN_OK;
     attn_sink_flush(writer->sink);
     return attn_sink_check(writer->sink, err);
 }
@@ -396,13 +442,12 @@ static enum attn_status finish_writer(struct attn_record_writer *writer, const v
                                       struct attn_error *err)
 {
     const bool *is_synced = argument;
-    enum attn_status status = ATTN_OK;
 
     if (writer->format->finish)
-        status = writer->format->finish(writer, err);
-    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
-        status = attn_part_finish(writer->parts[p], *is_synced, err);
-    return status == ATTN_OK && writer->n_part == 0 ? flush_writer(writer, argument, err) : status;
+        ATTN_TRY(writer->format->finish(writer, err));
+    for (size_t p = 0; p < writer->n_part; p++)
+        ATTN_TRY(attn_part_finish(writer->parts[p], *is_synced, err));
+    return writer->n_part == 0 ? flush_writer(writer, argument, err) : ATTN_OK;
 }
 
 enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
@@ -417,12 +462,11 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
 {
     if (!attn_is_given(records, "records", err))
         return ATTN_INVALID;
-    enum attn_status status = ATTN_OK;
-
     records->is_committed = true;
-    for (size_t k = 1; k <= records->n && status == ATTN_OK; k++)
-        status = commit_writer(records->writers[k % records->n], err);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    for (size_t k = 1; k <= records->n; k++)
+        ATTN_TRY(attn_error_at(commit_writer(records->writers[k % records->n], err),
+                               ATTN_STAGE_OUTPUT, err));
+    return ATTN_OK;
 }
 
 bool attn_records_is_abandoned(const struct attn_records *records)

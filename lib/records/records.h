@@ -10,7 +10,7 @@
  *     attn_records_open(items, 2, &form, false, &records, &err);
  *     attn_records_write(records, &outcome, &err);      // of each record, in their order
  *     attn_records_flush(records, false, &err);
- *     attn_records_finish(records, &err);               // results.jsonl.part is whole
+ *     attn_records_finish(records, false, &err);        // results.jsonl.part is whole
  *     attn_records_commit(records, &err);               // results.jsonl, after the others
  *     attn_records_free(records);                       // without _commit the parts stay
  *
@@ -21,11 +21,11 @@
  *     csv     id,layer,head,n_token and the measures, a line a selected head of a record
  *     edges   id,layer,head,query,key,weight: the largest keys of each query, a line each
  *     npy     a folder: n_token.npy int32 [N], a file a measure float32 [N, L, H], and with
- *             predictions top_id.npy int32 [N, K], top_p.npy float32 [N, K]. A record that failed is
- *             a row of 0, NaN, -1 and NaN
- *     npz     an archive with members 000000007/blocks.0.attn.hook_pattern, as many a record as the
- *             archive of a run has; none of one that failed. Its list of members, which belongs to
- *             its end and takes some 120 bytes a member, grows in a file beside it, FILE.members.part
+ *             predictions top_id.npy int32 [N, K], top_p.npy float32 [N, K]. A record that failed
+ *             is a row of 0, NaN, -1 and NaN
+ *     npz     an archive with members 000000007/blocks.0.attn.hook_pattern, those of a run; none of
+ *             a record that failed. Its list of members, some 120 bytes each, belongs to its end
+ *             and grows in a file beside it, FILE.members.part
  *
  * Numbers are the shortest text that reads back, null or nothing where there is none. The bytes
  * depend on the outcomes alone.
@@ -98,7 +98,7 @@ ATTN_API enum attn_status attn_records_open(const struct attn_records_item *item
 
 /*
  * Says where a resumed run begins: after N_RECORD records, whose parts had SIZES [n_size] bytes
- * after a flush, as attn_records_part told of each; longer parts are cut. Without sizes all parts
+ * after a flush, as attn_records_part says of each; longer parts are cut. Without sizes all parts
  * are emptied. ATTN_IO when a part has fewer bytes.
  */
 ATTN_API enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
@@ -123,8 +123,8 @@ struct attn_records_part {
 };
 
 /* Part I, in an order that depends on the items alone; false: there are I of them. Sinks, FIFOs and
- * devices are none. Of the first item is the last part, and it gets its name last. Borrowed until the
- * next call. */
+ * devices are none. Of the first item is the last part, and it gets its name last. Borrowed until
+ * the next call. */
 ATTN_API bool attn_records_part(const struct attn_records *records, size_t i,
                                 struct attn_records_part *part);
 

@@ -28,8 +28,8 @@ enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arr
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,
                       struct attn_attend_args *args);
 
-/* The elements of all arrays that are not finite. -infinity among scores hides a key, as it is meant
- * to, and does not count. */
+/* The elements of all arrays that are not finite. -infinity among scores hides a key, as it is
+ * meant to, and does not count. */
 struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input);
 
 #endif

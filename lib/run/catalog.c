@@ -22,7 +22,7 @@
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");
 
-/* --- One -------------------------------------------------------------------------------------- */
+/* --- One ------------------------------------------------------------------------------------- */
 
 /* Whether NAME can be that of a directory in a folder. */
 static bool is_bare(const char *name)
@@ -90,12 +90,9 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 
 static enum attn_status report_file(const char *path, struct attn_error *err)
 {
-    const enum attn_status status = attn_foreign_check_file(path, err);
-
     const char *slash = strrchr(path, '/');
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_foreign_check_file(path, err));
     attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
                    attn_quote_string(path).text);
     attn_error_hint(err, "its directory is '%s'",
@@ -134,17 +131,15 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    enum attn_status status = attn_options_read(given, &catalog, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &catalog, err));
     if (!attn_path_is_folder(name))
         return find_name(&catalog, name, found, err);
     *found = (struct attn_found){.source = {.name = name, .directory = name}};
     return ATTN_OK;
 }
 
-/* --- Others of its name ----------------------------------------------------------------------- */
+/* --- Others of its name ---------------------------------------------------------------------- */
 
 /* Whether DIRECTORY is that of a model, and not the one of FOUND. */
 static bool is_other(const struct attn_found *found, const char *directory)
@@ -177,16 +172,17 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
         visit(user, &other);
 }
 
-/* --- All -------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------- */
 
-struct visit {
+struct catalog_visit {
     const struct attn_catalog *catalog;
     attn_catalog_fn tell;
     void *user;
 };
 
-/* Whether NAME was told as that of a built-in model, or of one of the first N_FOLDER folders. */
-static bool was_told(const struct attn_catalog *catalog, size_t n_folder, const char *name)
+/* Whether NAME was reported as that of a built-in model, or of one of the first N_FOLDER folders.
+ * */
+static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;
     struct attn_found found;
@@ -196,7 +192,8 @@ static bool was_told(const struct attn_catalog *catalog, size_t n_folder, const 
            (is_bare(name) && find_in_folders(&before, name, &found));
 }
 
-static enum attn_status visit_folder(const struct visit *visit, size_t i, struct attn_error *err)
+static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i,
+                                     struct attn_error *err)
 {
     const char *path = visit->catalog->folders[i];
     struct attn_path_names folder = {0};
@@ -207,7 +204,7 @@ static enum attn_status visit_folder(const struct visit *visit, size_t i, struct
 
         if (attn_path_join(path, folder.names[k], directory) &&
             attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
-            !was_told(visit->catalog, i, folder.names[k]))
+            !was_reported(visit->catalog, i, folder.names[k]))
             status = visit->tell(visit->user, folder.names[k], err);
     }
     attn_path_names_release(&folder);
@@ -217,9 +214,9 @@ static enum attn_status visit_folder(const struct visit *visit, size_t i, struct
 /* An attn_hub_fn. */
 static enum attn_status visit_cached(void *user, const char *name, struct attn_error *err)
 {
-    const struct visit *visit = user;
+    const struct catalog_visit *visit = user;
 
-    if (was_told(visit->catalog, visit->catalog->n_folder, name))
+    if (was_reported(visit->catalog, visit->catalog->n_folder, name))
         return ATTN_OK;
     return visit->tell(visit->user, name, err);
 }
@@ -230,7 +227,7 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
     if (!attn_is_given(tell, "tell", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    struct visit visit = {&catalog, tell, user};
+    struct catalog_visit visit = {&catalog, tell, user};
     const char *name;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
@@ -243,12 +240,12 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
     return ATTN_OK;
 }
 
-/* --- As a table ------------------------------------------------------------------------------- */
+/* --- As a table ------------------------------------------------------------------------------ */
 
 enum { WORDS_SIZE = 80, FAMILY_SIZE = 64 };
 
 /* What is found out about one model. */
-struct row {
+struct model_row {
     struct attn_found found;
     struct attn_error failure;
     char family[FAMILY_SIZE]; /* empty: its config does not say */
@@ -258,13 +255,12 @@ struct row {
 
 /* The model_type of a config, which may be that of a family that is not read. Only memory can run
  * out. */
-static enum attn_status read_family(struct row *row)
+static enum attn_status read_family(struct model_row *row)
 {
     static const char *const none[] = {NULL};
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     const char *type = NULL;
-
     enum attn_status status = attn_file_read_part(&row->found.source, "config.json", &file, NULL);
 
     if (status == ATTN_OK)
@@ -294,7 +290,7 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
 }
 
 /* Why the model of ROW cannot be opened, in a few words. */
-static void find_problem(struct row *row)
+static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
     char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
@@ -313,28 +309,26 @@ static void find_problem(struct row *row)
 }
 
 static enum attn_status inspect(const struct attn_catalog *catalog, const char *name,
-                                struct row *row)
+                                struct model_row *row)
 {
     struct attn_model *model = NULL;
     enum attn_status status = find_name(catalog, name, &row->found, &row->failure);
 
-    if (status == ATTN_OK && read_family(row) == ATTN_NO_MEMORY)
-        return ATTN_NO_MEMORY;
+    struct attn_parameters n;
+
     if (status == ATTN_OK) {
+        ATTN_TRY(read_family(row));
         status = attn_model_open(&row->found.source, NULL, &model, &row->failure);
     } else {
         row->found.source.directory = NULL;
     }
-    if (status == ATTN_NO_MEMORY)
-        return status;
-    if (status == ATTN_OK) {
-        const struct attn_parameters n = attn_model_parameters(model);
-
-        row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
-        snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
-    } else {
+    if (status != ATTN_OK) {
         find_problem(row);
+        return status == ATTN_NO_MEMORY ? status : ATTN_OK;
     }
+    n = attn_model_parameters(model);
+    row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
     attn_model_close(model);
     return ATTN_OK;
 }
@@ -369,7 +363,7 @@ static const char *find_about(const char *name)
     return NULL;
 }
 
-struct list {
+struct model_list {
     const struct attn_catalog *catalog;
     struct attn_table *table;
 };
@@ -382,8 +376,8 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
         ATTN_ORIGIN_MAP(ORIGIN_NAME)
 #undef ORIGIN_NAME
     };
-    const struct list *list = user;
-    struct row row = {.n_parameter = 0};
+    const struct model_list *list = user;
+    struct model_row row = {.n_parameter = 0};
     struct attn_source source;
     enum attn_origin origin;
 
@@ -420,14 +414,13 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
         {.name = "message", .type = ATTN_VALUE_TEXT},
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    struct list list = {&catalog, NULL};
-    enum attn_status status = attn_options_read(given, &catalog, err);
+    struct model_list list = {&catalog, NULL};
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_table_create("models", columns, sizeof columns / sizeof *columns, &list.table,
-                                   err);
-    if (status == ATTN_OK)
-        status = attn_catalog_visit(&catalog, add_row, &list, err);
+    ATTN_TRY(attn_options_read(given, &catalog, err));
+    ATTN_TRY(
+        attn_table_create("models", columns, sizeof columns / sizeof *columns, &list.table, err));
+    status = attn_catalog_visit(&catalog, add_row, &list, err);
     if (status == ATTN_OK)
         *table = list.table;
     else

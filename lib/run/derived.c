@@ -20,7 +20,7 @@ static const struct attn_derived_kind *const kinds[] = {
     &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing};
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
-/* --- Which a run can have --------------------------------------------------------------------- */
+/* --- Which a run can have -------------------------------------------------------------------- */
 
 static enum attn_status check_attention(const struct attn_run *run, enum attn_site site,
                                         struct attn_error *err)
@@ -46,21 +46,19 @@ static enum attn_status check_attention(const struct attn_run *run, enum attn_si
 static enum attn_status check_kind(const struct attn_run *run, const struct attn_derived_kind *kind,
                                    struct attn_error *err)
 {
-    enum attn_status status;
-
     if (!run->model)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
-    status = check_attention(run, kind->site, err);
-    if (status == ATTN_OK && kind->check)
-        status = kind->check(run, err);
-    if (status == ATTN_OK && (attn_config_dims(attn_model_config(run->model), 1).sites &
-                              ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
-        return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
-                              attn_site_name(kind->site),
-                              attn_quote_string(attn_model_name(run->model)).text);
-    return status;
+    ATTN_TRY(check_attention(run, kind->site, err));
+    if (kind->check)
+        ATTN_TRY(kind->check(run, err));
+    if ((attn_config_dims(attn_model_config(run->model), 1).sites &
+         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
+        return attn_error_set(
+            err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
+            attn_site_name(kind->site), attn_quote_string(attn_model_name(run->model)).text);
+    return ATTN_OK;
 }
 
 uint64_t attn_derived_sites(const struct attn_run *run)
@@ -95,20 +93,20 @@ bool attn_derived_is_wanted(const struct attn_selection *selection)
     return (attn_selection_sites(selection) & attn_sites_derived()) != 0;
 }
 
-/* --- Layers computed again -------------------------------------------------------------------- */
+/* --- Layers computed again ------------------------------------------------------------------- */
 
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation, uint64_t sites,
                                         int layer, struct attn_selection **selection,
                                         struct attn_error *err)
 {
-    struct attn_selection *made = NULL;
-    enum attn_status status =
-        attn_selection_create(attn_selection_dims(derivation->told->selection), &made, err);
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_selection *made;
+    enum attn_status status;
     char spec[16];
 
+    ATTN_TRY(attn_selection_create(dims, &made, err));
     snprintf(spec, sizeof spec, "%d", layer);
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(made, sites, err);
+    status = attn_selection_set_sites(made, sites, err);
     if (status == ATTN_OK)
         status = attn_selection_set_layers(made, spec, err);
     if (status == ATTN_OK)
@@ -184,7 +182,7 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation, int lay
 
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
 {
-    const struct attn_selection *selection = derivation->told->selection;
+    const struct attn_selection *selection = derivation->asked_by->selection;
     const bool has_steps = attn_derivation_has_steps(derivation, layer);
     size_t n = attn_selection_dims(selection)->n_position;
 
@@ -193,24 +191,23 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
     return n;
 }
 
-enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
+enum attn_status attn_derivation_emit(const struct attn_derivation *derivation,
                                       const struct attn_trace_event *event, struct attn_error *err)
 {
-    const struct attn_trace *told = derivation->told;
-    enum attn_status status = ATTN_OK;
+    const struct attn_trace *asked_by = derivation->asked_by;
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (status == ATTN_OK && attn_trace_next_part(told->selection, event, &row, &part))
-        status = told->on_event(told->user, &part, err);
-    return status;
+    while (attn_trace_next_part(asked_by->selection, event, &row, &part))
+        ATTN_TRY(asked_by->on_event(asked_by->user, &part, err));
+    return ATTN_OK;
 }
 
-/* --- The trace -------------------------------------------------------------------------------- */
+/* --- The trace ------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {
-    return attn_selection_wants(derivation->told->selection, site, layer);
+    return attn_selection_wants(derivation->asked_by->selection, site, layer);
 }
 
 /* Whether the numbers of EVENT are of a head that was asked for. */
@@ -263,7 +260,7 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
     return ATTN_OK;
 }
 
-/* All tensors of LAYER were told. */
+/* All tensors of LAYER came. */
 static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
                                      struct attn_error *err)
 {
@@ -285,34 +282,29 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     struct attn_derivation *derivation = user;
     const size_t n = attn_selection_dims(derivation->watched)->n_position;
-    enum attn_status status = ATTN_OK;
 
     if (event->site == ATTN_SITE_RESID_PRE)
-        status = keep_resid(derivation, event, err);
-    if (status == ATTN_OK && is_wanted(derivation, event->site, event->layer) &&
-        wants_head(derivation->told->selection, event))
-        status = attn_derivation_tell(derivation, event, err);
-    if (status == ATTN_OK && event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
-        status = finish_layer(derivation, event->layer, err);
-    return status;
+        ATTN_TRY(keep_resid(derivation, event, err));
+    if (is_wanted(derivation, event->site, event->layer) &&
+        wants_head(derivation->asked_by->selection, event))
+        ATTN_TRY(attn_derivation_emit(derivation, event, err));
+    if (event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
+        ATTN_TRY(finish_layer(derivation, event->layer, err));
+    return ATTN_OK;
 }
 
 /* Beside what was asked for, the ends of the layers, with all their rows. */
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
     const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-    const struct attn_selection *asked = derivation->told->selection;
-    enum attn_status status = attn_selection_copy(asked, &derivation->watched, err);
+    const struct attn_selection *asked = derivation->asked_by->selection;
     char spec[32];
     int last;
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(
-            derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(derivation->watched, "all", err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_selection_copy(asked, &derivation->watched, err));
+    ATTN_TRY(attn_selection_set_sites(
+        derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err));
+    ATTN_TRY(attn_selection_set_queries(derivation->watched, "all", err));
     last = last_to_need_earlier(derivation);
     if (last < 0)
         return ATTN_OK;
@@ -326,18 +318,15 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
 {
     const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
     struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
     made->run = run;
-    made->told = trace;
+    made->asked_by = trace;
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
-    if (!made->resid_pre)
-        status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        status = watch(made, err);
+    status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
     made->trace = (struct attn_trace){made->watched, on_event, made};
     if (status == ATTN_OK)
         *derivation = made;

@@ -4,12 +4,12 @@
  *
  *     attn_derivation_create(run, &trace, pool, &derivation, &err);
  *     options.trace = attn_derivation_trace(derivation);   // a session is watched by it
- *     attn_session_feed(session, ids, n, &err);            // TRACE is told of all that it wants
+ *     attn_session_feed(session, ids, n, &err);            // TRACE gets all that it wants
  *     attn_derivation_free(derivation);
  *
  * A derivation stands between a session and a trace. It hands on what the trace wants of the
  * session's own tensors. When a layer is complete, it computes the layer again from its resid_pre,
- * with the edits of the run, and tells of what is derived, after the other tensors of that layer. A
+ * with the edits of the run, and emits what is derived, after the other tensors of that layer. A
  * layer that is computed again has the same bits (attn_session_feed_layer).
  *
  * Each kind has a file of its own, derived_NAME.c, which gives the definition.

@@ -7,10 +7,10 @@
 #include "run/derived.h"
 
 struct attn_derivation {
-    const struct attn_run *run;     /* borrowed */
-    const struct attn_trace *told;  /* borrowed; who asked */
-    struct attn_pool *pool;         /* borrowed, or NULL */
-    struct attn_selection *watched; /* owns; what the session is asked for */
+    const struct attn_run *run;        /* borrowed */
+    const struct attn_trace *asked_by; /* borrowed */
+    struct attn_pool *pool;            /* borrowed, or NULL */
+    struct attn_selection *watched;    /* owns; what the session is asked for */
     struct attn_trace trace;
     float **resid_pre; /* [n_layer], each [T, D] or NULL; owns */
 };
@@ -24,7 +24,7 @@ struct attn_derived_kind {
      * can. */
     enum attn_status (*check)(const struct attn_run *run, struct attn_error *err);
 
-    /* Tells of all that is wanted of it in LAYER, whose resid_pre is kept. */
+    /* Emits all that is wanted of it in LAYER, whose resid_pre is kept. */
     enum attn_status (*derive)(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err);
 };
@@ -38,8 +38,8 @@ enum attn_status attn_derivation_select(const struct attn_derivation *derivation
                                         int layer, struct attn_selection **selection,
                                         struct attn_error *err);
 
-/* A session that computes LAYER again, for TRACE, which wants nothing behind it. EDITS [n_edit] come
- * after those of the run. The caller frees it. */
+/* A session that computes LAYER again, for TRACE, which wants nothing after it. EDITS [n_edit]
+ * come after those of the run. The caller frees it. */
 struct attn_again {
     const struct attn_trace *trace;
     int layer;
@@ -61,8 +61,8 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation, int lay
 /* Rows that matter to the queries that are wanted: the first *n. */
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer);
 
-/* Tells of those rows of EVENT that are wanted. */
-enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
+/* Emits those rows of EVENT that are wanted. */
+enum attn_status attn_derivation_emit(const struct attn_derivation *derivation,
                                       const struct attn_trace_event *event, struct attn_error *err);
 
 #endif

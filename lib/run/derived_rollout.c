@@ -6,8 +6,8 @@
  *     rollout_l = mixed_l mixed_l-1 ... mixed_0
  *
  * The identity stands for the residual stream. Row q is the vector e_q, which goes down through the
- * layers: r = r mixed_m for m = l .. 0, in double precision, each sum over ascending positions. So a
- * row takes O(T) numbers, and its value depends on no other row. The patterns of the layers below
+ * layers: r = r mixed_m for m = l .. 0, in double precision, each sum over ascending positions. So
+ * a row takes O(T) numbers, and its value depends on no other row. The patterns of the layers below
  * are computed again, some rows of all heads at a time.
  */
 #include "run/derived_internal.h"
@@ -26,7 +26,7 @@ enum {
     QUERIES_PER_TASK = 4,
 };
 
-struct job {
+struct rollout {
     const struct attn_derivation *derivation;
     size_t n_head, n; /* n: T */
     size_t n_at_once; /* rows of mixed */
@@ -34,19 +34,19 @@ struct job {
     double *mixed;    /* [n_at_once, n] owns */
     size_t *queries;  /* [n_query] owns; that go down now */
     size_t n_query;
-    double *from, *to; /* [n_query, n] own: their rows before and behind a layer */
-    float *row;        /* [n] owns; one that is told */
+    double *from, *to; /* [n_query, n] own: their rows before and after a layer */
+    float *row;        /* [n] owns; one that is emitted */
 };
 
 /* An attn_trace_fn: adds up the heads of the rows in hand. */
 static enum attn_status on_pattern(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-    struct job *job = user;
+    struct rollout *rollout = user;
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++) {
-        double *mixed = job->mixed + (event->row0 + r - job->first) * job->n;
+        double *mixed = rollout->mixed + (event->row0 + r - rollout->first) * rollout->n;
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 
@@ -60,22 +60,22 @@ static enum attn_status on_pattern(void *user, const struct attn_trace_event *ev
 /* An attn_task_fn: the mean of the heads of one row, mixed. */
 static void mix_row(void *context, size_t task, int worker)
 {
-    const struct job *job = context;
-    double *row = job->mixed + task * job->n, sum = 0;
+    const struct rollout *rollout = context;
+    double *row = rollout->mixed + task * rollout->n, sum = 0;
 
     (void)worker;
-    for (size_t i = 0; i < job->n; i++)
-        row[i] /= (double)job->n_head;
-    row[job->first + task] += 1;
-    for (size_t i = 0; i < job->n; i++)
+    for (size_t i = 0; i < rollout->n; i++)
+        row[i] /= (double)rollout->n_head;
+    row[rollout->first + task] += 1;
+    for (size_t i = 0; i < rollout->n; i++)
         sum += row[i];
-    for (size_t i = 0; sum != 0 && i < job->n; i++)
+    for (size_t i = 0; sum != 0 && i < rollout->n; i++)
         row[i] /= sum;
 }
 
 /* Rows of mixed in hand, and how many. */
 struct rolling {
-    struct job *job;
+    struct rollout *rollout;
     size_t n_row;
 };
 
@@ -83,119 +83,116 @@ struct rolling {
 static void roll_queries(void *context, size_t task, int worker)
 {
     const struct rolling *rolling = context;
-    const struct job *job = rolling->job;
-    const size_t begin = task * QUERIES_PER_TASK, rest = job->n_query - begin;
+    const struct rollout *rollout = rolling->rollout;
+    const size_t begin = task * QUERIES_PER_TASK, rest = rollout->n_query - begin;
     const size_t end = begin + (rest < QUERIES_PER_TASK ? rest : QUERIES_PER_TASK);
 
     (void)worker;
     for (size_t q = begin; q < end; q++) {
-        const double *from = job->from + q * job->n + job->first;
-        double *to = job->to + q * job->n;
+        const double *from = rollout->from + q * rollout->n + rollout->first;
+        double *to = rollout->to + q * rollout->n;
 
         for (size_t r = 0; r < rolling->n_row; r++) {
-            const double *mixed = job->mixed + r * job->n, weight = from[r];
+            const double *mixed = rollout->mixed + r * rollout->n, weight = from[r];
 
-            for (size_t i = 0; weight != 0 && i < job->n; i++)
+            for (size_t i = 0; weight != 0 && i < rollout->n; i++)
                 to[i] += weight * mixed[i];
         }
     }
 }
 
 /* All queries in hand go through LAYER. */
-static enum attn_status roll_layer(struct job *job, int layer, struct attn_session *session,
+static enum attn_status roll_layer(struct rollout *rollout, int layer, struct attn_session *session,
                                    struct attn_error *err)
 {
-    struct attn_pool *pool = job->derivation->pool;
-    const size_t n_row = attn_derivation_n_row(job->derivation, layer);
-    enum attn_status status = ATTN_OK;
+    struct attn_pool *pool = rollout->derivation->pool;
+    const size_t n_row = attn_derivation_n_row(rollout->derivation, layer);
     double *rolled;
 
-    memset(job->to, 0, job->n_query * job->n * sizeof *job->to);
-    for (job->first = 0; status == ATTN_OK && job->first < n_row; job->first += job->n_at_once) {
-        const size_t rest = n_row - job->first;
-        struct rolling rolling = {job, rest < job->n_at_once ? rest : job->n_at_once};
+    memset(rollout->to, 0, rollout->n_query * rollout->n * sizeof *rollout->to);
+    for (rollout->first = 0; rollout->first < n_row; rollout->first += rollout->n_at_once) {
+        const size_t rest = n_row - rollout->first;
+        struct rolling rolling = {rollout, rest < rollout->n_at_once ? rest : rollout->n_at_once};
 
-        memset(job->mixed, 0, rolling.n_row * job->n * sizeof *job->mixed);
-        status =
-            attn_derivation_feed(job->derivation, session, layer, job->first, rolling.n_row, err);
-        if (status != ATTN_OK)
-            break;
-        attn_pool_run(pool, rolling.n_row, mix_row, job);
-        attn_pool_run(pool, (job->n_query + QUERIES_PER_TASK - 1) / QUERIES_PER_TASK, roll_queries,
-                      &rolling);
+        memset(rollout->mixed, 0, rolling.n_row * rollout->n * sizeof *rollout->mixed);
+        ATTN_TRY(attn_derivation_feed(rollout->derivation, session, layer, rollout->first,
+                                      rolling.n_row, err));
+        attn_pool_run(pool, rolling.n_row, mix_row, rollout);
+        attn_pool_run(pool, (rollout->n_query + QUERIES_PER_TASK - 1) / QUERIES_PER_TASK,
+                      roll_queries, &rolling);
     }
-    rolled = job->to;
-    job->to = job->from;
-    job->from = rolled;
-    return status;
+    rolled = rollout->to;
+    rollout->to = rollout->from;
+    rollout->from = rolled;
+    return ATTN_OK;
 }
 
 /* The same, with the session for it. */
-static enum attn_status go_through(struct job *job, int layer, struct attn_error *err)
+static enum attn_status go_through(struct rollout *rollout, int layer, struct attn_error *err)
 {
-    struct attn_trace trace = {NULL, on_pattern, job};
-    struct attn_selection *selection = NULL;
+    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    struct attn_trace trace = {NULL, on_pattern, rollout};
+    const struct attn_again again = {.trace = &trace, .layer = layer};
+    struct attn_selection *selection;
     struct attn_session *session = NULL;
-    enum attn_status status = attn_derivation_select(
-        job->derivation, ATTN_SITE_BIT(ATTN_SITE_PATTERN), layer, &selection, err);
+    enum attn_status status;
 
+    ATTN_TRY(attn_derivation_select(rollout->derivation, sites, layer, &selection, err));
     trace.selection = selection;
+    status = attn_derivation_open(rollout->derivation, &again, &session, err);
     if (status == ATTN_OK)
-        status = attn_derivation_open(
-            job->derivation, &(struct attn_again){.trace = &trace, .layer = layer}, &session, err);
-    if (status == ATTN_OK)
-        status = roll_layer(job, layer, session, err);
+        status = roll_layer(rollout, layer, session, err);
     attn_session_free(session);
     attn_selection_free(selection);
     return status;
 }
 
-static enum attn_status tell(const struct job *job, int layer, struct attn_error *err)
+static enum attn_status emit(const struct rollout *rollout, int layer, struct attn_error *err)
 {
-    const struct attn_attention *attention = job->derivation->run->attention.layers;
-    enum attn_status status = ATTN_OK;
+    const struct attn_attention *attention = rollout->derivation->run->attention.layers;
     bool is_causal = true;
 
     for (int i = 0; i <= layer; i++)
         is_causal = is_causal && attention[i].mask == ATTN_MASK_CAUSAL;
-    for (size_t q = 0; status == ATTN_OK && q < job->n_query; q++) {
+    for (size_t q = 0; q < rollout->n_query; q++) {
         const struct attn_trace_event event = {.site = ATTN_SITE_ROLLOUT,
                                                .layer = layer,
                                                .head = ATTN_ALL_HEADS,
-                                               .row0 = job->queries[q],
+                                               .row0 = rollout->queries[q],
                                                .n_row = 1,
-                                               .n_col = job->n,
-                                               .ld = job->n,
-                                               .data = job->row,
+                                               .n_col = rollout->n,
+                                               .ld = rollout->n,
+                                               .data = rollout->row,
                                                .is_causal = is_causal};
 
-        for (size_t i = 0; i < job->n; i++)
-            job->row[i] = (float)job->from[q * job->n + i];
-        status = attn_derivation_tell(job->derivation, &event, err);
+        for (size_t i = 0; i < rollout->n; i++)
+            rollout->row[i] = (float)rollout->from[q * rollout->n + i];
+        ATTN_TRY(attn_derivation_emit(rollout->derivation, &event, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The queries in hand, from their own positions down to the input. */
-static enum attn_status roll(struct job *job, int layer, struct attn_error *err)
+static enum attn_status roll(struct rollout *rollout, int layer, struct attn_error *err)
 {
-    memset(job->from, 0, job->n_query * job->n * sizeof *job->from);
-    for (size_t q = 0; q < job->n_query; q++)
-        job->from[q * job->n + job->queries[q]] = 1;
+    memset(rollout->from, 0, rollout->n_query * rollout->n * sizeof *rollout->from);
+    for (size_t q = 0; q < rollout->n_query; q++)
+        rollout->from[q * rollout->n + rollout->queries[q]] = 1;
     for (int m = layer; m >= 0; m--)
-        ATTN_TRY(go_through(job, m, err));
-    return tell(job, layer, err);
+        ATTN_TRY(go_through(rollout, m, err));
+    return emit(rollout, layer, err);
 }
 
-static enum attn_status reserve(struct job *job, size_t n_query, struct attn_error *err)
+static enum attn_status reserve(struct rollout *rollout, size_t n_query, struct attn_error *err)
 {
-    job->mixed = attn_alloc(job->n_at_once, job->n * sizeof *job->mixed, err);
-    job->queries = attn_alloc(n_query, sizeof *job->queries, err);
-    job->from = attn_alloc(n_query, job->n * sizeof *job->from, err);
-    job->to = attn_alloc(n_query, job->n * sizeof *job->to, err);
-    job->row = attn_alloc(job->n, sizeof *job->row, err);
-    return job->mixed && job->queries && job->from && job->to && job->row ? ATTN_OK
-                                                                          : ATTN_NO_MEMORY;
+    rollout->mixed = attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err);
+    rollout->queries = attn_alloc(n_query, sizeof *rollout->queries, err);
+    rollout->from = attn_alloc(n_query, rollout->n * sizeof *rollout->from, err);
+    rollout->to = attn_alloc(n_query, rollout->n * sizeof *rollout->to, err);
+    rollout->row = attn_alloc(rollout->n, sizeof *rollout->row, err);
+    return rollout->mixed && rollout->queries && rollout->from && rollout->to && rollout->row
+               ? ATTN_OK
+               : ATTN_NO_MEMORY;
 }
 
 /* Rows of mixed that a layer is fed at a time: all, where one of them cannot be fed in pieces. */
@@ -206,33 +203,42 @@ static size_t rows_at_once(const struct attn_derivation *derivation, size_t n)
     return fits < n && attn_derivation_has_steps(derivation, 0) ? fits : n;
 }
 
+/* All queries that are wanted, N_MOST at a time. */
+static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_most,
+                                 struct attn_error *err)
+{
+    const struct attn_selection *asked = rollout->derivation->asked_by->selection;
+
+    ATTN_TRY(reserve(rollout, n_most, err));
+    for (size_t query = 0; query < rollout->n; query++) {
+        if (attn_selection_has_query(asked, query))
+            rollout->queries[rollout->n_query++] = query;
+        if (rollout->n_query < n_most && (query + 1 < rollout->n || rollout->n_query == 0))
+            continue;
+        ATTN_TRY(roll(rollout, layer, err));
+        rollout->n_query = 0;
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
-    const struct attn_selection *asked = derivation->told->selection;
+    const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
     const size_t n = dims->n_position, n_asked = attn_selection_n_query(asked);
     const size_t fits = n < MOST_ROLLED ? MOST_ROLLED / n : 1;
-    const size_t n_most = n_asked < fits ? n_asked : fits;
-    struct job job = {.derivation = derivation,
-                      .n_head = dims->n_head,
-                      .n = n,
-                      .n_at_once = rows_at_once(derivation, n)};
-    enum attn_status status = reserve(&job, n_most, err);
+    struct rollout rollout = {.derivation = derivation,
+                              .n_head = dims->n_head,
+                              .n = n,
+                              .n_at_once = rows_at_once(derivation, n)};
+    const enum attn_status status = roll_all(&rollout, layer, n_asked < fits ? n_asked : fits, err);
 
-    for (size_t query = 0; status == ATTN_OK && query < n; query++) {
-        if (attn_selection_has_query(asked, query))
-            job.queries[job.n_query++] = query;
-        if (job.n_query < n_most && (query + 1 < n || job.n_query == 0))
-            continue;
-        status = roll(&job, layer, err);
-        job.n_query = 0;
-    }
-    attn_free(job.mixed);
-    attn_free(job.queries);
-    attn_free(job.from);
-    attn_free(job.to);
-    attn_free(job.row);
+    attn_free(rollout.mixed);
+    attn_free(rollout.queries);
+    attn_free(rollout.from);
+    attn_free(rollout.to);
+    attn_free(rollout.row);
     return status;
 }
 

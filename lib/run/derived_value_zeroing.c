@@ -9,8 +9,8 @@
  * rows that are not the same and of which one is zeros, 1 - cos is 1.
  *
  * The layer is computed again for each key, from the row of that key on: the keys go from last to
- * first, and the session goes back to the key each time, whose earlier rows it keeps. Cosines are in
- * double precision.
+ * first, and the session goes back to the key each time, whose earlier rows it keeps. Cosines are
+ * in double precision.
  */
 #include "run/derived_internal.h"
 
@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-struct job {
+struct zeroing {
     const struct attn_derivation *derivation;
     int layer;
     size_t n_row, n_key, d_model; /* n_row: rows up to the last query that is wanted */
@@ -33,6 +33,7 @@ struct job {
     struct attn_edit *edits;          /* [G] owns; v = values */
     struct attn_capture *kept;        /* owns; of the layer as it is */
     struct attn_selection *selection; /* owns; of that */
+    struct attn_session *session;     /* owns; that computes the layer again */
 };
 
 /* 1 - cos(x, y) of N numbers each, as half the square of the distance of their directions: exact
@@ -63,176 +64,176 @@ static double cosine_distance(const float *x, const float *y, size_t n)
 static enum attn_status on_output(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
-    struct job *job = user;
+    struct zeroing *zeroing = user;
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r;
 
-        job->changed[row * job->n_key + job->key] = (float)cosine_distance(
-            job->base + row * job->d_model, event->data + r * event->ld, job->d_model);
+        zeroing->changed[row * zeroing->n_key + zeroing->key] = (float)cosine_distance(
+            zeroing->base + row * zeroing->d_model, event->data + r * event->ld, zeroing->d_model);
     }
     return ATTN_OK;
 }
 
 /* The layer as it is: v and resid_post. */
-static enum attn_status keep_layer(struct job *job, struct attn_error *err)
+static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-    struct attn_again again = {.layer = job->layer};
-    struct attn_session *session = NULL;
-    enum attn_status status =
-        attn_derivation_select(job->derivation, sites, job->layer, &job->selection, err);
+    const struct attn_derivation *derivation = zeroing->derivation;
+    struct attn_again again = {.layer = zeroing->layer};
 
-    if (status == ATTN_OK)
-        status = attn_capture_create(job->selection, &job->kept, err);
-    if (status != ATTN_OK)
-        return status;
-    again.trace = attn_capture_trace(job->kept);
-    status = attn_derivation_open(job->derivation, &again, &session, err);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(job->derivation, session, job->layer, 0, job->n_row, err);
-    attn_session_free(session);
-    job->base = attn_capture_tensor(job->kept, ATTN_SITE_RESID_POST, job->layer);
-    return status;
+    ATTN_TRY(attn_derivation_select(derivation, sites, zeroing->layer, &zeroing->selection, err));
+    ATTN_TRY(attn_capture_create(zeroing->selection, &zeroing->kept, err));
+    again.trace = attn_capture_trace(zeroing->kept);
+    ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
+    ATTN_TRY(
+        attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0, zeroing->n_row, err));
+    attn_session_free(zeroing->session);
+    zeroing->session = NULL;
+    zeroing->base = attn_capture_tensor(zeroing->kept, ATTN_SITE_RESID_POST, zeroing->layer);
+    return ATTN_OK;
 }
 
 /* Edits that put the values where the layer's own are. */
-static enum attn_status make_edits(struct job *job, struct attn_error *err)
+static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(job->selection);
-    const size_t n = dims->n_kv_head, size = job->n_key * dims->d_value;
+    const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
+    const size_t n = dims->n_kv_head, size = zeroing->n_key * dims->d_value;
 
-    job->edits = attn_alloc(n, sizeof *job->edits, err);
-    job->saved = attn_alloc(n, dims->d_value * sizeof *job->saved, err);
-    job->values = attn_alloc(n, size * sizeof *job->values, err);
-    job->changed = attn_alloc(job->n_row, job->n_key * sizeof *job->changed, err);
-    if (!job->edits || !job->saved || !job->values || !job->changed)
+    zeroing->edits = attn_alloc(n, sizeof *zeroing->edits, err);
+    zeroing->saved = attn_alloc(n, dims->d_value * sizeof *zeroing->saved, err);
+    zeroing->values = attn_alloc(n, size * sizeof *zeroing->values, err);
+    zeroing->changed = attn_alloc(zeroing->n_row, zeroing->n_key * sizeof *zeroing->changed, err);
+    if (!zeroing->edits || !zeroing->saved || !zeroing->values || !zeroing->changed)
         return ATTN_NO_MEMORY;
-    memcpy(job->values, attn_capture_tensor(job->kept, ATTN_SITE_V, job->layer),
-           n * size * sizeof *job->values);
+    memcpy(zeroing->values, attn_capture_tensor(zeroing->kept, ATTN_SITE_V, zeroing->layer),
+           n * size * sizeof *zeroing->values);
     for (size_t g = 0; g < n; g++)
-        job->edits[g] = (struct attn_edit){.site = ATTN_SITE_V,
-                                           .layer = job->layer,
-                                           .head = (int)g,
-                                           .row1 = job->n_key,
-                                           .col1 = dims->d_value,
-                                           .op = ATTN_EDIT_REPLACE,
-                                           .data = job->values + g * size,
-                                           .ld = dims->d_value};
+        zeroing->edits[g] = (struct attn_edit){.site = ATTN_SITE_V,
+                                               .layer = zeroing->layer,
+                                               .head = (int)g,
+                                               .row1 = zeroing->n_key,
+                                               .col1 = dims->d_value,
+                                               .op = ATTN_EDIT_REPLACE,
+                                               .data = zeroing->values + g * size,
+                                               .ld = dims->d_value};
     return ATTN_OK;
 }
 
 /* Takes the values of the key in hand away, or puts them back. */
-static void set_values(struct job *job, bool is_zero)
+static void set_values(struct zeroing *zeroing, bool is_zero)
 {
-    const struct attn_dims *dims = attn_selection_dims(job->selection);
+    const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
     const size_t n = dims->d_value;
 
     for (size_t g = 0; g < dims->n_kv_head; g++) {
-        float *values = job->values + (g * job->n_key + job->key) * n;
+        float *values = zeroing->values + (g * zeroing->n_key + zeroing->key) * n;
 
         if (is_zero)
-            memcpy(job->saved + g * n, values, n * sizeof *values);
+            memcpy(zeroing->saved + g * n, values, n * sizeof *values);
         for (size_t i = 0; i < n; i++)
-            values[i] = is_zero ? 0 : job->saved[g * n + i];
+            values[i] = is_zero ? 0 : zeroing->saved[g * n + i];
     }
 }
 
-/* The rows that the key in hand can change, without it. */
-static enum attn_status change(struct job *job, struct attn_session *session, bool has_steps,
-                               struct attn_error *err)
+/* Feeds the rows that the key in hand can change. */
+static enum attn_status feed_changed(const struct zeroing *zeroing, bool has_steps,
+                                     struct attn_error *err)
 {
-    const size_t first = has_steps ? job->key : 0;
-    enum attn_status status = ATTN_OK;
+    const size_t first = has_steps ? zeroing->key : 0;
 
-    set_values(job, true);
     if (has_steps)
-        status = attn_session_rewind(session, first, err);
+        ATTN_TRY(attn_session_rewind(zeroing->session, first, err));
     else
-        attn_session_reset(session);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(job->derivation, session, job->layer, first,
-                                      job->n_row - first, err);
-    set_values(job, false);
-    return status;
+        attn_session_reset(zeroing->session);
+    return attn_derivation_feed(zeroing->derivation, zeroing->session, zeroing->layer, first,
+                                zeroing->n_row - first, err);
 }
 
-static enum attn_status change_all(struct job *job, struct attn_error *err)
+static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *err)
 {
-    const bool has_steps = attn_derivation_has_steps(job->derivation, job->layer);
-    const size_t n = has_steps ? job->n_row : job->n_key;
-    struct attn_trace trace = {NULL, on_output, job};
-    const struct attn_again again = {&trace, job->layer, job->edits,
-                                     attn_selection_dims(job->selection)->n_kv_head};
-    struct attn_session *session = NULL;
-    enum attn_status status =
-        attn_selection_set_sites(job->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_POST), err);
+    const struct attn_derivation *derivation = zeroing->derivation;
+    const bool has_steps = attn_derivation_has_steps(derivation, zeroing->layer);
+    const size_t n = has_steps ? zeroing->n_row : zeroing->n_key;
+    const struct attn_trace trace = {zeroing->selection, on_output, zeroing};
+    const struct attn_again again = {&trace, zeroing->layer, zeroing->edits,
+                                     attn_selection_dims(zeroing->selection)->n_kv_head};
 
-    trace.selection = job->selection;
-    if (status == ATTN_OK)
-        status = attn_derivation_open(job->derivation, &again, &session, err);
-    if (status == ATTN_OK && has_steps) /* so that there is something to go back to */
-        status = attn_derivation_feed(job->derivation, session, job->layer, 0, job->n_row, err);
-    for (job->key = n; status == ATTN_OK && job->key-- > 0;)
-        status = change(job, session, has_steps, err);
-    attn_session_free(session);
-    return status;
+    ATTN_TRY(
+        attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_POST), err));
+    ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
+    if (has_steps) /* so that there is something to go back to */
+        ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,
+                                      zeroing->n_row, err));
+    for (zeroing->key = n; zeroing->key-- > 0;) {
+        set_values(zeroing, true);
+        ATTN_TRY(feed_changed(zeroing, has_steps, err));
+        set_values(zeroing, false);
+    }
+    return ATTN_OK;
 }
 
 /* One row, divided by its sum; without values where that is 0. */
-static enum attn_status tell_row(const struct job *job, size_t row, struct attn_error *err)
+static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, struct attn_error *err)
 {
-    const bool is_cross = attn_model_config(job->derivation->run->model)->is_cross[job->layer];
-    const struct attn_attention *attention = &job->derivation->run->attention.layers[job->layer];
+    const bool is_cross =
+        attn_model_config(zeroing->derivation->run->model)->is_cross[zeroing->layer];
+    const struct attn_attention *attention =
+        &zeroing->derivation->run->attention.layers[zeroing->layer];
     static const size_t none = 0;
     static const int32_t no_key = 0;
-    float *changed = job->changed + row * job->n_key;
+    float *changed = zeroing->changed + row * zeroing->n_key;
     struct attn_trace_event event = {.site = ATTN_SITE_VALUE_ZEROING,
-                                     .layer = job->layer,
+                                     .layer = zeroing->layer,
                                      .head = ATTN_ALL_HEADS,
                                      .row0 = row,
                                      .n_row = 1,
-                                     .n_col = job->n_key,
-                                     .ld = job->n_key,
+                                     .n_col = zeroing->n_key,
+                                     .ld = zeroing->n_key,
                                      .data = changed,
                                      .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
     double sum = 0;
 
-    for (size_t key = 0; key < job->n_key; key++)
+    for (size_t key = 0; key < zeroing->n_key; key++)
         sum += (double)changed[key];
-    for (size_t key = 0; sum > 0 && key < job->n_key; key++)
+    for (size_t key = 0; sum > 0 && key < zeroing->n_key; key++)
         changed[key] = (float)((double)changed[key] / sum);
     if (!(sum > 0)) {
         event.keys = &no_key;
         event.n_kept = &none;
     }
-    return attn_derivation_tell(job->derivation, &event, err);
+    return attn_derivation_emit(zeroing->derivation, &event, err);
+}
+
+static enum attn_status zero_keys(struct zeroing *zeroing, struct attn_error *err)
+{
+    ATTN_TRY(keep_layer(zeroing, err));
+    ATTN_TRY(make_edits(zeroing, err));
+    ATTN_TRY(change_all(zeroing, err));
+    for (size_t row = 0; row < zeroing->n_row; row++)
+        ATTN_TRY(emit_row(zeroing, row, err));
+    return ATTN_OK;
 }
 
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(derivation->told->selection);
-    struct job job = {.derivation = derivation,
-                      .layer = layer,
-                      .n_row = attn_derivation_n_row(derivation, layer),
-                      .n_key = attn_site_n_key(dims, layer),
-                      .d_model = dims->d_model};
-    enum attn_status status = keep_layer(&job, err);
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct zeroing zeroing = {.derivation = derivation,
+                              .layer = layer,
+                              .n_row = attn_derivation_n_row(derivation, layer),
+                              .n_key = attn_site_n_key(dims, layer),
+                              .d_model = dims->d_model};
+    const enum attn_status status = zero_keys(&zeroing, err);
 
-    if (status == ATTN_OK)
-        status = make_edits(&job, err);
-    if (status == ATTN_OK)
-        status = change_all(&job, err);
-    for (size_t row = 0; status == ATTN_OK && row < job.n_row; row++)
-        status = tell_row(&job, row, err);
-    attn_capture_free(job.kept);
-    attn_selection_free(job.selection);
-    attn_free(job.edits);
-    attn_free(job.saved);
-    attn_free(job.values);
-    attn_free(job.changed);
+    attn_session_free(zeroing.session);
+    attn_capture_free(zeroing.kept);
+    attn_selection_free(zeroing.selection);
+    attn_free(zeroing.edits);
+    attn_free(zeroing.saved);
+    attn_free(zeroing.values);
+    attn_free(zeroing.changed);
     return status;
 }
 

@@ -6,7 +6,7 @@
  *     f_h(x_j) = v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g],    g: the head of values of h
  *
  * v is the site v, with its bias and with edits. The bias of the output projection belongs to no
- * key, and a norm behind attn_out comes later: neither is part of f. Without an output projection
+ * key, and a norm after attn_out comes later: neither is part of f. Without an output projection
  * f is v.
  *
  * The length comes of the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key costs Ev^2 and not Ev * D
@@ -22,85 +22,88 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE_FLOATS = 1 << 18 }; /* told at a time, or one row */
+enum { PIECE_FLOATS = 1 << 18 }; /* emitted at a time, or one row */
 
-struct job {
+struct weighting {
     const struct attn_derivation *derivation;
     const struct attn_matrix *output; /* [H*Ev, D]; its data is NULL where there is none */
     size_t n_head, n_shared, d_value, n_key;
     double *lengths; /* [n_head, n_key] owns: |f_h(x_j)| */
     double *rows;    /* [d_value, D] owns: W_O of one head */
     double *gram;    /* [d_value, d_value] owns */
-    float *piece;    /* [piece_size] owns: rows that are told */
+    float *piece;    /* [piece_size] owns: rows that are emitted */
     size_t piece_size;
+    struct attn_selection *selection; /* owns; what the layer is computed again for */
+    struct attn_session *session;     /* owns; that does it */
 };
 
 /* gram = W_O[head] W_O[head]^T. */
-static void find_gram(struct job *job, size_t head)
+static void find_gram(struct weighting *weighting, size_t head)
 {
-    const size_t n = job->d_value, width = job->output->n_col;
+    const size_t n = weighting->d_value, width = weighting->output->n_col;
 
-    memset(job->rows, 0, n * width * sizeof *job->rows);
+    memset(weighting->rows, 0, n * width * sizeof *weighting->rows);
     for (size_t a = 0; a < n; a++) {
         const double one = 1;
 
-        attn_matrix_add_rows(job->output, head * n + a, 1, &one, job->rows + a * width);
+        attn_matrix_add_rows(weighting->output, head * n + a, 1, &one, weighting->rows + a * width);
     }
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b <= a; b++) {
             double sum = 0;
 
             for (size_t i = 0; i < width; i++)
-                sum += job->rows[a * width + i] * job->rows[b * width + i];
-            job->gram[a * n + b] = job->gram[b * n + a] = sum;
+                sum += weighting->rows[a * width + i] * weighting->rows[b * width + i];
+            weighting->gram[a * n + b] = weighting->gram[b * n + a] = sum;
         }
 }
 
 /* |f| of one key, whose values are V [d_value]. */
-static double find_length(const struct job *job, const float *v)
+static double find_length(const struct weighting *weighting, const float *v)
 {
-    const size_t n = job->d_value;
+    const size_t n = weighting->d_value;
     double square = 0;
 
     for (size_t a = 0; a < n; a++) {
         double sum = 0;
 
-        if (!job->output->data)
+        if (!weighting->output->data)
             sum = (double)v[a];
-        for (size_t b = 0; job->output->data && b < n; b++)
-            sum += job->gram[a * n + b] * (double)v[b];
+        for (size_t b = 0; weighting->output->data && b < n; b++)
+            sum += weighting->gram[a * n + b] * (double)v[b];
         square += (double)v[a] * sum;
     }
     return sqrt(fmax(square, 0));
 }
 
 /* V of one head of values: the lengths of the heads that share it. */
-static void take_values(struct job *job, const struct attn_trace_event *event)
+static void take_values(struct weighting *weighting, const struct attn_trace_event *event)
 {
-    const size_t first = (size_t)event->head * job->n_shared;
+    const size_t first = (size_t)event->head * weighting->n_shared;
 
-    for (size_t head = first; head < first + job->n_shared; head++) {
-        if (!attn_selection_has_head(job->derivation->told->selection, event->layer, (int)head))
+    for (size_t head = first; head < first + weighting->n_shared; head++) {
+        if (!attn_selection_has_head(weighting->derivation->asked_by->selection, event->layer,
+                                     (int)head))
             continue;
-        if (job->output->data)
-            find_gram(job, head);
+        if (weighting->output->data)
+            find_gram(weighting, head);
         for (size_t r = 0; r < event->n_row; r++)
-            job->lengths[head * job->n_key + event->row0 + r] =
-                find_length(job, event->data + r * event->ld);
+            weighting->lengths[head * weighting->n_key + event->row0 + r] =
+                find_length(weighting, event->data + r * event->ld);
     }
 }
 
 /* Rows FIRST .. FIRST+N-1 of a pattern. */
-static enum attn_status tell_rows(struct job *job, const struct attn_trace_event *event,
+static enum attn_status emit_rows(struct weighting *weighting, const struct attn_trace_event *event,
                                   size_t first, size_t n, struct attn_error *err)
 {
-    const double *lengths = job->lengths + (size_t)event->head * job->n_key;
+    const double *lengths = weighting->lengths + (size_t)event->head * weighting->n_key;
     struct attn_trace_event part = *event;
 
     part.site = ATTN_SITE_WEIGHTED_PATTERN;
     part.row0 += first;
     part.n_row = n;
-    part.data = job->piece;
+    part.data = weighting->piece;
     if (event->keys) {
         part.keys += first * event->ld;
         part.n_kept += first;
@@ -109,7 +112,7 @@ static enum attn_status tell_rows(struct job *job, const struct attn_trace_event
         const float *from = event->data + (first + r) * event->ld;
         const int32_t *keys = event->keys ? part.keys + r * event->ld : NULL;
         const size_t n_cell = keys ? part.n_kept[r] : event->n_col;
-        float *to = job->piece + r * event->ld;
+        float *to = weighting->piece + r * event->ld;
 
         for (size_t i = 0; i < n_cell; i++) {
             const size_t key = keys ? (size_t)keys[i] : i;
@@ -118,43 +121,43 @@ static enum attn_status tell_rows(struct job *job, const struct attn_trace_event
             to[i] = is_masked ? 0 : (float)((double)from[i] * lengths[key]);
         }
     }
-    return attn_derivation_tell(job->derivation, &part, err);
+    return attn_derivation_emit(weighting->derivation, &part, err);
 }
 
 /* An attn_trace_fn. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
-    struct job *job = user;
+    struct weighting *weighting = user;
     const size_t fits = event->ld > 0 ? PIECE_FLOATS / event->ld : PIECE_FLOATS;
     const size_t n_at_once = fits > 0 ? fits : 1;
-    void *piece = job->piece;
-    enum attn_status status;
+    const size_t n_most = event->n_row < n_at_once ? event->n_row : n_at_once;
+    void *piece = weighting->piece;
 
     if (event->site == ATTN_SITE_V) {
-        take_values(job, event);
+        take_values(weighting, event);
         return ATTN_OK;
     }
-    status = attn_grow(&piece, &job->piece_size,
-                       (event->n_row < n_at_once ? event->n_row : n_at_once) * event->ld,
-                       sizeof *job->piece, err);
-    job->piece = piece;
-    for (size_t row = 0; status == ATTN_OK && row < event->n_row; row += n_at_once) {
+    ATTN_TRY(attn_grow(&piece, &weighting->piece_size, n_most * event->ld, sizeof *weighting->piece,
+                       err));
+    weighting->piece = piece;
+    for (size_t row = 0; row < event->n_row; row += n_at_once) {
         const size_t rest = event->n_row - row;
 
-        status = tell_rows(job, event, row, rest < n_at_once ? rest : n_at_once, err);
+        ATTN_TRY(emit_rows(weighting, event, row, rest < n_at_once ? rest : n_at_once, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
-static enum attn_status reserve(struct job *job, struct attn_error *err)
+static enum attn_status reserve(struct weighting *weighting, struct attn_error *err)
 {
-    const size_t n = job->d_value;
+    const size_t n = weighting->d_value;
 
-    job->lengths = attn_alloc(job->n_head, job->n_key * sizeof *job->lengths, err);
-    job->rows = attn_alloc(n, job->output->n_col * sizeof *job->rows, err);
-    job->gram = attn_alloc(n, n * sizeof *job->gram, err);
-    return job->lengths && job->rows && job->gram ? ATTN_OK : ATTN_NO_MEMORY;
+    weighting->lengths =
+        attn_alloc(weighting->n_head, weighting->n_key * sizeof *weighting->lengths, err);
+    weighting->rows = attn_alloc(n, weighting->output->n_col * sizeof *weighting->rows, err);
+    weighting->gram = attn_alloc(n, n * sizeof *weighting->gram, err);
+    return weighting->lengths && weighting->rows && weighting->gram ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* V and pattern of the heads and queries that are wanted. */
@@ -162,7 +165,7 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
                                struct attn_selection **selection, struct attn_error *err)
 {
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-    const struct attn_selection *asked = derivation->told->selection;
+    const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
 
     ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
@@ -175,37 +178,39 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
     return ATTN_OK;
 }
 
+static enum attn_status weigh(struct weighting *weighting, int layer, struct attn_error *err)
+{
+    const struct attn_derivation *derivation = weighting->derivation;
+    struct attn_trace trace = {NULL, on_event, weighting};
+    const struct attn_again again = {.trace = &trace, .layer = layer};
+
+    ATTN_TRY(reserve(weighting, err));
+    ATTN_TRY(choose(derivation, layer, &weighting->selection, err));
+    trace.selection = weighting->selection;
+    ATTN_TRY(attn_derivation_open(derivation, &again, &weighting->session, err));
+    return attn_derivation_feed(derivation, weighting->session, layer, 0,
+                                attn_derivation_n_row(derivation, layer), err);
+}
+
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
     const struct attn_model *model = derivation->run->model;
-    const struct attn_dims *dims = attn_selection_dims(derivation->told->selection);
-    struct job job = {.derivation = derivation,
-                      .output = &model->weights.blocks[layer].out.weight,
-                      .n_head = dims->n_head,
-                      .n_shared = dims->n_head / dims->n_kv_head,
-                      .d_value = dims->d_value,
-                      .n_key = attn_site_n_key(dims, layer)};
-    struct attn_trace trace = {NULL, on_event, &job};
-    struct attn_selection *selection = NULL;
-    struct attn_session *session = NULL;
-    enum attn_status status = reserve(&job, err);
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct weighting weighting = {.derivation = derivation,
+                                  .output = &model->weights.blocks[layer].out.weight,
+                                  .n_head = dims->n_head,
+                                  .n_shared = dims->n_head / dims->n_kv_head,
+                                  .d_value = dims->d_value,
+                                  .n_key = attn_site_n_key(dims, layer)};
+    const enum attn_status status = weigh(&weighting, layer, err);
 
-    if (status == ATTN_OK)
-        status = choose(derivation, layer, &selection, err);
-    trace.selection = selection;
-    if (status == ATTN_OK)
-        status = attn_derivation_open(
-            derivation, &(struct attn_again){.trace = &trace, .layer = layer}, &session, err);
-    if (status == ATTN_OK)
-        status = attn_derivation_feed(derivation, session, layer, 0,
-                                      attn_derivation_n_row(derivation, layer), err);
-    attn_session_free(session);
-    attn_selection_free(selection);
-    attn_free(job.lengths);
-    attn_free(job.rows);
-    attn_free(job.gram);
-    attn_free(job.piece);
+    attn_session_free(weighting.session);
+    attn_selection_free(weighting.selection);
+    attn_free(weighting.lengths);
+    attn_free(weighting.rows);
+    attn_free(weighting.gram);
+    attn_free(weighting.piece);
     return status;
 }
 

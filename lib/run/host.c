@@ -55,22 +55,20 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
     return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* --- The model's files ------------------------------------------------------------------------ */
+/* --- The model's files ----------------------------------------------------------------------- */
 
 /* Keeps which file PATH is, if there is one. */
 static enum attn_status keep_file(struct attn_host *host, const char *path, struct attn_error *err)
 {
     void *files = host->files;
     struct stat info;
-    enum attn_status status;
 
     if (stat(path, &info) != 0)
         return ATTN_OK;
-    status = attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err);
+    ATTN_TRY(attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err));
     host->files = files;
-    if (status == ATTN_OK)
-        host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
-    return status;
+    host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
+    return ATTN_OK;
 }
 
 static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
@@ -82,19 +80,18 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
 #undef PART_NAME
     };
     const struct attn_safetensors *weights = attn_model_safetensors(host->model);
-    enum attn_status status = ATTN_OK;
     char path[PATH_MAX];
 
-    for (size_t i = 0; i < source->n_override && status == ATTN_OK; i++)
-        status = keep_file(host, source->overrides[i].path, err);
+    for (size_t i = 0; i < source->n_override; i++)
+        ATTN_TRY(keep_file(host, source->overrides[i].path, err));
     if (!source->directory)
-        return status;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == ATTN_OK; i++)
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (snprintf(path, sizeof path, "%s/%s", source->directory, texts[i]) < PATH_MAX)
-            status = keep_file(host, path, err);
-    for (int i = 0; i < attn_safetensors_n_shard(weights) && status == ATTN_OK; i++)
-        status = keep_file(host, attn_safetensors_path(weights, i), err);
-    return status;
+            ATTN_TRY(keep_file(host, path, err));
+    for (int i = 0; i < attn_safetensors_n_shard(weights); i++)
+        ATTN_TRY(keep_file(host, attn_safetensors_path(weights, i), err));
+    return ATTN_OK;
 }
 
 static bool has_file(const struct attn_host *host, const struct stat *info)
@@ -126,7 +123,18 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
     return ATTN_OK;
 }
 
-/* --- Opening and closing ---------------------------------------------------------------------- */
+/* --- Opening and closing --------------------------------------------------------------------- */
+
+static enum attn_status open_all(struct attn_host *host, const struct attn_source *source,
+                                 struct attn_error *err)
+{
+    ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
+    if (!source)
+        return ATTN_OK;
+    ATTN_TRY(open_model(host, source, err));
+    ATTN_TRY(open_tokenizer(host, source, err));
+    return keep_files(host, source, err);
+}
 
 enum attn_status attn_host_create(const struct attn_source *source,
                                   const struct attn_host_options *given, struct attn_host **host,
@@ -135,11 +143,10 @@ enum attn_status attn_host_create(const struct attn_source *source,
     if (!attn_is_given(host, "host", err))
         return ATTN_INVALID;
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &options, err);
+    enum attn_status status;
     struct attn_host *made;
 
-    if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
     if (!attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
         !attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
@@ -149,13 +156,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
     if (!made)
         return ATTN_NO_MEMORY;
     made->options = options;
-    status = attn_pool_create(options.n_thread, &made->pool, err);
-    if (status == ATTN_OK && source)
-        status = open_model(made, source, err);
-    if (status == ATTN_OK && source)
-        status = open_tokenizer(made, source, err);
-    if (status == ATTN_OK && source)
-        status = keep_files(made, source, err);
+    status = open_all(made, source, err);
     if (status == ATTN_OK)
         *host = made;
     else
@@ -163,7 +164,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
-/* --- By name ---------------------------------------------------------------------------------- */
+/* --- By name --------------------------------------------------------------------------------- */
 
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)
@@ -172,13 +173,10 @@ enum attn_status attn_host_open(const char *name, const struct attn_host_options
         return ATTN_INVALID;
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     struct attn_found found;
-    enum attn_status status;
 
-    if (attn_options_read(given, &options, err) != ATTN_OK)
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    status = attn_catalog_find(options.catalog, name, &found, err);
-    if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_catalog_find(options.catalog, name, &found, err), ATTN_STAGE_MODEL,
+                           err));
     return attn_host_create(&found.source, &options, host, err);
 }
 

@@ -22,7 +22,7 @@ enum {
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 static const char digits[] = "0123456789abcdef";
 
-/* --- Names ------------------------------------------------------------------------------------ */
+/* --- Names ----------------------------------------------------------------------------------- */
 
 /* An owner or a name, by the rules of the hub. */
 static bool is_part(const char *text, size_t size)
@@ -92,7 +92,7 @@ void attn_hub_fetch(const struct attn_hub_name *name, char *command, size_t size
              name->revision ? " --revision " : "", name->revision ? name->revision : "");
 }
 
-/* --- Refs ------------------------------------------------------------------------------------- */
+/* --- Refs ------------------------------------------------------------------------------------ */
 
 static bool is_hash(const char *text, size_t size)
 {
@@ -128,7 +128,7 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
     return ATTN_OK;
 }
 
-/* --- Snapshots -------------------------------------------------------------------------------- */
+/* --- Snapshots ------------------------------------------------------------------------------- */
 
 /* What the cache has of one repository. */
 struct repository {
@@ -140,16 +140,12 @@ struct repository {
 static enum attn_status open_repository(const char *hub, const struct attn_hub_name *name,
                                         struct repository *repository, struct attn_error *err)
 {
-    enum attn_status status;
-
     *repository = (struct repository){.name = name};
     if (!locate(hub, name, "/refs", repository->ref_folder) ||
         !locate(hub, name, "/snapshots", repository->snapshot_folder))
         return ATTN_OK;
-    status = attn_path_list(repository->ref_folder, &repository->refs, err);
-    if (status == ATTN_OK)
-        status = attn_path_list(repository->snapshot_folder, &repository->snapshots, err);
-    return status;
+    ATTN_TRY(attn_path_list(repository->ref_folder, &repository->refs, err));
+    return attn_path_list(repository->snapshot_folder, &repository->snapshots, err);
 }
 
 static void close_repository(struct repository *repository)
@@ -212,11 +208,10 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
                                struct attn_error *err)
 {
     const char *revision = repository->name->revision;
-    const enum attn_status status =
-        read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err);
 
-    if (status != ATTN_OK || hash[0] != '\0')
-        return status;
+    ATTN_TRY(read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err));
+    if (hash[0] != '\0')
+        return ATTN_OK;
     if (revision)
         return find_hash(repository, hash, err);
     if (repository->refs.n == 0)
@@ -271,62 +266,68 @@ static enum attn_status report_missing(const struct repository *repository, cons
     return ATTN_INVALID;
 }
 
+static enum attn_status find_snapshot(const char *hub, const struct attn_hub_name *name,
+                                      struct repository *repository, char snapshot[ATTN_PATH_SIZE],
+                                      struct attn_error *err)
+{
+    char hash[HASH_SIZE] = "";
+
+    ATTN_TRY(open_repository(hub, name, repository, err));
+    ATTN_TRY(choose(repository, hash, err));
+    return hash[0] != '\0' && attn_path_join(repository->snapshot_folder, hash, snapshot) &&
+                   attn_path_is_folder(snapshot)
+               ? ATTN_OK
+               : report_missing(repository, hash, hub, err);
+}
+
 enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name,
                                char snapshot[ATTN_PATH_SIZE], struct attn_error *err)
 {
     struct repository repository;
-    char hash[HASH_SIZE] = "";
-    enum attn_status status = open_repository(hub, name, &repository, err);
+    const enum attn_status status = find_snapshot(hub, name, &repository, snapshot, err);
 
-    if (status == ATTN_OK)
-        status = choose(&repository, hash, err);
-    if (status == ATTN_OK &&
-        (hash[0] == '\0' || !attn_path_join(repository.snapshot_folder, hash, snapshot) ||
-         !attn_path_is_folder(snapshot)))
-        status = report_missing(&repository, hash, hub, err);
     close_repository(&repository);
     return status;
 }
 
-/* --- All of them ------------------------------------------------------------------------------ */
+/* --- All of them ----------------------------------------------------------------------------- */
 
 /* A visit to the names of one repository. */
-struct visit {
-    attn_hub_fn tell;
+struct hub_visit {
+    attn_hub_fn report;
     void *user;
     struct repository repository;
-    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were told by the name of a ref */
+    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were reported by the name of a ref */
     size_t n;
 };
 
-static enum attn_status tell(const struct visit *visit, const char *revision,
-                             struct attn_error *err)
+static enum attn_status report(const struct hub_visit *visit, const char *revision,
+                               struct attn_error *err)
 {
     char name[ATTN_HUB_NAME_SIZE + HASH_SIZE];
     const int size = snprintf(name, sizeof name, "%s%s%s", visit->repository.name->repository,
                               revision ? "@" : "", revision ? revision : "");
 
-    return size > 0 && (size_t)size < sizeof name ? visit->tell(visit->user, name, err) : ATTN_OK;
+    return size > 0 && (size_t)size < sizeof name ? visit->report(visit->user, name, err) : ATTN_OK;
 }
 
-static enum attn_status tell_refs(struct visit *visit, struct attn_error *err)
+static enum attn_status report_refs(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < repository->refs.n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < repository->refs.n; i++) {
         const char *ref = repository->refs.names[i];
 
-        status = read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err);
-        if (status != ATTN_OK || visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
+        ATTN_TRY(read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err));
+        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
             continue; /* no ref: a folder of some, or a name that cannot be typed */
         visit->n++;
-        status = tell(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);
+        ATTN_TRY(report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
-static bool is_told(const struct visit *visit, const char *hash)
+static bool is_reported(const struct hub_visit *visit, const char *hash)
 {
     for (size_t i = 0; i < visit->n; i++)
         if (strcmp(visit->hashes[i], hash) == 0)
@@ -334,25 +335,24 @@ static bool is_told(const struct visit *visit, const char *hash)
     return false;
 }
 
-static enum attn_status tell_hashes(struct visit *visit, struct attn_error *err)
+static enum attn_status report_hashes(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
     char beginning[13]; /* no other commit has the same */
-    enum attn_status status = ATTN_OK;
 
     if (repository->refs.n == 0) {
         find_newest(repository, visit->hashes[visit->n++]);
-        status = tell(visit, NULL, err);
+        ATTN_TRY(report(visit, NULL, err));
     }
-    for (size_t i = 0; i < repository->snapshots.n && status == ATTN_OK; i++) {
+    for (size_t i = 0; i < repository->snapshots.n; i++) {
         const char *hash = repository->snapshots.names[i];
 
-        if (is_hash(hash, strlen(hash)) && !is_told(visit, hash)) {
+        if (is_hash(hash, strlen(hash)) && !is_reported(visit, hash)) {
             snprintf(beginning, sizeof beginning, "%.12s", hash);
-            status = tell(visit, beginning, err);
+            ATTN_TRY(report(visit, beginning, err));
         }
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* The name of the repository in the folder ENTRY of a cache. */
@@ -375,7 +375,19 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
     return is_name;
 }
 
-static enum attn_status visit_entry(const char *hub, const char *entry, struct visit *visit,
+static enum attn_status visit_repository(const char *hub, const struct attn_hub_name *name,
+                                         struct hub_visit *visit, struct attn_error *err)
+{
+    ATTN_TRY(open_repository(hub, name, &visit->repository, err));
+    visit->n = 0;
+    visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
+    if (!visit->hashes)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(report_refs(visit, err));
+    return report_hashes(visit, err);
+}
+
+static enum attn_status visit_entry(const char *hub, const char *entry, struct hub_visit *visit,
                                     struct attn_error *err)
 {
     struct attn_hub_name name;
@@ -383,16 +395,7 @@ static enum attn_status visit_entry(const char *hub, const char *entry, struct v
 
     if (!read_entry(entry, &name))
         return ATTN_OK;
-    status = open_repository(hub, &name, &visit->repository, err);
-    if (status == ATTN_OK) {
-        visit->n = 0;
-        visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
-        status = visit->hashes ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    if (status == ATTN_OK)
-        status = tell_refs(visit, err);
-    if (status == ATTN_OK)
-        status = tell_hashes(visit, err);
+    status = visit_repository(hub, &name, visit, err);
     attn_free(visit->hashes);
     visit->hashes = NULL;
     close_repository(&visit->repository);
@@ -402,7 +405,7 @@ static enum attn_status visit_entry(const char *hub, const char *entry, struct v
 enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
                                 struct attn_error *err)
 {
-    struct visit here = {.tell = visit, .user = user};
+    struct hub_visit here = {.report = visit, .user = user};
     struct attn_path_names entries = {0};
     enum attn_status status = attn_path_list(hub, &entries, err);
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Masks ------------------------------------------------------------------------------------ */
+/* --- Masks ----------------------------------------------------------------------------------- */
 
 static size_t count_heads(const struct attn_mask_sizes *sizes)
 {
@@ -79,7 +79,7 @@ static enum attn_status read_mask(const struct attn_mask_array *mask,
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* --- What is changed -------------------------------------------------------------------------- */
+/* --- What is changed ------------------------------------------------------------------------- */
 
 static void change_kind(struct attn_attention *attention, const struct attn_attention *to)
 {
@@ -178,10 +178,8 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
 {
     const struct attn_attention_change *change = request->changed;
     const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
-    enum attn_status status = check_causal(change, config, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_causal(change, config, err));
     found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
     if (!found->layers)
         return ATTN_NO_MEMORY;
@@ -190,15 +188,15 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
     for (size_t layer = 0; change && layer < config->n_layer; layer++)
         change_attention(&found->layers[layer], change);
     if (change && change->mask)
-        status = set_mask(change->mask, config, &sizes, found, err);
-    for (size_t layer = 0; status == ATTN_OK && layer < config->n_layer; layer++) {
+        ATTN_TRY(set_mask(change->mask, config, &sizes, found, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
         const size_t n_key = is_cross ? n_source : n;
 
-        status = check_parts(&found->layers[layer], is_cross, n_key, err);
+        ATTN_TRY(check_parts(&found->layers[layer], is_cross, n_key, err));
         attn_attention_resolve_stride(&found->layers[layer], n_key);
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status check_arrays(const struct attn_request *request,
@@ -227,7 +225,6 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
 {
     const struct attn_attention_change *change = request->changed;
     struct attn_attention *one = attn_alloc(1, sizeof *one, err);
-    enum attn_status status;
 
     found->layers = one;
     if (!one)
@@ -238,15 +235,14 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
         *one = *request->attention;
     if (change)
         change_attention(one, change);
-    status = check_arrays(request, one, sizes, err);
-    if (status == ATTN_OK && change && change->mask)
-        status = read_mask(change->mask, sizes, &one->matrix, &found->mask, err);
-    if (status == ATTN_OK && change && change->keep)
-        status = read_mask(change->keep, sizes, &one->dropout_mask, &found->keep, err);
-    if (status == ATTN_OK)
-        status = check_parts(one, false, sizes->n_key, err);
+    ATTN_TRY(check_arrays(request, one, sizes, err));
+    if (change && change->mask)
+        ATTN_TRY(read_mask(change->mask, sizes, &one->matrix, &found->mask, err));
+    if (change && change->keep)
+        ATTN_TRY(read_mask(change->keep, sizes, &one->dropout_mask, &found->keep, err));
+    ATTN_TRY(check_parts(one, false, sizes->n_key, err));
     attn_attention_resolve_stride(one, sizes->n_key);
-    return status;
+    return ATTN_OK;
 }
 
 void attn_layer_attention_release(struct attn_layer_attention *found)
@@ -257,7 +253,7 @@ void attn_layer_attention_release(struct attn_layer_attention *found)
     *found = (struct attn_layer_attention){0};
 }
 
-/* --- What goes with it ------------------------------------------------------------------------ */
+/* --- What goes with it ----------------------------------------------------------------------- */
 
 /* Why no token can be fed after the text, or NULL: it can. */
 static const char *find_why_whole(const struct attn_attention *layers,
@@ -371,7 +367,7 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* --- Pairs ------------------------------------------------------------------------------------ */
+/* --- Pairs ----------------------------------------------------------------------------------- */
 
 /* In all heads of one layer. */
 static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,

@@ -14,13 +14,12 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "run/many_item.h"
-#include "run/many_pack.h"
 #include "run/request_internal.h"
 
 enum {
     DEFAULT_WINDOW = 1024,
     DEFAULT_WINDOW_BYTES = 64 << 20,
-    N_HANDED_OUT = 32, /* at a time, until the reader is told of the room */
+    N_HANDED_OUT = 32, /* at a time, until the reader sees the room */
 };
 
 /* What threads wait for. */
@@ -32,7 +31,7 @@ enum condition {
 };
 
 /* A record in the ring. */
-struct slot {
+struct many_slot {
     struct attn_many_item item;
     size_t n_byte;    /* that it counts for */
     bool is_finished; /* computed, and not handed out yet */
@@ -42,7 +41,7 @@ struct many {
     const struct attn_many_task *task;
     const struct attn_many_calls *calls;
     struct attn_monitor *monitor; /* owns; what follows is looked at inside */
-    struct slot *slots;           /* [n_slot] owns; record i is in slot i % n_slot */
+    struct many_slot *slots;      /* [n_slot] owns; record i is in slot i % n_slot */
     size_t n_slot;
     size_t n_handed_out, n_taken, n_read; /* records so far: of the first, of those, of all */
     size_t n_byte, most_bytes;            /* of the records inside */
@@ -60,18 +59,18 @@ struct many {
 };
 
 /* A thread, and the session that it feeds. */
-struct worker {
+struct many_worker {
     struct many *many;
     struct attn_thread thread;
     struct attn_many_pack *pack; /* owns */
 };
 
-static struct slot *slot_of(const struct many *many, size_t number)
+static struct many_slot *slot_of(const struct many *many, size_t number)
 {
     return &many->slots[number % many->n_slot];
 }
 
-/* --- Failing ---------------------------------------------------------------------------------- */
+/* --- Failing --------------------------------------------------------------------------------- */
 
 /* Ends the run. From outside of the monitor. */
 static void fail(struct many *many, enum attn_status status, const struct attn_error *err)
@@ -92,14 +91,14 @@ static void fail(struct many *many, enum attn_status status, const struct attn_e
         many->calls->on_end(many->calls->user);
 }
 
-/* --- Handing out ------------------------------------------------------------------------------ */
+/* --- Handing out ----------------------------------------------------------------------------- */
 
 static bool is_finished(const struct many *many, size_t number)
 {
     return number < many->n_read && slot_of(many, number)->is_finished;
 }
 
-static void empty(struct many *many, struct slot *slot)
+static void empty(struct many *many, struct many_slot *slot)
 {
     if (many->calls->release)
         many->calls->release(many->calls->user, &slot->item.record);
@@ -133,15 +132,15 @@ static bool hand_out(struct many *many, size_t first, size_t end)
     bool is_well = true;
 
     for (size_t i = first; i < end; i++) {
-        struct slot *slot = slot_of(many, i);
-        struct attn_many_result result = attn_many_item_result(many->task, &slot->item);
+        struct many_slot *slot = slot_of(many, i);
+        struct attn_many_result *result = &slot->item.outcome;
         struct attn_error err = {0};
         enum attn_status status = ATTN_OK;
 
         if (is_well) {
-            result.is_followed = i + 1 < end || has_finished(many, i + 1);
+            result->is_followed = i + 1 < end || has_finished(many, i + 1);
             status =
-                attn_call_status(many->calls->done(many->calls->user, &result, &err), "done", &err);
+                attn_call_status(many->calls->done(many->calls->user, result, &err), "done", &err);
         }
         if (status != ATTN_OK) {
             fail(many, status, &err);
@@ -190,7 +189,7 @@ static void finish(struct many *many, size_t first, size_t n)
     attn_monitor_leave(many->monitor);
 }
 
-/* --- Computing -------------------------------------------------------------------------------- */
+/* --- Computing ------------------------------------------------------------------------------- */
 
 /* Waits until N_BYTE more have room, which those of the oldest record always have, and until this
  * thread may compute; IS_ALONE: with all threads. False when the run has failed. */
@@ -230,7 +229,7 @@ static void end(struct many *many)
 }
 
 /* Computes the N records from FIRST on in one pack. */
-static enum attn_status compute_pack(struct worker *worker, size_t first, size_t n,
+static enum attn_status compute_pack(struct many_worker *worker, size_t first, size_t n,
                                      struct attn_error *err)
 {
     struct many *many = worker->many;
@@ -242,7 +241,7 @@ static enum attn_status compute_pack(struct worker *worker, size_t first, size_t
         return ATTN_OK;
     for (size_t i = 0; i < n; i++) {
         items[i] = &slot_of(many, first + i)->item;
-        n_byte += attn_many_item_n_byte(many->task, items[i]);
+        n_byte += items[i]->n_byte;
     }
     if (!begin(many, first, n_byte, false))
         return ATTN_OK;
@@ -254,59 +253,56 @@ static enum attn_status compute_pack(struct worker *worker, size_t first, size_t
 }
 
 /* Computes record NUMBER with a session of its own. */
-static enum attn_status compute_alone(struct worker *worker, size_t number, struct attn_error *err)
+static enum attn_status compute_alone(struct many_worker *worker, size_t number,
+                                      struct attn_error *err)
 {
     struct many *many = worker->many;
     struct attn_many_item *item = &slot_of(many, number)->item;
-    const bool has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
-    const bool is_long = !has_failed && item->run->text.n > ATTN_MANY_MOST_ROWS;
-    enum attn_status status = ATTN_OK;
+    const bool is_long = item->n_row > ATTN_MANY_MOST_ROWS;
 
-    if (!has_failed) {
-        if (!begin(many, number, attn_many_item_n_byte(many->task, item), is_long))
+    if (item->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        enum attn_status status;
+
+        if (!begin(many, number, item->n_byte, is_long))
             return ATTN_OK;
-        status =
-            attn_many_item_compute(many->task, item, is_long ? many->task->host->pool : NULL, err);
+        status = attn_many_item_compute(many->task, item, is_long, err);
         end(many);
+        ATTN_TRY(status);
     }
-    if (status == ATTN_OK)
-        finish(many, number, 1);
-    return status;
+    finish(many, number, 1);
+    return ATTN_OK;
 }
 
 /* Computes the N records from FIRST on, in their order. */
-static enum attn_status compute(struct worker *worker, size_t first, size_t n,
+static enum attn_status compute(struct many_worker *worker, size_t first, size_t n,
                                 struct attn_error *err)
 {
     struct many *many = worker->many;
     size_t pack = first, n_row = 0; /* the pack that is being put together */
-    enum attn_status status = ATTN_OK;
 
-    for (size_t i = first; status == ATTN_OK && i < first + n; i++) {
+    for (size_t i = first; i < first + n; i++) {
         struct attn_many_item *item = &slot_of(many, i)->item;
         size_t n_more;
 
-        status = attn_many_item_prepare(many->task, item, err);
-        if (status != ATTN_OK)
-            break;
-        n_more = attn_many_task_can_pack(many->task, item) ? item->run->text.n : 0;
+        ATTN_TRY(attn_many_item_prepare(many->task, item, err));
+        n_more = item->can_pack ? item->n_row : 0;
         if (n_more > 0 && n_row + n_more <= ATTN_MANY_PACK_ROWS &&
             i - pack < many->task->n_most_packed) {
             n_row += n_more;
             continue;
         }
-        status = compute_pack(worker, pack, i - pack, err);
+        ATTN_TRY(compute_pack(worker, pack, i - pack, err));
         pack = i;
         n_row = n_more;
-        if (status == ATTN_OK && n_more == 0) {
-            status = compute_alone(worker, i, err);
+        if (n_more == 0) {
+            ATTN_TRY(compute_alone(worker, i, err));
             pack = i + 1;
         }
     }
-    return status == ATTN_OK ? compute_pack(worker, pack, first + n - pack, err) : status;
+    return compute_pack(worker, pack, first + n - pack, err);
 }
 
-/* --- Workers ---------------------------------------------------------------------------------- */
+/* --- Workers --------------------------------------------------------------------------------- */
 
 /* About how many positions RECORD has. */
 static size_t guess_rows(const struct attn_record *record)
@@ -336,7 +332,7 @@ static size_t count_batch(const struct many *many)
 }
 
 /* Takes a batch and computes it. False when there is none. From inside. */
-static bool work_once(struct worker *worker)
+static bool work_once(struct many_worker *worker)
 {
     struct many *many = worker->many;
     const size_t first = many->n_taken;
@@ -358,7 +354,7 @@ static bool work_once(struct worker *worker)
 
 static void *work(void *user)
 {
-    struct worker *worker = user;
+    struct many_worker *worker = user;
     struct many *many = worker->many;
 
     attn_monitor_enter(many->monitor);
@@ -369,19 +365,19 @@ static void *work(void *user)
     return NULL;
 }
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static size_t n_byte_of(const struct attn_record *record)
 {
-    return sizeof(struct slot) + record->n_id + record->input.n_text +
+    return sizeof(struct many_slot) + record->n_id + record->input.n_text +
            record->input.n_id * sizeof(int32_t) + record->source.n_text +
            record->source.n_id * sizeof(int32_t);
 }
 
 /* The slot of the next record, when there is room; NULL when the run has failed. */
-static struct slot *wait_for_room(struct many *many)
+static struct many_slot *wait_for_room(struct many *many)
 {
-    struct slot *slot = NULL;
+    struct many_slot *slot = NULL;
 
     attn_monitor_enter(many->monitor);
     while (!many->has_failed && many->n_read > many->n_handed_out &&
@@ -394,7 +390,7 @@ static struct slot *wait_for_room(struct many *many)
 }
 
 /* SLOT holds the next record. SELF: this thread, where no other works. */
-static void add(struct many *many, struct slot *slot, struct worker *self)
+static void add(struct many *many, struct many_slot *slot, struct many_worker *self)
 {
     attn_monitor_enter(many->monitor);
     slot->n_byte = n_byte_of(&slot->item.record);
@@ -420,31 +416,36 @@ static void stop_reading(struct many *many, enum attn_status status, const struc
     attn_monitor_leave(many->monitor);
 }
 
-static void read_all(struct many *many, struct worker *self)
+/* Reads the next record into SLOT, unless *is_over. */
+static enum attn_status read_record(struct many *many, struct many_slot *slot, bool *is_over,
+                                    struct attn_error *err)
 {
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
-    struct slot *slot;
+    const struct attn_many_calls *calls = many->calls;
 
-    while (status == ATTN_OK && (slot = wait_for_room(many))) {
-        bool is_over = false;
-
-        slot->item.record.number = many->n_read;
-        status = attn_host_check_canceled(many->task->host, &err);
-        if (status == ATTN_OK)
-            status = attn_call_status(
-                many->calls->next(many->calls->user, &slot->item.record, &is_over, &err), "next",
-                &err);
-        if (status == ATTN_OK && is_over)
-            break;
-        if (status == ATTN_OK)
-            add(many, slot, self);
-    }
-    if (status != ATTN_OK)
-        stop_reading(many, status, &err);
+    slot->item.record.number = many->n_read;
+    ATTN_TRY(attn_host_check_canceled(many->task->host, err));
+    return attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next",
+                            err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+static void read_all(struct many *many, struct many_worker *self)
+{
+    struct many_slot *slot;
+
+    while ((slot = wait_for_room(many))) {
+        struct attn_error err = {0};
+        bool is_over = false;
+        const enum attn_status status = read_record(many, slot, &is_over, &err);
+
+        if (status != ATTN_OK)
+            stop_reading(many, status, &err);
+        if (status != ATTN_OK || is_over)
+            break;
+        add(many, slot, self);
+    }
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
 
 static enum attn_status create(struct many *many, struct attn_error *err)
 {
@@ -482,7 +483,7 @@ static void note_idle(const struct many *many)
 }
 
 /* Reads while WORKERS [n] work, and waits until they have finished. */
-static void perform(struct many *many, struct worker *workers, int n)
+static void perform(struct many *many, struct many_worker *workers, int n)
 {
     int n_started = 0;
 
@@ -501,40 +502,49 @@ static void perform(struct many *many, struct worker *workers, int n)
         attn_thread_join(&workers[i].thread);
 }
 
-static enum attn_status run_workers(struct many *many, struct attn_error *err)
+/* With WORKERS [n], which the caller frees. */
+static enum attn_status run_workers(struct many *many, struct many_worker *workers, int n,
+                                    struct attn_error *err)
+{
+    for (int i = 0; i < n; i++)
+        ATTN_TRY(attn_many_pack_create(many->task, &workers[i].pack, err));
+    perform(many, workers, n);
+    ATTN_TRY(many->err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &many->err));
+    note_idle(many);
+    return ATTN_OK;
+}
+
+/* With the task, which the caller releases, as what is made for the run. */
+static enum attn_status run(struct many *many, struct attn_error *err)
 {
     const int n = attn_pool_n_thread(many->task->host->pool);
-    struct worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
-    enum attn_status status = workers ? ATTN_OK : ATTN_NO_MEMORY;
+    struct many_worker *workers;
+    enum attn_status status;
 
-    for (int i = 0; status == ATTN_OK && i < n; i++)
-        status = attn_many_pack_create(many->task, &workers[i].pack, err);
-    if (status == ATTN_OK)
-        perform(many, workers, n);
-    for (int i = 0; workers && i < n; i++)
+    ATTN_TRY(create(many, err));
+    workers = attn_alloc((size_t)n, sizeof *workers, err);
+    if (!workers)
+        return ATTN_NO_MEMORY;
+    status = run_workers(many, workers, n, err);
+    for (int i = 0; i < n; i++)
         attn_many_pack_free(workers[i].pack);
     attn_free(workers);
-    if (status == ATTN_OK && many->err.status != ATTN_OK)
-        status = attn_error_copy(err, &many->err);
     return status;
 }
 
 enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_options *options,
                                const struct attn_many_calls *calls, struct attn_error *err)
 {
+    struct attn_many_task task;
+    struct many many = {.task = &task, .calls = calls};
+    enum attn_status status;
+
     if (!attn_is_given(host, "host", err) || !attn_is_given(calls, "calls", err) ||
         !attn_is_given(calls->next, "next", err) || !attn_is_given(calls->done, "done", err))
         return ATTN_INVALID;
-    struct attn_many_task task;
-    struct many many = {.task = &task, .calls = calls};
-    enum attn_status status = attn_many_task_init(&task, host, options, err);
-
+    status = attn_many_task_init(&task, host, options, err);
     if (status == ATTN_OK)
-        status = create(&many, err);
-    if (status == ATTN_OK)
-        status = run_workers(&many, err);
-    if (status == ATTN_OK)
-        note_idle(&many);
+        status = run(&many, err);
     release(&many);
     attn_many_task_release(&task);
     return status;

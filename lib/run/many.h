@@ -23,9 +23,9 @@
  *     attn_run_many(host, &options, &calls, &err);
  *
  * Each result is, to the bit, what the request gives for that input alone: it does not depend on
- * threads, on what else is computed, or on how texts are put together. Short texts are fed together,
- * as many as lie ready; nothing waits for more of them. So a caller that reads a line, writes the
- * result and then reads the next line is served at once.
+ * threads, on what else is computed, or on how texts are put together. Short texts are fed
+ * together, as many as lie ready; nothing waits for more of them. So a caller that reads a line,
+ * writes the result and then reads the next line is served at once.
  *
  * A record that fails is a result with the reason. Anything else that fails ends the run.
  */

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "model/model_internal.h"
+#include "model/session_pack.h"
 #include "run/derived.h"
 #include "trace/selection_internal.h"
 
@@ -17,7 +18,7 @@
 
 enum { LOGIT_BYTES = 16 << 20 }; /* of the logits of a pack, if one row fits */
 
-/* --- What is asked of all --------------------------------------------------------------------- */
+/* --- What is asked of all -------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)
 {
@@ -64,9 +65,9 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
     if (sites == 0)
         return ATTN_OK;
-    status = attn_selection_copy(run->selection, &made, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(made, sites, err);
+    ATTN_TRY(
+        attn_error_at(attn_selection_copy(run->selection, &made, err), ATTN_STAGE_OPTIONS, err));
+    status = attn_selection_set_sites(made, sites, err);
     if (status == ATTN_OK)
         *watched = made;
     else
@@ -99,7 +100,6 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
 {
     static const int32_t ids[ATTN_MANY_MOST_ROWS];
     struct attn_request request = task->request;
-    enum attn_status status;
 
     if (task->has_cross)
         return ATTN_OK;
@@ -109,9 +109,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.ablate_mean = NULL;
     request.n_knockout = request.n_patch = request.n_edit = 0;
     request.predict.n_next = 0;
-    status = attn_run_prepare(task->host, &request, &task->longest, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
 }
@@ -124,18 +122,14 @@ static size_t smaller(size_t a, size_t b)
 static enum attn_status read_options(struct attn_many_task *task,
                                      const struct attn_many_options *given, struct attn_error *err)
 {
-    enum attn_status status = attn_options_read(given, &task->options, err);
-
-    if (status == ATTN_OK)
-        status = attn_options_read(task->options.request, &task->request, err);
-    if (status == ATTN_OK)
-        status = check_request(&task->request, err);
-    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_options_read(given, &task->options, err));
+    ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
+    ATTN_TRY(check_request(&task->request, err));
     task->request.input = task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* once, and not for each record */
     if (!task->options.keeps_tensors)
         task->request.sites = task->options.measures != 0 ? "pattern" : NULL;
-    return status;
+    return ATTN_OK;
 }
 
 /* The metrics that find what is asked for, each once. */
@@ -160,7 +154,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
 
     *task = (struct attn_many_task){
         .host = host, .options = ATTN_MANY_OPTIONS_DEFAULT, .request = ATTN_REQUEST_DEFAULT};
-    ATTN_TRY(read_options(task, given, err));
+    ATTN_TRY(attn_error_at(read_options(task, given, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_host_check_model(host, err));
     config = attn_model_config(host->model);
     list_metrics(task);
@@ -188,20 +182,7 @@ void attn_many_task_release(struct attn_many_task *task)
     attn_run_free(task->longest);
 }
 
-bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item)
-{
-    return task->is_packed && item->record.failure == ATTN_RECORD_FAILURE_NONE &&
-           item->run->text.ids && item->run->text.n <= task->n_longest;
-}
-
-/* --- Reading an input ------------------------------------------------------------------------- */
-
-static void fail(struct attn_record *record, enum attn_record_failure failure,
-                 const struct attn_error *why)
-{
-    record->failure = failure;
-    attn_error_copy(&record->err, why);
-}
+/* --- Reading an input ------------------------------------------------------------------------ */
 
 static enum attn_record_failure check_count(const struct attn_many_task *task, size_t n,
                                             struct attn_error *err)
@@ -246,7 +227,7 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
 }
 
 /* Why a request that is right for other inputs is not for this one: what was found wrong is looked
- * for again. WHY is that, and may be told better. */
+ * for again. WHY is that, and may be said better. */
 static enum attn_record_failure find_failure(const struct attn_many_task *task,
                                              const struct attn_request *request,
                                              struct attn_error *why)
@@ -287,64 +268,116 @@ static bool is_of_input(const struct attn_many_task *task, enum attn_status stat
            attn_host_tokenizer(task->host, &tokenizer, NULL) == ATTN_OK;
 }
 
+/* About how many bytes ITEM holds from when it is computed. */
+static size_t count_bytes(const struct attn_many_task *task, const struct attn_many_item *item)
+{
+    enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
+    const struct attn_selection *selection = item->run->selection;
+    const size_t n = item->run->text.n;
+    size_t n_number = /* floats; of doubles two */
+        3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
+
+    for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
+        for (int layer = ATTN_NO_LAYER; layer < (int)task->n_layer; layer++) {
+            const bool is_of_model = layer == ATTN_NO_LAYER;
+            size_t shape[3];
+            int rank;
+            size_t n_cell = 1;
+
+            if (is_of_model == attn_site_is_in_layer((enum attn_site)site) ||
+                !attn_selection_wants(selection, (enum attn_site)site, layer))
+                continue;
+            rank = attn_selection_shape(selection, (enum attn_site)site, layer, shape);
+            for (int i = 0; i < rank; i++)
+                n_cell *= shape[i];
+            n_number += n_cell;
+        }
+    if (task->options.n_edge > 0) /* 8 bytes each, and their number */
+        n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
+    return n * BYTES_A_TOKEN + n_number * sizeof(float);
+}
+
+/* Reads the input of a record that is not known to fail. *failure: why it does, for the reason
+ * WHY. */
+static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
+                                   enum attn_record_failure *failure, struct attn_error *why)
+{
+    const struct attn_record *record = &item->record;
+    struct attn_request request = task->request;
+    enum attn_status status;
+
+    *failure = check_record(task, record, why);
+    if (*failure != ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    request.input = record->input;
+    if (task->has_cross)
+        request.source = record->source;
+    status = attn_run_prepare(task->host, &request, &item->run, why);
+    if (status == ATTN_OK)
+        *failure = check_count(task, item->run->text.n, why);
+    else if (is_of_input(task, status, why))
+        *failure = find_failure(task, &request, why);
+    else
+        return status;
+    return ATTN_OK;
+}
+
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err)
 {
     struct attn_record *record = &item->record;
-    struct attn_request request = task->request;
+    enum attn_record_failure failure = record->failure;
     struct attn_error why = {0};
-    enum attn_record_failure failure;
-    enum attn_status status;
 
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+    item->outcome = (struct attn_many_result){.record = record,
+                                              .which = task->options.measures,
+                                              .n_layer = task->n_layer,
+                                              .n_head = task->n_head};
+    if (failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
-    failure = check_record(task, record, &why);
+    if (read_input(task, item, &failure, &why) != ATTN_OK)
+        return attn_error_copy(err, &why);
     if (failure != ATTN_RECORD_FAILURE_NONE) {
-        fail(record, failure, &why);
-        return ATTN_OK;
-    }
-    request.input = record->input;
-    if (task->has_cross)
-        request.source = record->source;
-    status = attn_run_prepare(task->host, &request, &item->run, &why);
-    if (status == ATTN_OK) {
-        failure = check_count(task, item->run->text.n, &why);
-        if (failure == ATTN_RECORD_FAILURE_NONE)
-            return ATTN_OK;
         attn_run_free(item->run);
         item->run = NULL;
-    } else if (is_of_input(task, status, &why)) {
-        failure = find_failure(task, &request, &why);
-    } else {
-        return attn_error_copy(err, &why);
+        record->failure = failure;
+        attn_error_copy(&record->err, &why);
+        return ATTN_OK;
     }
-    fail(record, failure, &why);
+    item->n_row = item->run->text.n;
+    item->can_pack = task->is_packed && item->run->text.ids && item->n_row <= task->n_longest;
+    item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }
 
-/* --- Listening -------------------------------------------------------------------------------- */
+/* --- Listening ------------------------------------------------------------------------------- */
 
-enum attn_status attn_many_item_listen(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_pool *pool,
-                                       struct attn_error *err)
+static enum attn_status make_listeners(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_error *err)
 {
     const struct attn_metric_settings settings = attn_run_metric_settings(item->run);
-    enum attn_status status = ATTN_OK;
 
-    status = select_watched(task, item->run, &item->watched, err);
-    for (size_t i = 0; status == ATTN_OK && i < task->n_metric; i++)
-        status = attn_measurement_create(task->metrics[i], &settings, item->watched, pool,
-                                         &item->measurements[i], err);
-    if (status == ATTN_OK && task->options.n_edge > 0)
-        status = attn_edges_create(item->watched, task->options.n_edge, pool, &item->edges, err);
-    if (status == ATTN_OK && task->options.keeps_tensors)
-        status = attn_capture_create(item->run->selection, &item->capture, err);
-    if (status == ATTN_OK && task->options.has_surprisal) {
-        item->surprisal = attn_alloc(item->run->text.n, sizeof *item->surprisal, err);
-        status = item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(select_watched(task, item->run, &item->watched, err));
+    for (size_t i = 0; i < task->n_metric; i++)
+        ATTN_TRY(attn_measurement_create(task->metrics[i], &settings, item->watched, item->pool,
+                                         &item->measurements[i], err));
+    if (task->options.n_edge > 0)
+        ATTN_TRY(
+            attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
+    if (task->options.keeps_tensors)
+        ATTN_TRY(attn_capture_create(item->run->selection, &item->capture, err));
+    if (!task->options.has_surprisal)
+        return ATTN_OK;
+    item->surprisal = attn_alloc(item->n_row, sizeof *item->surprisal, err);
+    return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Makes those who listen to ITEM, which is prepared. POOL, or NULL, helps with long rows. */
+static enum attn_status listen(const struct attn_many_task *task, struct attn_many_item *item,
+                               struct attn_pool *pool, struct attn_error *err)
+{
     item->pool = pool;
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(make_listeners(task, item, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* Rows of logits, and whose surprisal they give. */
@@ -378,10 +411,12 @@ static void measure(const struct attn_many_item *item, const struct attn_trace_e
         attn_measurement_add(item->measurements[i], event, NULL);
 }
 
-enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
-                                      struct attn_error *err)
+/* An attn_trace_fn. USER is the item, which listens. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
 {
     struct attn_many_item *item = user;
+    const struct attn_trace *trace;
 
     if (event->site == ATTN_SITE_PATTERN)
         measure(item, event);
@@ -394,8 +429,7 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
     }
     if (!item->capture || !attn_selection_has_site(item->run->selection, event->site))
         return ATTN_OK;
-    const struct attn_trace *trace = attn_capture_trace(item->capture);
-
+    trace = attn_capture_trace(item->capture);
     return trace->on_event(trace->user, event, err);
 }
 
@@ -449,76 +483,37 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-enum attn_status attn_many_item_finish(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_error *err)
+/* Makes of what was heard what the caller gets, and frees what was only for that. */
+static enum attn_status finish(const struct attn_many_task *task, struct attn_many_item *item,
+                               struct attn_error *err)
 {
+    struct attn_many_result *outcome = &item->outcome;
+
     if (item->surprisal)
         item->surprisal[0] = (double)NAN;
-    return find_measures(task, item, err);
+    ATTN_TRY(find_measures(task, item, err));
+    outcome->n_token = item->n_row;
+    outcome->labels = &item->run->labels;
+    outcome->measures = item->measures;
+    outcome->exact = item->exact;
+    outcome->predictions = item->result.predictions;
+    outcome->capture = item->capture;
+    outcome->edges = item->edges;
+    outcome->surprisal = item->surprisal;
+    return ATTN_OK;
 }
 
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
-                                        struct attn_many_item *item, struct attn_pool *pool,
+                                        struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err)
 {
-    struct attn_trace trace = {NULL, attn_many_item_event, item};
-    enum attn_status status = attn_many_item_listen(task, item, pool, err);
+    struct attn_pool *pool = has_pool ? task->host->pool : NULL;
+    struct attn_trace trace = {NULL, on_event, item};
 
+    ATTN_TRY(listen(task, item, pool, err));
     trace.selection = item->watched;
-    if (status == ATTN_OK)
-        status = attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err);
-    return status == ATTN_OK ? attn_many_item_finish(task, item, err) : status;
-}
-
-size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct attn_many_item *item)
-{
-    enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
-    const struct attn_selection *selection = item->run->selection;
-    const size_t n = item->run->text.n;
-    size_t n_number = /* floats; of doubles two */
-        3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
-
-    for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
-        for (int layer = ATTN_NO_LAYER; layer < (int)task->n_layer; layer++) {
-            const bool is_of_model = layer == ATTN_NO_LAYER;
-            size_t shape[3];
-            int rank;
-            size_t n_cell = 1;
-
-            if (is_of_model == attn_site_is_in_layer((enum attn_site)site) ||
-                !attn_selection_wants(selection, (enum attn_site)site, layer))
-                continue;
-            rank = attn_selection_shape(selection, (enum attn_site)site, layer, shape);
-            for (int i = 0; i < rank; i++)
-                n_cell *= shape[i];
-            n_number += n_cell;
-        }
-    if (task->options.n_edge > 0) /* 8 bytes each, and their number */
-        n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
-    return n * BYTES_A_TOKEN + n_number * sizeof(float);
-}
-
-/* --- The result ------------------------------------------------------------------------------- */
-
-struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
-                                              const struct attn_many_item *item)
-{
-    struct attn_many_result result = {.record = &item->record,
-                                      .which = task->options.measures,
-                                      .n_layer = task->n_layer,
-                                      .n_head = task->n_head};
-
-    if (item->record.failure != ATTN_RECORD_FAILURE_NONE)
-        return result;
-    result.n_token = item->run->text.n;
-    result.labels = &item->run->labels;
-    result.measures = item->measures;
-    result.exact = item->exact;
-    result.predictions = item->result.predictions;
-    result.capture = item->capture;
-    result.edges = item->edges;
-    result.surprisal = item->surprisal;
-    return result;
+    ATTN_TRY(attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err));
+    return finish(task, item, err);
 }
 
 void attn_many_item_release(struct attn_many_item *item)
@@ -534,4 +529,118 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_result_release(&item->result);
     attn_run_free(item->run);
     *item = (struct attn_many_item){0};
+}
+
+/* --- Several together ------------------------------------------------------------------------ */
+
+struct attn_many_pack {
+    const struct attn_many_task *task;
+    struct attn_trace trace;
+    struct attn_session *session;        /* owns; NULL before it is used */
+    struct attn_many_item *const *items; /* [n] those that are fed */
+    size_t n;
+};
+
+/* An attn_trace_fn. */
+static enum attn_status on_pack_event(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    const struct attn_many_pack *pack = user;
+
+    return on_event(pack->items[event->sequence], event, err);
+}
+
+enum attn_status attn_many_pack_create(const struct attn_many_task *task,
+                                       struct attn_many_pack **pack, struct attn_error *err)
+{
+    struct attn_many_pack *made = attn_alloc(1, sizeof *made, err);
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->task = task;
+    made->trace = (struct attn_trace){task->watched, on_pack_event, made};
+    *pack = made;
+    return ATTN_OK;
+}
+
+void attn_many_pack_free(struct attn_many_pack *pack)
+{
+    if (!pack)
+        return;
+    attn_session_free(pack->session);
+    attn_free(pack);
+}
+
+static enum attn_status start(struct attn_many_pack *pack, struct attn_error *err)
+{
+    const struct attn_run *run = pack->task->longest;
+    struct attn_session_options options = attn_run_session_options(run);
+    enum attn_status status;
+
+    if (pack->session)
+        return ATTN_OK;
+    options.n_max = pack->task->n_session_row;
+    options.n_sequence = ATTN_MANY_PACK_ROWS;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.trace = pack->task->watched ? &pack->trace : NULL;
+    options.edits = run->edits;
+    options.n_edit = run->n_edit;
+    status = attn_session_create(run->model, &options, &pack->session, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Answers the question after the last position of each item. */
+static enum attn_status predict(const struct attn_many_pack *pack, struct attn_error *err)
+{
+    const struct attn_run *run = pack->items[0]->run;
+    const struct attn_prediction_args args = {.question = &run->request.predict,
+                                              .continuations = &run->continuations,
+                                              .tokenizer = run->tokenizer,
+                                              .n_vocab = attn_model_config(run->model)->n_vocab};
+    enum attn_status status;
+    float *logits;
+
+    if (!attn_question_is_asked(&run->request.predict))
+        return ATTN_OK;
+    logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    status = attn_session_logits_last(pack->session, logits, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
+        status =
+            attn_predict_last(&args, pack->items[i]->run->text.n - 1, logits + i * args.n_vocab,
+                              &pack->items[i]->result.predictions, err);
+    attn_free(logits);
+    return status;
+}
+
+static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err)
+{
+    struct attn_session_sequence sequences[ATTN_MANY_PACK_ROWS] = {{.n = 0}};
+
+    for (size_t i = 0; i < pack->n; i++) {
+        sequences[i].ids = pack->items[i]->run->text.ids;
+        sequences[i].n = pack->items[i]->n_row;
+    }
+    attn_session_reset(pack->session);
+    ATTN_TRY(attn_session_feed_many(pack->session, sequences, pack->n, err));
+    /* After the last time that the session looked. */
+    ATTN_TRY(attn_host_check_canceled(pack->task->host, err));
+    return predict(pack, err);
+}
+
+enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
+                                    struct attn_many_item *const *items, size_t n,
+                                    struct attn_error *err)
+{
+    ATTN_TRY(start(pack, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(listen(pack->task, items[i], NULL, err));
+    pack->items = items;
+    pack->n = n;
+    ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(finish(pack->task, items[i], err));
+    return ATTN_OK;
 }

@@ -1,6 +1,13 @@
 /*
  * many_item.h - one of many inputs while it is inside: its record, its run, those who listen to it,
- * and what it came to. For the files of this layer.
+ * and what it came to; and a pack, which computes several short ones together. For many.c, which
+ * reads, schedules and hands out:
+ *
+ *     attn_many_task_init(&task, host, &options, &err);       // once
+ *     attn_many_item_prepare(&task, &item, &err);             // item.n_row, item.can_pack
+ *     attn_many_item_compute(&task, &item, false, &err);      // or attn_many_pack_run
+ *     ... item.outcome ...
+ *     attn_many_item_release(&item);
  */
 #ifndef ATTN_RUN_MANY_ITEM_H
 #define ATTN_RUN_MANY_ITEM_H
@@ -37,7 +44,14 @@ enum {
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
     struct attn_record record;
-    struct attn_run *run; /* owns; NULL before it is prepared and of a record that failed */
+
+    /* Of one that is prepared: */
+    struct attn_run *run; /* owns; NULL of a record that failed */
+    size_t n_row;         /* its positions; 0 of a record that failed */
+    bool can_pack;        /* it can share a session with others */
+    size_t n_byte;        /* that it holds, about, from when it is computed until it is released */
+
+    /* Of one that is computed: */
     struct attn_selection *watched;                        /* owns; what it listens to */
     struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
     struct attn_edges *edges;                              /* owns; or NULL */
@@ -47,6 +61,7 @@ struct attn_many_item {
     double *surprisal;                                     /* [n_token] owns; or NULL */
     struct attn_pool *pool;                                /* helps with what is heard; or NULL */
     struct attn_result result;                             /* owns its predictions */
+    struct attn_many_result outcome; /* what the caller gets of all this, and of a failure */
 };
 
 /* Reads GIVEN, and says whether the request can be served at all. Errors have a stage. */
@@ -55,40 +70,34 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
 
 void attn_many_task_release(struct attn_many_task *task);
 
-/* Whether ITEM, which is prepared, can share a session with others. */
-bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item);
-
 /* Reads the input of ITEM. What is wrong with it goes into its record, and is no failure here. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err);
 
-/* Makes those who listen to ITEM, which is prepared. POOL, or NULL, helps with long rows. */
-enum attn_status attn_many_item_listen(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_pool *pool,
-                                       struct attn_error *err);
-
-/* An attn_trace_fn. USER is the item, which listens. */
-enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
-                                      struct attn_error *err);
-
-/* Makes the measures of what was heard, and frees what was only for that. */
-enum attn_status attn_many_item_finish(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_error *err);
-
-/* Computes ITEM, which is prepared, by itself: listens, feeds a session, finishes. POOL: NULL for
- * the thread that calls. */
+/* Computes ITEM, which is prepared, in a session of its own; HAS_POOL: on all threads of the host,
+ * else on the one that calls. */
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
-                                        struct attn_many_item *item, struct attn_pool *pool,
+                                        struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err);
 
-/* About how many bytes ITEM, which is prepared, holds from when it is computed until it is handed
- * out. */
-size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct attn_many_item *item);
-
-/* What the caller is told of ITEM. */
-struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
-                                              const struct attn_many_item *item);
-
 void attn_many_item_release(struct attn_many_item *item);
+
+/*
+ * A session for short texts, which are fed to it together: the rows of several in one matrix
+ * product. Products of 128 rows do four times as many multiply-adds a second as those of six. More
+ * rows gain nothing.
+ */
+struct attn_many_pack;
+
+/* Takes the memory of the session when it is first used. TASK is borrowed. */
+enum attn_status attn_many_pack_create(const struct attn_many_task *task,
+                                       struct attn_many_pack **pack, struct attn_error *err);
+void attn_many_pack_free(struct attn_many_pack *pack); /* NULL is allowed */
+
+/* Computes ITEMS [n], which are prepared and can be packed: together they have ATTN_MANY_PACK_ROWS
+ * positions, or there is one. */
+enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
+                                    struct attn_many_item *const *items, size_t n,
+                                    struct attn_error *err);
 
 #endif

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* What words are looked up in. */
-struct words {
+struct text_words {
     const char *name; /* "text" or "source" */
     const char *text; /* [n_text] */
     size_t n_text;
@@ -29,7 +29,7 @@ struct words {
 };
 
 /* One item of a list. */
-struct item {
+struct position_item {
     const char *word; /* [size] without its quotes */
     size_t size;
     bool is_number; /* it goes to the selection as it is */
@@ -37,13 +37,13 @@ struct item {
 };
 
 /* Tokens first .. last. */
-struct place {
+struct token_range {
     size_t first, last;
 };
 
-/* --- The text --------------------------------------------------------------------------------- */
+/* --- The text -------------------------------------------------------------------------------- */
 
-static enum attn_status make_words(const struct attn_sequence *sequence, struct words *words,
+static enum attn_status make_words(const struct attn_sequence *sequence, struct text_words *words,
                                    struct attn_error *err)
 {
     words->n = sequence->n;
@@ -65,7 +65,7 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
 }
 
 static enum attn_status find_words(const struct attn_input *input,
-                                   const struct attn_sequence *sequence, struct words *words,
+                                   const struct attn_sequence *sequence, struct text_words *words,
                                    struct attn_error *err)
 {
     if (sequence->encoding.n > 0) {
@@ -82,13 +82,13 @@ static enum attn_status find_words(const struct attn_input *input,
     return make_words(sequence, words, err);
 }
 
-static void release_words(struct words *words)
+static void release_words(struct text_words *words)
 {
     attn_buffer_release(&words->made);
     attn_free(words->offsets);
 }
 
-/* --- Where a word stands ---------------------------------------------------------------------- */
+/* --- Where a word stands --------------------------------------------------------------------- */
 
 /* Whether the character is one of those that words of scripts with spaces are made of. */
 static bool is_word_character(uint32_t c)
@@ -100,9 +100,9 @@ static bool is_word_character(uint32_t c)
 }
 
 /* Whether the text goes on with one word over the byte AT. */
-static bool is_inside_word(const struct words *words, size_t at)
+static bool is_inside_word(const struct text_words *words, size_t at)
 {
-    uint32_t before, behind;
+    uint32_t before, after;
     size_t back = at;
 
     if (at == 0 || at == words->n_text)
@@ -111,8 +111,8 @@ static bool is_inside_word(const struct words *words, size_t at)
         back--;
     while (back > 0 && at - back < 4 && ((unsigned char)words->text[back] & 0xc0) == 0x80);
     return attn_utf8_decode(words->text + back, at - back, &before) == at - back &&
-           attn_utf8_decode(words->text + at, words->n_text - at, &behind) > 0 &&
-           is_word_character(before) && is_word_character(behind);
+           attn_utf8_decode(words->text + at, words->n_text - at, &after) > 0 &&
+           is_word_character(before) && is_word_character(after);
 }
 
 static bool is_white_space(const char *text, size_t size)
@@ -131,7 +131,8 @@ static bool is_white_space(const char *text, size_t size)
 
 /* The tokens that make the bytes begin .. end of the text, the first perhaps with white space
  * before them. */
-static bool find_tokens(const struct words *words, size_t begin, size_t end, struct place *place)
+static bool find_tokens(const struct text_words *words, size_t begin, size_t end,
+                        struct token_range *place)
 {
     size_t first = 0, last = words->n;
 
@@ -143,13 +144,13 @@ static bool find_tokens(const struct words *words, size_t begin, size_t end, str
         last--;
     if (first >= last || words->begin[first] > begin || words->end[last - 1] != end)
         return false;
-    *place = (struct place){first, last - 1};
+    *place = (struct token_range){first, last - 1};
     return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
 }
 
 /* The next place of ITEM from the byte *AT on. */
-static bool next_place(const struct words *words, const struct item *item, size_t *at,
-                       struct place *place)
+static bool next_place(const struct text_words *words, const struct position_item *item, size_t *at,
+                       struct token_range *place)
 {
     for (; words->n_text >= item->size && *at <= words->n_text - item->size; (*at)++) {
         const size_t end = *at + item->size;
@@ -163,10 +164,10 @@ static bool next_place(const struct words *words, const struct item *item, size_
     return false;
 }
 
-/* --- Lists ------------------------------------------------------------------------------------ */
+/* --- Lists ----------------------------------------------------------------------------------- */
 
 /* Reads #N from AT to END. */
-static enum attn_status read_nth(const char *at, const char *end, struct item *item,
+static enum attn_status read_nth(const char *at, const char *end, struct position_item *item,
                                  struct attn_error *err)
 {
     int64_t nth;
@@ -192,11 +193,12 @@ static bool is_number(const char *item, size_t size)
 }
 
 /* Reads the item at *SPEC, and goes on to its end. */
-static enum attn_status read_item(const char **spec, struct item *item, struct attn_error *err)
+static enum attn_status read_item(const char **spec, struct position_item *item,
+                                  struct attn_error *err)
 {
     const char *at = *spec, *end;
 
-    *item = (struct item){.word = at};
+    *item = (struct position_item){.word = at};
     if (*at == '"') {
         const char *close = strchr(at + 1, '"');
 
@@ -219,12 +221,13 @@ static enum attn_status read_item(const char **spec, struct item *item, struct a
     return read_nth(at + item->size, end, item, err);
 }
 
-/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all tokens,
- * as many as OUT [size] holds. */
-static void list_places(const struct words *words, const struct item *item, char *out, size_t size)
+/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all
+ * tokens, as many as OUT [size] holds. */
+static void list_places(const struct text_words *words, const struct position_item *item, char *out,
+                        size_t size)
 {
     size_t at = 0, used = 0, token = 0;
-    struct place place;
+    struct token_range place;
 
     out[0] = '\0';
     while (item ? next_place(words, item, &at, &place) : token < words->n) {
@@ -236,7 +239,8 @@ static void list_places(const struct words *words, const struct item *item, char
     }
 }
 
-static enum attn_status report_place(const struct words *words, const struct item *item, size_t n,
+static enum attn_status report_place(const struct text_words *words,
+                                     const struct position_item *item, size_t n,
                                      struct attn_error *err)
 {
     const struct attn_quote word = attn_quote(item->word, item->size);
@@ -259,10 +263,11 @@ static enum attn_status report_place(const struct words *words, const struct ite
 }
 
 /* Appends the positions of the word ITEM as FIRST-LAST. */
-static enum attn_status number_word(const struct words *words, const struct item *item,
-                                    struct attn_buffer *out, struct attn_error *err)
+static enum attn_status number_word(const struct text_words *words,
+                                    const struct position_item *item, struct attn_buffer *out,
+                                    struct attn_error *err)
 {
-    struct place place, found = {0};
+    struct token_range place, found = {0};
     size_t at = 0, n = 0;
 
     if (item->size == 0)
@@ -279,45 +284,39 @@ static enum attn_status number_word(const struct words *words, const struct item
 }
 
 static enum attn_status number_items(const char *spec, const struct attn_input *input,
-                                     const struct attn_sequence *sequence, struct words *words,
+                                     const struct attn_sequence *sequence, struct text_words *words,
                                      struct attn_buffer *out, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    for (const char *at = spec;; at++) {
+        struct position_item item;
 
-    for (const char *at = spec; status == ATTN_OK; at++) {
-        struct item item;
-
-        status = read_item(&at, &item, err);
-        if (status == ATTN_OK && item.is_number)
+        ATTN_TRY(read_item(&at, &item, err));
+        if (item.is_number) {
             attn_buffer_append(out, item.word, item.size);
-        else if (status == ATTN_OK && !words->text)
-            status = find_words(input, sequence, words, err);
-        if (status == ATTN_OK && !item.is_number)
-            status = number_word(words, &item, out, err);
+        } else {
+            if (!words->text)
+                ATTN_TRY(find_words(input, sequence, words, err));
+            ATTN_TRY(number_word(words, &item, out, err));
+        }
         if (*at == '\0')
-            break;
+            return attn_buffer_check(out, err);
         attn_buffer_append_char(out, ',');
     }
-    return status;
 }
 
 /* The words are looked up as WORDS says. */
 static enum attn_status number_positions(const char *spec, const struct attn_input *input,
-                                         const struct attn_sequence *sequence, struct words words,
-                                         char **numbers, struct attn_error *err)
+                                         const struct attn_sequence *sequence,
+                                         struct text_words words, char **numbers,
+                                         struct attn_error *err)
 {
     struct attn_buffer out = {0};
     enum attn_status status = number_items(spec, input, sequence, &words, &out, err);
-    char *made = NULL;
 
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK)
-        made = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
-    if (made)
-        *numbers = made;
-    else if (status == ATTN_OK)
-        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK) {
+        *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
+        status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
+    }
     attn_buffer_release(&out);
     release_words(&words);
     return status;
@@ -327,57 +326,59 @@ enum attn_status attn_positions_number(const char *spec, const struct attn_input
                                        const struct attn_sequence *sequence, char **numbers,
                                        struct attn_error *err)
 {
-    return number_positions(spec, input, sequence, (struct words){.name = "text"}, numbers, err);
+    return number_positions(spec, input, sequence, (struct text_words){.name = "text"}, numbers,
+                            err);
 }
 
-/* --- Of a run --------------------------------------------------------------------------------- */
+/* --- Of a run -------------------------------------------------------------------------------- */
 
 /* Sets those of FLAGS [N] that NUMBERS means. */
 static enum attn_status flag_numbers(const struct attn_run *run, const char *numbers, size_t n,
                                      unsigned char *flags, struct attn_error *err)
 {
     struct attn_dims dims = *attn_selection_dims(run->selection);
-    struct attn_selection *selection = NULL;
+    struct attn_selection *selection;
     enum attn_status status;
 
     dims.n_position = n; /* a list of queries is one of positions */
-    status = attn_selection_create(&dims, &selection, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(selection, numbers, err);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_queries(selection, numbers, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         flags[i] = attn_selection_has_query(selection, i);
     attn_selection_free(selection);
     return status;
 }
 
+/* Sets those of FLAGS that SPEC means of SEQUENCE, the text or the source of RUN. */
+static enum attn_status find_positions(const struct attn_run *run, const char *spec,
+                                       const struct attn_input *input,
+                                       const struct attn_sequence *sequence, unsigned char *flags,
+                                       struct attn_error *err)
+{
+    const struct text_words words = {.name = sequence == &run->text ? "text" : "source"};
+    char *numbers = NULL;
+    enum attn_status status = number_positions(spec, input, sequence, words, &numbers, err);
+
+    if (status == ATTN_OK)
+        status = flag_numbers(run, numbers, sequence->n, flags, err);
+    attn_free(numbers);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
                                          unsigned char *flags, struct attn_error *err)
 {
-    char *numbers = NULL;
-    enum attn_status status =
-        attn_positions_number(spec, &run->request.input, &run->text, &numbers, err);
-
-    if (status == ATTN_OK)
-        status = flag_numbers(run, numbers, run->text.n, flags, err);
-    attn_free(numbers);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return find_positions(run, spec, &run->request.input, &run->text, flags, err);
 }
 
 enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
                                                 unsigned char *flags, struct attn_error *err)
 {
-    const struct words words = {.name = "source"};
-    char *numbers = NULL;
-    enum attn_status status =
-        number_positions(spec, &run->request.source, &run->source, words, &numbers, err);
-
-    if (status == ATTN_OK)
-        status = flag_numbers(run, numbers, run->source.n, flags, err);
-    attn_free(numbers);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return find_positions(run, spec, &run->request.source, &run->source, flags, err);
 }
 
-/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the text. */
+/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the
+ * text. */
 static bool has_layer(const struct attn_run *run, const struct attn_selection *heads, bool is_cross)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -415,24 +416,24 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
     const size_t n = attn_selection_dims(run->selection)->n_position;
     unsigned char *flags = attn_alloc(n, 1, err);
     size_t n_run = 0, n_chosen = 0, last = 0;
-    enum attn_status status = flags ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
+    if (!flags)
+        return ATTN_NO_MEMORY;
+    status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         n_chosen += flags[i];
         last = flags[i] ? i : last;
     }
     attn_free(flags);
-    if (status == ATTN_OK && (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec))))) {
+    ATTN_TRY(status);
+    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec)))) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' of %s is not one position, expected a number or a "
-                       "word",
+                       "'%s' of %s is not one position, expected a number or a word",
                        attn_quote_string(spec).text, option);
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (status == ATTN_OK)
-        *position = last;
-    return status;
+    *position = last;
+    return ATTN_OK;
 }

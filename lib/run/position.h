@@ -41,9 +41,9 @@ struct attn_key_flags {
     unsigned char *text, *source;
 };
 
-/* Sets what SPEC means of the keys that HEADS, NULL: all, look at: of the text where they are in layers that
- * attend to it, of the source where they attend to that. Only one of the two need have all of them:
- * of the other none is set. Likewise. */
+/* Sets what SPEC means of the keys that HEADS, NULL: all, look at: of the text where they are in
+ * layers that attend to it, of the source where they attend to that. Only one of the two need have
+ * all of them: of the other none is set. Likewise. */
 enum attn_status attn_run_find_keys(const struct attn_run *run, const struct attn_selection *heads,
                                     const char *spec, struct attn_key_flags flags,
                                     struct attn_error *err);

@@ -20,13 +20,11 @@ static enum attn_status encode(const char *text, const struct attn_tokenizer *to
                                const struct attn_encode_options *options,
                                struct attn_encoding *encoding, struct attn_error *err)
 {
-    const enum attn_status status =
-        attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err);
-
-    if (status == ATTN_OK && encoding->n == 0)
+    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err));
+    if (encoding->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                               attn_quote_string(text).text);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status check_room(const struct attn_model *model, size_t n, size_t n_more,
@@ -66,15 +64,13 @@ void attn_continuations_note_spaces(const struct attn_request *request,
     }
 }
 
-enum attn_status attn_continuations_encode(const struct attn_request *request,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer, size_t n,
-                                           struct attn_continuations *continuations,
-                                           struct attn_error *err)
+static enum attn_status encode_all(const struct attn_request *request,
+                                   const struct attn_model *model,
+                                   const struct attn_tokenizer *tokenizer, size_t n,
+                                   struct attn_continuations *continuations, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_question *question = &request->predict;
-    enum attn_status status = ATTN_OK;
 
     if (question->n_next == 0)
         return ATTN_OK;
@@ -86,16 +82,24 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;
-    for (size_t i = 0; status == ATTN_OK && i < question->n_next; i++) {
+    for (size_t i = 0; i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
 
-        status = encode(question->next[i], tokenizer, &options, encoding, err);
-        if (status == ATTN_OK && encoding->n - 1 > continuations->n_more)
+        ATTN_TRY(encode(question->next[i], tokenizer, &options, encoding, err));
+        if (encoding->n - 1 > continuations->n_more)
             continuations->n_more = encoding->n - 1;
     }
-    if (status == ATTN_OK)
-        status = check_room(model, n, continuations->n_more, err);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return check_room(model, n, continuations->n_more, err);
+}
+
+enum attn_status attn_continuations_encode(const struct attn_request *request,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer, size_t n,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err)
+{
+    return attn_error_at(encode_all(request, model, tokenizer, n, continuations, err),
+                         ATTN_STAGE_INPUT, err);
 }
 
 void attn_continuations_release(struct attn_continuations *continuations)
@@ -106,7 +110,7 @@ void attn_continuations_release(struct attn_continuations *continuations)
     *continuations = (struct attn_continuations){0};
 }
 
-/* --- The most probable tokens ----------------------------------------------------------------- */
+/* --- The most probable tokens ---------------------------------------------------------------- */
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
@@ -162,7 +166,8 @@ static void rank(const struct attn_prediction_args *args, const float *logits, s
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
-    struct attn_scored *room;   /* [n_vocab] */
+    struct attn_scored *room;   /* [n_vocab] owns */
+    float *logits;              /* owns; of neighbours, or NULL */
     struct attn_candidate *top; /* where those of the next position go */
 };
 
@@ -198,7 +203,8 @@ static size_t count_neighbours(const struct attn_selection *positions, size_t fi
     return n;
 }
 
-/* The logits of neighbours are computed together: the output matrix is read once for all of them. */
+/* The logits of neighbours are computed together: the output matrix is read once for all of
+ * them. */
 static enum attn_status rank_selected(struct attn_session *session,
                                       const struct attn_prediction_args *args,
                                       struct ranking *ranking, struct attn_error *err)
@@ -207,19 +213,20 @@ static enum attn_status rank_selected(struct attn_session *session,
     const size_t n_fit = LOGIT_BYTES / sizeof(float) / args->n_vocab;
     const size_t n_most = n_fit == 0 ? 1 : n_fit < n_position ? n_fit : n_position;
     float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *logits, err);
-    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t first = 0; status == ATTN_OK && first < n_position;) {
+    ranking->logits = logits;
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    for (size_t first = 0; first < n_position;) {
         const size_t n = count_neighbours(args->positions, first, n_most);
 
         if (n > 0)
-            status = attn_session_logits_at(session, first, n, logits, err);
-        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            ATTN_TRY(attn_session_logits_at(session, first, n, logits, err));
+        for (size_t row = 0; row < n; row++)
             rank_position(ranking, args, first + row, logits + row * args->n_vocab);
         first += n > 0 ? n : 1;
     }
-    attn_free(logits);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status find_top(struct attn_session *session,
@@ -239,6 +246,7 @@ static enum attn_status find_top(struct attn_session *session,
     if (ranking.room && found->top)
         status = args->positions ? rank_selected(session, args, &ranking, err)
                                  : rank_last(session, args, &ranking, err);
+    attn_free(ranking.logits);
     attn_free(ranking.room);
     return status;
 }
@@ -264,28 +272,24 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
-/* --- Continuations ---------------------------------------------------------------------------- */
+/* --- Continuations --------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,
                                         const struct attn_encoding *continuation, double *sum,
                                         struct attn_error *err)
 {
     const size_t n_text = attn_session_n_position(session);
-    enum attn_status status = ATTN_OK;
 
     *sum = 0.0;
-    for (size_t i = 0; status == ATTN_OK && i < continuation->n; i++) {
+    for (size_t i = 0; i < continuation->n; i++) {
         double term = 0.0;
 
         if (i > 0)
-            status = attn_session_feed(session, &continuation->ids[i - 1], 1, err);
-        if (status == ATTN_OK)
-            status = attn_session_log_probability(session, continuation->ids[i], &term, err);
+            ATTN_TRY(attn_session_feed(session, &continuation->ids[i - 1], 1, err));
+        ATTN_TRY(attn_session_log_probability(session, continuation->ids[i], &term, err));
         *sum += term;
     }
-    if (status == ATTN_OK)
-        status = attn_session_rewind(session, n_text, err);
-    return status;
+    return attn_session_rewind(session, n_text, err);
 }
 
 /* All continuations after the last position of SESSION, into NEXT. */
@@ -293,15 +297,13 @@ static enum attn_status find_next_here(struct attn_session *session,
                                        const struct attn_prediction_args *args,
                                        struct attn_continuation *next, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; status == ATTN_OK && i < args->continuations->n; i++) {
+    for (size_t i = 0; i < args->continuations->n; i++) {
         next[i].position = attn_session_n_position(session) - 1;
         next[i].text = args->question->next[i];
-        status = log_probability(session, &args->continuations->encodings[i],
-                                 &next[i].log_probability, err);
+        ATTN_TRY(log_probability(session, &args->continuations->encodings[i],
+                                 &next[i].log_probability, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* Chosen positions come from the last to the first: each forgets what follows it. */
@@ -311,7 +313,6 @@ static enum attn_status find_next(struct attn_session *session,
 {
     const size_t n = args->continuations->n;
     size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
-    enum attn_status status = ATTN_OK;
 
     found->has_positions = args->positions;
     found->n_next = n_left * n;
@@ -319,26 +320,30 @@ static enum attn_status find_next(struct attn_session *session,
     if (!found->next)
         return ATTN_NO_MEMORY;
     attn_session_end_trace(session);
-    for (size_t end = attn_session_n_position(session); status == ATTN_OK && n_left > 0; end--) {
+    for (size_t end = attn_session_n_position(session); n_left > 0; end--) {
         if (args->positions && !attn_selection_has_query(args->positions, end - 1))
             continue;
-        status = attn_session_rewind(session, end, err);
-        if (status == ATTN_OK)
-            status = find_next_here(session, args, found->next + --n_left * n, err);
+        ATTN_TRY(attn_session_rewind(session, end, err));
+        ATTN_TRY(find_next_here(session, args, found->next + --n_left * n, err));
     }
-    return status;
+    return ATTN_OK;
+}
+
+static enum attn_status find_both(struct attn_session *session,
+                                  const struct attn_prediction_args *args,
+                                  struct attn_predictions *found, struct attn_error *err)
+{
+    if (args->question->top > 0)
+        ATTN_TRY(find_top(session, args, found, err));
+    return args->continuations->n > 0 ? find_next(session, args, found, err) : ATTN_OK;
 }
 
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err)
 {
     struct attn_predictions made = {0};
-    enum attn_status status = ATTN_OK;
+    const enum attn_status status = find_both(session, args, &made, err);
 
-    if (args->question->top > 0)
-        status = find_top(session, args, &made, err);
-    if (status == ATTN_OK && args->continuations->n > 0)
-        status = find_next(session, args, &made, err);
     if (status == ATTN_OK)
         *found = made;
     else
@@ -346,7 +351,7 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* --- Tables ----------------------------------------------------------------------------------- */
+/* --- Tables ---------------------------------------------------------------------------------- */
 
 static const struct attn_column top_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},
@@ -365,52 +370,42 @@ static const struct attn_column next_columns[] = {
     {.name = "text", .type = ATTN_VALUE_TEXT},
 };
 
-static enum attn_status fill_top(const struct attn_predictions *found, size_t n_left_out,
-                                 struct attn_table *table, struct attn_error *err)
+static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
+                                 struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    const size_t n_left_out = found->has_positions ? 0 : 1;
 
-    for (size_t i = 0; status == ATTN_OK && i < found->n_top; i++) {
+    if (found->n_top == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err));
+    for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
             attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
 
-        status = attn_table_append(table, row + n_left_out, 4 - n_left_out, err);
+        ATTN_TRY(attn_table_append(*table, row + n_left_out, 4 - n_left_out, err));
     }
-    return status;
-}
-
-static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
-                                 struct attn_error *err)
-{
-    const size_t n_left_out = found->has_positions ? 0 : 1;
-    enum attn_status status;
-
-    if (found->n_top == 0)
-        return ATTN_OK;
-    status = attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err);
-    return status == ATTN_OK ? fill_top(found, n_left_out, *table, err) : status;
+    return ATTN_OK;
 }
 
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
                                   struct attn_error *err)
 {
     const size_t n_left_out = found->has_positions ? 0 : 1;
-    enum attn_status status;
 
     if (found->n_next == 0)
         return ATTN_OK;
-    status = attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err);
-    for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
+    ATTN_TRY(attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err));
+    for (size_t i = 0; i < found->n_next; i++) {
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)found->next[i].position),
             attn_cell_real(found->next[i].log_probability),
             attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
 
-        status = attn_table_append(*table, row + n_left_out, 3 - n_left_out, err);
+        ATTN_TRY(attn_table_append(*table, row + n_left_out, 3 - n_left_out, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,

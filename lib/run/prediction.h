@@ -64,8 +64,8 @@ struct attn_prediction_args {
     size_t n_vocab;
 };
 
-/* Answers, when the trace has been told all there is: the session then has no more than the first of
- * the positions. *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
+/* Answers, when the trace has got all there is: the session then has no more than the first
+ * of the positions. *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
  * for ATTN_INVALID, else ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);

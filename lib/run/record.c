@@ -1,5 +1,18 @@
-/* record.c - see record.h. */
-#include "run/record.h"
+/*
+ * record.c - see record.h and record_internal.h. The strict reader goes over the line twice: once
+ * for its grammar and its keys, then to take what is wanted. No tree is made, so a line of a
+ * million ids costs no more than its ids.
+ */
+#include "run/record_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "formats/json_reader.h"
+
+#include <math.h>
+#include <string.h>
 
 static const struct {
     const char *code, *meaning;
@@ -17,4 +30,317 @@ const char *attn_record_failure_code(enum attn_record_failure failure)
 const char *attn_record_failure_meaning(enum attn_record_failure failure)
 {
     return (unsigned)failure < ATTN_N_RECORD_FAILURE ? failures[failure].meaning : "";
+}
+
+enum { MEMBER_DEPTH = 1 }; /* of the reader, before and after the value of a member */
+
+/* A line on its way to a record. */
+struct reading {
+    struct attn_json_reader reader;
+    struct attn_record_store *store;
+    struct attn_record *record;
+    const char *text_key, *id_key;
+};
+
+/* Says why the record fails, unless that was said. */
+static enum attn_status fail(struct reading *reading, enum attn_record_failure failure,
+                             const char *key, const struct attn_json_token *found,
+                             const char *expected)
+{
+    struct attn_record *record = reading->record;
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    record->failure = failure;
+    attn_error_set(&record->err, ATTN_INVALID, "'%s' has '%s' at byte %zu, expected %s",
+                   attn_quote_string(key).text, attn_quote(found->text, found->size).text,
+                   found->offset, expected);
+    return ATTN_OK;
+}
+
+/* Skips what is left of the value of a member. The grammar was checked before. */
+static enum attn_status skip_rest(struct reading *reading, struct attn_error *err)
+{
+    struct attn_json_token next;
+
+    while (reading->reader.depth > MEMBER_DEPTH)
+        if (attn_json_next(&reading->reader, &next, err) != ATTN_OK)
+            return err->status;
+    return ATTN_OK;
+}
+
+/* Takes a string into BUFFER. An empty one has an address, too. */
+static enum attn_status take_string(const struct attn_json_token *token, struct attn_buffer *buffer,
+                                    struct attn_error *err)
+{
+    attn_buffer_reset(buffer);
+    attn_json_unescape(token, buffer);
+    attn_buffer_string(buffer);
+    return attn_buffer_check(buffer, err);
+}
+
+/* --- Values ---------------------------------------------------------------------------------- */
+
+static enum attn_status take_text(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
+{
+    struct attn_buffer *text = &reading->store->text;
+
+    if (token->type != ATTN_JSON_STRING) {
+        fail(reading, ATTN_RECORD_FAILURE_BAD_TEXT, reading->text_key, token, "a string");
+        return skip_rest(reading, err);
+    }
+    if (take_string(token, text, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    reading->record->input.text = text->data;
+    reading->record->input.n_text = text->size;
+    return ATTN_OK;
+}
+
+/* An integer as it is written: no fraction, no exponent. */
+static bool is_integer(const struct attn_json_token *token)
+{
+    return token->type == ATTN_JSON_NUMBER && !memchr(token->text, '.', token->size) &&
+           !memchr(token->text, 'e', token->size) && !memchr(token->text, 'E', token->size);
+}
+
+static enum attn_status take_id(struct reading *reading, const struct attn_json_token *token,
+                                struct attn_error *err)
+{
+    struct attn_record *record = reading->record;
+    struct attn_buffer *id = &reading->store->id;
+
+    if (token->type != ATTN_JSON_STRING && !is_integer(token)) {
+        fail(reading, ATTN_RECORD_FAILURE_BAD_JSON, reading->id_key, token,
+             "a string or an integer");
+        return skip_rest(reading, err);
+    }
+    if (take_string(token, id, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    record->has = token->type == ATTN_JSON_STRING ? ATTN_RECORD_ID_TEXT : ATTN_RECORD_ID_INTEGER;
+    record->id = id->data;
+    record->n_id = id->size;
+    return ATTN_OK;
+}
+
+static enum attn_status take_ids(struct reading *reading, const struct attn_json_token *token,
+                                 struct attn_error *err)
+{
+    static const char expected[] = "a list of whole numbers from 0 to 2147483647";
+    struct attn_record_store *store = reading->store;
+    struct attn_input *input = &reading->record->input;
+    struct attn_json_token next = *token;
+
+    if (token->type != ATTN_JSON_ARRAY_BEGIN) {
+        fail(reading, ATTN_RECORD_FAILURE_BAD_IDS, "ids", token, expected);
+        return skip_rest(reading, err);
+    }
+    for (size_t n = 0;; n++) {
+        int64_t id;
+
+        if (attn_json_next(&reading->reader, &next, err) != ATTN_OK ||
+            attn_grow((void **)&store->ids, &store->ids_capacity, n + 1, sizeof *store->ids, err) !=
+                ATTN_OK)
+            return err->status;
+        input->ids = store->ids;
+        input->n_id = n;
+        if (next.type == ATTN_JSON_ARRAY_END)
+            return ATTN_OK;
+        if (!is_integer(&next) || !attn_parse_int(next.text, next.size, 0, INT32_MAX, &id)) {
+            fail(reading, ATTN_RECORD_FAILURE_BAD_IDS, "ids", &next, expected);
+            return skip_rest(reading, err);
+        }
+        store->ids[n] = (int32_t)id;
+    }
+}
+
+/* --- A source -------------------------------------------------------------------------------- */
+
+#define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
+
+/* Reads the numbers of a row after the N that there are; *n grows. *bad is the first token that is
+ * no number. */
+static enum attn_status take_row(struct reading *reading, size_t *n, struct attn_json_token *bad,
+                                 struct attn_error *err)
+{
+    struct attn_record_store *store = reading->store;
+    struct attn_json_token next = {.type = ATTN_JSON_NULL};
+
+    while (attn_json_next(&reading->reader, &next, err) == ATTN_OK) {
+        double value;
+
+        if (next.type == ATTN_JSON_ARRAY_END)
+            return ATTN_OK;
+        if (next.type != ATTN_JSON_NUMBER || !attn_parse_double(next.text, next.size, &value) ||
+            !isfinite((float)value)) {
+            *bad = next;
+            return ATTN_OK;
+        }
+        if (attn_grow((void **)&store->rows, &store->rows_capacity, *n + 1, sizeof *store->rows,
+                      err) != ATTN_OK)
+            return err->status;
+        store->rows[(*n)++] = (float)value;
+    }
+    return err->status;
+}
+
+static enum attn_status take_rows(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
+{
+    struct attn_record_store *store = reading->store;
+    struct attn_json_token next = *token, bad = {.type = ATTN_JSON_END};
+    size_t n_row = 0, n = 0, width = 0;
+
+    for (;; n_row++) {
+        const size_t before = n;
+
+        if (attn_json_next(&reading->reader, &next, err) != ATTN_OK)
+            return err->status;
+        if (next.type == ATTN_JSON_ARRAY_END)
+            break;
+        if (next.type != ATTN_JSON_ARRAY_BEGIN)
+            bad = next;
+        else if (take_row(reading, &n, &bad, err) != ATTN_OK)
+            return err->status;
+        if (bad.type == ATTN_JSON_END && n_row > 0 && n - before != width)
+            bad = next;
+        width = n - before;
+        if (bad.type == ATTN_JSON_END)
+            continue;
+        fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", &bad, SOURCE_EXPECTED);
+        return skip_rest(reading, err);
+    }
+    if (n == 0)
+        return fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token, SOURCE_EXPECTED);
+    store->source_rows = (struct attn_ndarray){
+        .name = "source", .rank = 2, .shape = {n_row, width}, .data = store->rows};
+    reading->record->source.embeddings = &store->source_rows;
+    return ATTN_OK;
+}
+
+static enum attn_status take_source(struct reading *reading, const struct attn_json_token *token,
+                                    struct attn_error *err)
+{
+    struct attn_buffer *source = &reading->store->source;
+
+    if (token->type == ATTN_JSON_ARRAY_BEGIN)
+        return take_rows(reading, token, err);
+    if (token->type != ATTN_JSON_STRING) {
+        fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token, SOURCE_EXPECTED);
+        return skip_rest(reading, err);
+    }
+    if (take_string(token, source, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    reading->record->source.text = source->data;
+    reading->record->source.n_text = source->size;
+    return ATTN_OK;
+}
+
+/* --- The line -------------------------------------------------------------------------------- */
+
+/* Takes the value of KEY, or skips it. */
+static enum attn_status take_member(struct reading *reading, const struct attn_json_token *key,
+                                    struct attn_error *err)
+{
+    struct attn_json_token value;
+
+    if (attn_json_next(&reading->reader, &value, err) != ATTN_OK)
+        return err->status;
+    if (value.type == ATTN_JSON_NULL)
+        return ATTN_OK;
+    if (attn_json_equals(key, reading->text_key))
+        return take_text(reading, &value, err);
+    if (attn_json_equals(key, reading->id_key))
+        return take_id(reading, &value, err);
+    if (attn_json_equals(key, "ids"))
+        return take_ids(reading, &value, err);
+    if (attn_json_equals(key, "source"))
+        return take_source(reading, &value, err);
+    return skip_rest(reading, err);
+}
+
+static void check_input(struct reading *reading)
+{
+    struct attn_record *record = reading->record;
+    const bool has_text = record->input.text, has_ids = record->input.ids;
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
+        return;
+    record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
+    attn_error_set(&record->err, ATTN_INVALID,
+                   has_text ? "it has '%s' and 'ids', expected one of them"
+                            : "it has no '%s' and no 'ids', expected one of them",
+                   attn_quote_string(reading->text_key).text);
+}
+
+/* Whether the line is one object without faults; says what is wrong. */
+static enum attn_status check_line(struct reading *reading, struct attn_error *err)
+{
+    struct attn_record *record = reading->record;
+    struct attn_error why = {0};
+    struct attn_json_token first = {.type = ATTN_JSON_END};
+    struct attn_json_reader copy = reading->reader;
+    enum attn_status status = attn_json_check_keys(copy, &why);
+
+    if (status == ATTN_OK)
+        status = attn_json_next(&copy, &first, &why);
+    if (status == ATTN_NO_MEMORY)
+        return attn_error_copy(err, &why);
+    if (status == ATTN_OK && first.type == ATTN_JSON_OBJECT_BEGIN)
+        return ATTN_OK;
+    if (status == ATTN_OK)
+        return fail(reading, ATTN_RECORD_FAILURE_BAD_JSON, "line", &first, "an object");
+    record->failure = ATTN_RECORD_FAILURE_BAD_JSON;
+    record->err = why;
+    return ATTN_OK;
+}
+
+/* Goes over the members of the object. */
+static enum attn_status take_members(struct reading *reading, struct attn_error *err)
+{
+    struct attn_json_token token;
+
+    if (attn_json_next(&reading->reader, &token, err) != ATTN_OK)
+        return err->status;
+    while (attn_json_next(&reading->reader, &token, err) == ATTN_OK) {
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
+        if (take_member(reading, &token, err) != ATTN_OK)
+            return err->status;
+    }
+    return err->status;
+}
+
+enum attn_status attn_record_read(const char *line, size_t size,
+                                  const struct attn_record_keys *keys,
+                                  struct attn_record_store *store, struct attn_record *record,
+                                  struct attn_error *err)
+{
+    struct reading reading = {
+        .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
+        .store = store,
+        .record = record,
+        .text_key = keys && keys->text ? keys->text : "text",
+        .id_key = keys && keys->id ? keys->id : "id",
+    };
+    struct attn_error failure = {0}; /* a caller may have none */
+    enum attn_status status;
+
+    *record = (struct attn_record){.number = record->number, .mine = record->mine};
+    status = check_line(&reading, &failure);
+    if (status == ATTN_OK && record->failure == ATTN_RECORD_FAILURE_NONE) {
+        status = take_members(&reading, &failure);
+        check_input(&reading);
+    }
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+void attn_record_store_release(struct attn_record_store *store)
+{
+    attn_buffer_release(&store->text);
+    attn_buffer_release(&store->id);
+    attn_buffer_release(&store->source);
+    attn_free(store->ids);
+    attn_free(store->rows);
+    *store = (struct attn_record_store){.ids = NULL};
 }

@@ -9,8 +9,9 @@
  *     request.predict.top = 5;
  *
  * Everything is borrowed until the request is served. Texts that choose something (sites, layers,
- * heads, queries, ablate) have the form of trace/selection.h; NULL is the default. Queries of a text
- * may also be words of it: "it", " it" with its space, "it#2" the second time (run/position.h).
+ * heads, queries, ablate) have the form of trace/selection.h; NULL is the default. Queries of a
+ * text may also be words of it: "it", " it" with its space, "it#2" the second time
+ * (run/position.h).
  *
  * Letters as in trace/site.h.
  */
@@ -36,7 +37,7 @@ struct attn_input {
     const struct attn_ndarray *embeddings; /* [T, d_model]; of a source [S, d_source] */
     const struct attn_ndarray *q, *k, *v;  /* [T, E], [H, T, E] or [B, H, T, E] each; the number of
                                               heads of k and v may divide that of q */
-    const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] in place of q, k */
+    const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
 };
 
 /* Parts of an attention. */

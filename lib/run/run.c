@@ -14,21 +14,16 @@
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
-#include "run/choice.h"
 #include "run/derived.h"
-#include "run/knockout.h"
-#include "run/mean_ablation.h"
 #include "run/position.h"
-#include "run/replacement.h"
 #include "run/request_internal.h"
-#include "run/words.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
 
-/* --- Preparing a sequence --------------------------------------------------------------------- */
+/* --- Preparing a sequence -------------------------------------------------------------------- */
 
 static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
 {
@@ -43,7 +38,7 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* With numbers in place of texts the vocabulary only gives labels: then it may be missing. */
+/* With numbers instead of texts the vocabulary only gives labels: then it may be missing. */
 static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -105,21 +100,18 @@ static bool merges_words(const struct attn_run *run)
 static enum attn_status find_label_words(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    enum attn_status status = ATTN_OK;
 
     if (request->query_labels.items)
-        status = attn_words_of_labels(&request->query_labels, &run->words, err);
-    if (status == ATTN_OK && request->key_labels.items)
-        status = attn_words_of_labels(&request->key_labels, &run->source_words, err);
-    return status;
+        ATTN_TRY(attn_words_of_labels(&request->query_labels, &run->words, err));
+    if (request->key_labels.items)
+        ATTN_TRY(attn_words_of_labels(&request->key_labels, &run->source_words, err));
+    return ATTN_OK;
 }
 
 /* The words of the tokens, where they are asked for and the tokens have texts. By itself a run has
  * patterns then, which alone are made of words. */
 static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (!merges_words(run))
         return ATTN_OK;
     if (!run->request.sites)
@@ -127,33 +119,29 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     if (!run->model)
         return find_label_words(run, err);
     if (run->text.tokens.bytes)
-        status = attn_words_find(&run->text, run->tokenizer, &run->words, err);
-    if (status == ATTN_OK && run->source.tokens.bytes)
-        status = attn_words_find(&run->source, run->tokenizer, &run->source_words, err);
-    return status;
+        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->words, err));
+    if (run->source.tokens.bytes)
+        ATTN_TRY(attn_words_find(&run->source, run->tokenizer, &run->source_words, err));
+    return ATTN_OK;
 }
 
 static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
                                        size_t n_batch, struct attn_error *err)
 {
-    enum attn_status status =
-        attn_layer_attention_check_sites(&run->attention.layers[0], &run->request, err);
+    const struct attn_request *request = &run->request;
 
-    if (status == ATTN_OK)
-        status = attn_derived_check(run, err);
-    if (status == ATTN_OK)
-        status = find_words(run, err);
-    if (status == ATTN_OK && run->request.selection)
-        status = take_selection(run, dims, err);
-    else if (status == ATTN_OK)
-        status = attn_choose(&run->request, dims, n_batch, &run->chosen, err);
-    if (run->chosen)
+    ATTN_TRY(attn_layer_attention_check_sites(&run->attention.layers[0], request, err));
+    ATTN_TRY(attn_derived_check(run, err));
+    ATTN_TRY(find_words(run, err));
+    if (request->selection) {
+        ATTN_TRY(take_selection(run, dims, err));
+    } else {
+        ATTN_TRY(attn_choose(request, dims, n_batch, &run->chosen, err));
         run->selection = run->chosen;
-    if (status == ATTN_OK && run->words && run->chosen)
-        status = attn_words_widen(run->words, run->chosen, err);
-    if (status == ATTN_OK)
-        status = attn_choose_edits(&run->request, dims, &run->edits, &run->n_edit, err);
-    return status;
+    }
+    if (run->words && run->chosen)
+        ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
+    return attn_choose_edits(request, dims, &run->edits, &run->n_edit, err);
 }
 
 /* Words among the queries become numbers. */
@@ -231,33 +219,22 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
-    enum attn_status status = check_question(run, err);
+    struct attn_dims dims;
 
-    if (status == ATTN_OK)
-        status = attn_source_check(&run->request.source, run->model, err);
-    if (status == ATTN_OK)
-        status = find_tokenizer(run, err);
-    if (status == ATTN_OK)
-        status = read_input(run, err);
-    if (status == ATTN_OK)
-        status = choose_attention(run, err);
-    if (status == ATTN_OK)
-        status = number_queries(run, err);
-    if (status == ATTN_OK) {
-        const struct attn_dims dims = find_dims(run);
-
-        status = choose_tensors(run, &dims, 1, err);
-    }
-    if (status == ATTN_OK)
-        status = attn_run_add_mean_ablation(run, err);
-    if (status == ATTN_OK)
-        status = attn_run_add_knockouts(run, err);
-    if (status == ATTN_OK)
-        status = attn_run_add_patches(run, err);
-    return status;
+    ATTN_TRY(check_question(run, err));
+    ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
+    ATTN_TRY(find_tokenizer(run, err));
+    ATTN_TRY(read_input(run, err));
+    ATTN_TRY(choose_attention(run, err));
+    ATTN_TRY(number_queries(run, err));
+    dims = find_dims(run);
+    ATTN_TRY(choose_tensors(run, &dims, 1, err));
+    ATTN_TRY(attn_run_add_mean_ablation(run, err));
+    ATTN_TRY(attn_run_add_knockouts(run, err));
+    return attn_run_add_patches(run, err);
 }
 
-/* --- Preparing arrays ------------------------------------------------------------------------- */
+/* --- Preparing arrays ------------------------------------------------------------------------ */
 
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
@@ -370,19 +347,15 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    enum attn_status status = check_given(request, err);
 
-    if (status == ATTN_OK)
-        status = read_picture(run, err);
-    if (status == ATTN_OK)
-        status = attn_host_check_outputs(run->host, request->outputs, request->n_output, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_given(request, err));
+    ATTN_TRY(read_picture(run, err));
+    ATTN_TRY(attn_host_check_outputs(run->host, request->outputs, request->n_output, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     run->model = run->host->model;
-    status = attn_host_check_model(run->host, err);
-    return status == ATTN_OK ? prepare_sequence(run, err) : status;
+    ATTN_TRY(attn_host_check_model(run->host, err));
+    return prepare_sequence(run, err);
 }
 
 enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
@@ -452,27 +425,25 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
     return run->edits;
 }
 
-/* --- Performing ------------------------------------------------------------------------------- */
+/* --- Performing ------------------------------------------------------------------------------ */
 
-/* Who is told while a run is performed. */
-struct telling {
+/* Who watches while a run is performed. */
+struct watching {
     const struct attn_run *run;
     const struct attn_trace *observer; /* or NULL */
     struct attn_outputs *outputs;
 };
 
-static enum attn_status tell(void *user, const struct attn_trace_event *event,
+static enum attn_status emit(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
-    const struct telling *telling = user;
-    enum attn_status status = ATTN_OK;
+    const struct watching *watching = user;
 
-    if (telling->observer)
-        status = telling->observer->on_event(telling->observer->user, event, err);
-    if (status == ATTN_OK &&
-        attn_selection_wants(telling->run->selection, event->site, event->layer))
-        status = attn_outputs_event(telling->outputs, event, err);
-    return status;
+    if (watching->observer)
+        ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
+    return attn_selection_wants(watching->run->selection, event->site, event->layer)
+               ? attn_outputs_event(watching->outputs, event, err)
+               : ATTN_OK;
 }
 
 /* Too many to count when the texts do not fit: the session says why. */
@@ -598,43 +569,48 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
     return attn_predict(session, &args, &result->predictions, err);
 }
 
-/* A trace that wants derived tensors is told by way of a derivation. */
+/* A trace that wants derived tensors gets its events from a derivation. */
 static enum attn_status derive(const struct attn_run *run, const struct attn_trace **trace,
                                struct attn_pool *pool, struct attn_derivation **derivation,
                                struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    if (!*trace || !attn_derived_is_wanted((*trace)->selection))
+        return ATTN_OK;
+    ATTN_TRY(attn_derivation_create(run, *trace, pool, derivation, err));
+    *trace = attn_derivation_trace(*derivation);
+    return ATTN_OK;
+}
 
-    if (*trace && attn_derived_is_wanted((*trace)->selection)) {
-        status = attn_derivation_create(run, *trace, pool, derivation, err);
-        if (status == ATTN_OK)
-            *trace = attn_derivation_trace(*derivation);
-    }
-    return status;
+/* What is made for one feed. */
+struct feeding {
+    struct attn_session *session;       /* owns */
+    struct attn_derivation *derivation; /* owns; or NULL */
+};
+
+static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
+                                 struct attn_pool *pool, struct feeding *feeding,
+                                 struct attn_result *result, struct attn_error *err)
+{
+    ATTN_TRY(derive(run, &trace, pool, &feeding->derivation, err));
+    ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
+    ATTN_TRY(feed(run, feeding->session, err));
+    result->n_token = result->n_key = run->text.n;
+    result->n_edited_row = attn_session_n_edited_row(feeding->session);
+    note_edits(run, result->n_edited_row);
+    attn_layer_attention_note_pairs(&run->request, run->attention.layers,
+                                    attn_selection_dims(run->selection), false);
+    return predict(run, feeding->session, result, err);
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
-    struct attn_session *session = NULL;
-    struct attn_derivation *derivation = NULL;
-    enum attn_status status = derive(run, &trace, pool, &derivation, err);
+    struct feeding feeding = {NULL, NULL};
+    const enum attn_status status = feed_all(run, trace, pool, &feeding, result, err);
 
-    if (status == ATTN_OK)
-        status = start_session(run, trace, pool, &session, err);
-    if (status == ATTN_OK)
-        status = feed(run, session, err);
-    if (status == ATTN_OK) {
-        result->n_token = result->n_key = run->text.n;
-        result->n_edited_row = attn_session_n_edited_row(session);
-        note_edits(run, result->n_edited_row);
-        attn_layer_attention_note_pairs(&run->request, run->attention.layers,
-                                        attn_selection_dims(run->selection), false);
-        status = predict(run, session, result, err);
-    }
-    attn_session_free(session);
-    attn_derivation_free(derivation);
+    attn_session_free(feeding.session);
+    attn_derivation_free(feeding.derivation);
     return status;
 }
 
@@ -649,7 +625,7 @@ static void note_not_finite(const struct attn_run *run, size_t n)
                           n, n == 1 ? "" : "s", n == 1 ? "s" : "");
 }
 
-static enum attn_status perform_arrays(struct attn_run *run, const struct attn_trace *trace,
+static enum attn_status perform_arrays(const struct attn_run *run, const struct attn_trace *trace,
                                        struct attn_pool *pool, struct attn_result *result,
                                        struct attn_error *err)
 {
@@ -675,26 +651,31 @@ static enum attn_status perform_arrays(struct attn_run *run, const struct attn_t
     return ATTN_OK;
 }
 
+static enum attn_status complete(const struct attn_run *run, const struct attn_trace *trace,
+                                 struct attn_pool *pool, struct attn_outputs *outputs,
+                                 struct attn_result *result, struct attn_error *err)
+{
+    ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
+                        : perform_arrays(run, trace, pool, result, err));
+    if (attn_question_is_asked(&run->request.predict))
+        ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
+    ATTN_TRY(attn_host_check_canceled(run->host, err));
+    return attn_outputs_finish(outputs, err);
+}
+
 /* With the outputs open: computes, and completes them. */
-static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
+static enum attn_status compute(const struct attn_run *run, const struct attn_trace *observer,
                                 struct attn_pool *pool, struct attn_outputs *outputs,
                                 struct attn_result *result, struct attn_error *err)
 {
-    struct telling telling = {run, observer, outputs};
-    const struct attn_trace trace = {observer ? observer->selection : run->selection, tell,
-                                     &telling};
-    const bool is_watched = observer || run->request.n_output > 0;
+    struct watching watching = {run, observer, outputs};
+    const struct attn_trace trace = {observer ? observer->selection : run->selection, emit,
+                                     &watching};
+    const bool is_watched = !run->model || observer || run->request.n_output > 0;
     enum attn_status status;
 
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
-    status = run->model ? attn_run_feed(run, is_watched ? &trace : NULL, pool, result, err)
-                        : perform_arrays(run, &trace, pool, result, err);
-    if (status == ATTN_OK && attn_question_is_asked(&run->request.predict))
-        status = attn_outputs_predictions(outputs, &result->predictions, err);
-    if (status == ATTN_OK)
-        status = attn_host_check_canceled(run->host, err);
-    if (status == ATTN_OK)
-        status = attn_outputs_finish(outputs, err);
+    status = complete(run, is_watched ? &trace : NULL, pool, outputs, result, err);
     result->is_abandoned = attn_outputs_is_abandoned(outputs);
     return status;
 }
@@ -748,10 +729,9 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
         !attn_is_given(result, "result", err))
         return ATTN_INVALID;
     struct attn_run *run;
-    enum attn_status status = attn_run_prepare(host, request, &run, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_run_prepare(host, request, &run, err));
     status = attn_run_perform(run, NULL, result, err);
     attn_run_free(run);
     return status;

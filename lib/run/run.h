@@ -54,8 +54,8 @@ ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 /*
  * Computes, once a run: a second call is ATTN_INVALID. OBSERVER, or NULL, is told of what its
  * selection wants, before the outputs are; that must hold what the run's selection does. What it
- * returns ends the run, with or without a message. Files appear when everything went well. RESULT is
- * untouched on failure.
+ * returns ends the run, with or without a message. Files appear when everything went well. RESULT
+ * is untouched on failure.
  */
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);

@@ -1,5 +1,7 @@
-/* run_internal.h - what a run holds, for the experiments that do more with a request than run
- * it. */
+/*
+ * run_internal.h - what a run holds, for the experiments that do more with a request than run it,
+ * and the parts of preparing one.
+ */
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
@@ -35,7 +37,7 @@ struct attn_run {
     struct attn_labels labels;
 };
 
-/* What a session over RUN needs to be told: its lengths, attention, host and files; no edits, and
+/* What a session over RUN takes: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
@@ -56,5 +58,46 @@ const struct attn_attention *attn_run_attention(const struct attn_run *run);
  * [*n]. Borrowed likewise. */
 const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
 const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
+
+/* --- Parts of preparing a run ----------------------------------------------------------------- */
+
+/* run_choice.c: from the texts of a request to a selection, and to the edits of an ablation. */
+
+/*
+ * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the
+ * same heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
+ * ATTN_STAGE_OPTIONS.
+ */
+enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,
+                             size_t n_batch, struct attn_selection **selection,
+                             struct attn_error *err);
+
+/* The edits of REQUEST, its ablations first: [*n] owned by the caller, NULL for none. Likewise. */
+enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
+                                   struct attn_edit **edits, size_t *n, struct attn_error *err);
+
+/* run_mean_ablation.c: edits that put the mean over the positions of a text instead of a head's
+ * context vectors. */
+
+/* Runs the text of RUN, which is prepared but for this, without any edits, and appends the edits of
+ * the heads that its request names. Errors have a stage. */
+enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_error *err);
+
+/* run_knockout.c: edits that keep some queries from looking at some keys. */
+
+/* Appends the edits of the request's knockouts to those of RUN, which is prepared but for them.
+ * ATTN_INVALID at the stage of options for what is no knockout, and for a row that would have no
+ * key left. */
+enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err);
+
+/* run_patch.c: edits that put what another run wrote instead of a tensor: a patch by hand. */
+
+/* Reads the arrays of the request's patches, and appends their edits to those of RUN, which is
+ * prepared but for them. ATTN_INVALID at the stage of options for what is no patch; failures of
+ * files and their shapes are at that of the input. */
+enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err);
+
+/* Frees the arrays. */
+void attn_run_free_patches(struct attn_run *run);
 
 #endif

@@ -4,8 +4,10 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/utf8.h"
 #include "formats/ndarray_internal.h"
 #include "text/tokenizer.h"
+#include "trace/selection_internal.h"
 
 #include <stdio.h>
 
@@ -111,12 +113,11 @@ static enum attn_status read_sequence(const struct attn_request *request,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_input *input = &request->input;
-    enum attn_status status = ATTN_OK;
 
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
-        status = check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
-                             model, "", err);
+        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
+                             model, "", err));
         sequence->rows = input->embeddings->data;
         sequence->name = input->embeddings->name;
         sequence->n = input->embeddings->shape[0];
@@ -124,14 +125,13 @@ static enum attn_status read_sequence(const struct attn_request *request,
         sequence->ids = input->ids;
         sequence->n = input->n_id;
     } else {
-        status = encode(request, input, tokenizer, sequence, err);
+        ATTN_TRY(encode(request, input, tokenizer, sequence, err));
     }
-    if (status == ATTN_OK)
-        status = check_length(request, sequence->n, model, err);
-    if (status == ATTN_OK && tokenizer && sequence->ids)
-        status =
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
-    return status;
+    ATTN_TRY(check_length(request, sequence->n, model, err));
+    if (tokenizer && sequence->ids)
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_sequence_read(const struct attn_request *request,
@@ -151,7 +151,7 @@ enum attn_status attn_sequence_encode(const struct attn_request *request,
                          ATTN_STAGE_INPUT, err);
 }
 
-/* --- A source --------------------------------------------------------------------------------- */
+/* --- A source -------------------------------------------------------------------------------- */
 
 static bool has_cross_layers(const struct attn_config *config)
 {
@@ -204,14 +204,11 @@ static enum attn_status embed_source(const struct attn_request *request,
                                      struct attn_sequence *sequence, struct attn_error *err)
 {
     const size_t d_model = attn_model_config(model)->d_model;
-    enum attn_status status = ATTN_OK;
 
     sequence->ids = request->source.ids;
     sequence->n = request->source.n_id;
     if (attn_input_is_text(&request->source))
-        status = encode(request, &request->source, tokenizer, sequence, err);
-    if (status != ATTN_OK)
-        return status;
+        ATTN_TRY(encode(request, &request->source, tokenizer, sequence, err));
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
@@ -219,11 +216,9 @@ static enum attn_status embed_source(const struct attn_request *request,
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
     if (tokenizer)
-        status =
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
-    if (status == ATTN_OK)
-        status = attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
-    return status;
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
 static enum attn_status read_rows(const struct attn_ndarray *array, const struct attn_model *model,
@@ -274,4 +269,103 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
     *sequence = (struct attn_sequence){0};
+}
+
+/* --- Words ---------------------------------------------------------------------------------- */
+
+/* What is known of a token. */
+struct token {
+    bool begins_blank, ends_blank; /* with white space */
+    bool is_alone;                 /* white space, or special */
+};
+
+/* A token without bytes is none of these. */
+static struct token look_at(const char *bytes, size_t size)
+{
+    struct token token = {.is_alone = size > 0};
+    uint32_t code_point;
+
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(bytes + at, size - at, &code_point);
+        token.ends_blank = length > 0 && attn_utf8_is_white_space(code_point);
+        token.is_alone = token.is_alone && token.ends_blank;
+        if (at == 0)
+            token.begins_blank = token.ends_blank;
+        length += length == 0; /* a byte of a character that several tokens make */
+    }
+    return token;
+}
+
+/* Whether TOKEN begins a word after the token BEFORE. */
+static bool begins_word(const struct token *before, const struct token *token)
+{
+    return token->is_alone || before->is_alone || token->begins_blank || before->ends_blank;
+}
+
+static bool is_special(const struct attn_sequence *sequence, const struct attn_tokenizer *tokenizer,
+                       size_t i)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+
+    if (encoding->n > 0 && (i < encoding->n_front || i >= encoding->n - encoding->n_back))
+        return true;
+    return tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]);
+}
+
+enum attn_status attn_words_find(const struct attn_sequence *sequence,
+                                 const struct attn_tokenizer *tokenizer, size_t **words,
+                                 struct attn_error *err)
+{
+    size_t *made = attn_alloc(sequence->n, sizeof *made, err);
+    struct token before = {0};
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < sequence->n; i++) {
+        struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+
+        token.is_alone = token.is_alone || is_special(sequence, tokenizer, i);
+        if (i > 0)
+            made[i] = made[i - 1] + (sequence->is_word_level || begins_word(&before, &token));
+        before = token;
+    }
+    *words = made;
+    return ATTN_OK;
+}
+
+enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
+                                      struct attn_error *err)
+{
+    size_t *made = attn_alloc(labels->n, sizeof *made, err);
+    struct token before = {0};
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < labels->n; i++) {
+        const struct token token = look_at(labels->items[i], labels->sizes[i]);
+
+        if (i > 0)
+            made[i] = made[i - 1] + begins_word(&before, &token);
+        before = token;
+    }
+    *words = made;
+    return ATTN_OK;
+}
+
+enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
+                                  struct attn_error *err)
+{
+    const size_t n = attn_selection_dims(selection)->n_position;
+
+    if (attn_selection_is_all_queries(selection))
+        return ATTN_OK;
+    for (size_t first = 0, end; first < n; first = end) {
+        bool is_chosen = false;
+
+        for (end = first; end < n && words[end] == words[first]; end++)
+            is_chosen = is_chosen || attn_selection_has_query(selection, end);
+        if (is_chosen)
+            ATTN_TRY(attn_selection_keep_queries(selection, first, end - first, err));
+    }
+    return ATTN_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/record_json.h"
+#include "run/record_internal.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct line {
     size_t size, number;
 };
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 /* A copy of the SIZE bytes at DATA, which the texts own. */
 static void *keep(struct attn_texts *texts, const void *data, size_t size, struct attn_error *err)
@@ -56,7 +56,7 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
     return texts->owned[texts->n] ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* --- Lines ------------------------------------------------------------------------------------ */
+/* --- Lines ----------------------------------------------------------------------------------- */
 
 static void read_line(struct attn_texts *texts, const struct line *line)
 {
@@ -101,6 +101,18 @@ static enum attn_status allocate(struct attn_texts *texts, struct attn_error *er
     return texts->items && texts->owned ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+static enum attn_status read_file(const char *path, enum attn_texts_form form,
+                                  struct attn_texts *texts, struct attn_error *err)
+{
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &texts->file, err));
+    ATTN_TRY(allocate(texts, err));
+    ATTN_TRY(read_lines(texts, form, err));
+    return texts->n > 0
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_INVALID, "'%s' has no lines, expected one text per line",
+                                attn_quote_string(path).text);
+}
+
 enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
                                  struct attn_texts **texts, struct attn_error *err)
 {
@@ -112,14 +124,7 @@ enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
 
     if (!made)
         return ATTN_NO_MEMORY;
-    status = attn_file_open(path, ATTN_READ, &made->file, err);
-    if (status == ATTN_OK)
-        status = allocate(made, err);
-    if (status == ATTN_OK)
-        status = read_lines(made, form, err);
-    if (status == ATTN_OK && made->n == 0)
-        status = attn_error_set(err, ATTN_INVALID, "'%s' has no lines, expected one text per line",
-                                attn_quote_string(path).text);
+    status = read_file(path, form, made, err);
     if (status == ATTN_OK)
         *texts = made;
     else
@@ -141,6 +146,6 @@ void attn_texts_free(struct attn_texts *texts)
 
 const struct attn_input *attn_texts_items(const struct attn_texts *texts, size_t *n)
 {
-    *n = texts != NULL ? texts->n : 0;
+    *n = texts ? texts->n : 0;
     return texts ? texts->items : NULL;
 }

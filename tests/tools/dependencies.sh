@@ -23,7 +23,7 @@ xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
 # 0.1 ms. ATTN_ARCHIVES=no: shared ones, as distributions want.
 zlib_libs='-l:libz.a'
 
-# The same of nettle, of which the tool uses SHA-256.
+# The same of nettle, of which lib/records uses SHA-256.
 nettle_libs='-l:libnettle.a'
 
 fail() {

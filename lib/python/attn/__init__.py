@@ -6,6 +6,7 @@
     r.pattern[2, 2], r.tokens, r.z[2]             # layer, head
     m.run("Life is short", edits=[attn.zero("z", head="3.6")]).logits
     for r in m.map(texts, sites=["pattern"], heads="2.*"): ...
+    m.batch("prompts.jsonl", "results.jsonl", resume=True)
     attn.attend(q, k, v, attention="window:64").pattern
     m.heads("Life is short").to_pandas()
     r.show(); r.save_html("a.html")
@@ -18,6 +19,7 @@ from __future__ import annotations
 import os as _os
 
 from .arrays import attend
+from .batch import Batch, Progress
 from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, OutOfMemoryError,
                      UnsupportedError)
 from .events import Event
@@ -32,7 +34,7 @@ from .table import Table
 __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
-           "Attention", "Predictions", "Table", "Event", "Edit", "Tokens", "Generation", "Comparison", "Error", "InvalidError",
+           "Attention", "Batch", "Predictions", "Progress", "Table", "Event", "Edit", "Tokens", "Generation", "Comparison", "Error", "InvalidError",
            "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
 
 

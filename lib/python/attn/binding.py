@@ -262,6 +262,7 @@ ATTN_RECORD_FIELD_SURPRISAL = 4
 ATTN_RECORD_FIELD_PREDICTIONS = 5
 ATTN_RECORD_FIELD_TENSORS = 6
 ATTN_N_RECORD_FIELD = 7
+ATTN_BATCH_MAX_LINE = 16777216
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_DIFFERENCE_TV = 0
@@ -507,6 +508,18 @@ class attn_records_item(Structure):
 
 
 class attn_records_part(Structure):
+    pass
+
+
+class attn_batch_progress(Structure):
+    pass
+
+
+class attn_batch_options(Structure):
+    pass
+
+
+class attn_batch_result(Structure):
     pass
 
 
@@ -1176,6 +1189,52 @@ attn_records_part._fields_ = [
     ("size", c_uint64),
     ("n_changing", c_uint64),
 ]
+attn_batch_progress._fields_ = [
+    ("n_record", c_uint64),
+    ("n_failed", c_uint64),
+    ("n_before", c_uint64),
+    ("seconds", c_double),
+    ("share", c_double),
+    ("seconds_left", c_double),
+]
+attn_batch_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("takes_texts", c_bool),
+    ("text_key", c_char_p),
+    ("id_key", c_char_p),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+    ("max_record", c_uint64),
+    ("max_failed", c_int64),
+    ("outputs", POINTER(attn_records_item)),
+    ("n_output", c_size_t),
+    ("fields", c_uint64),
+    ("precision", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("cancel", POINTER(c_int)),
+    ("on_note", attn_note_fn),
+    ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+]
+attn_batch_result._fields_ = [
+    ("n_record", c_uint64),
+    ("n_failed", c_uint64),
+    ("has_failed", c_bool),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+    ("seconds", c_double),
+]
 attn_session_options._fields_ = [
     ("size", c_size_t),
     ("n_max", c_size_t),
@@ -1457,6 +1516,10 @@ def ATTN_ATTRIBUTE_ARGS_DEFAULT():
     return attn_attribute_args(size=sizeof(attn_attribute_args))
 
 
+def ATTN_BATCH_OPTIONS_DEFAULT():
+    return attn_batch_options(size=sizeof(attn_batch_options), max_failed=-1, precision=-1)
+
+
 def ATTN_CATALOG_DEFAULT():
     return attn_catalog(size=sizeof(attn_catalog))
 
@@ -1670,6 +1733,9 @@ FUNCTIONS = {
     "attn_records_is_abandoned": (c_bool, [c_void_p]),
     "attn_records_free": (None, [c_void_p]),
     "attn_records_form_of": (attn_records_form, [POINTER(attn_many_options), POINTER(attn_config)]),
+    "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_batch_result), POINTER(attn_error)]),
+    "attn_batch_free": (None, [c_void_p]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),

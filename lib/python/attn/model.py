@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple
 import numpy as np
 
 from . import binding as c
-from . import experiments, library, many
+from . import batch, experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host
@@ -207,6 +207,8 @@ class Model:
         if sites is None and measures is None:
             sites = self._default_sites(options)
         return many.run_many(self, host, texts, sites=sites, measures=measures, on_error=on_error, **options)
+
+    batch = batch.run_batch
 
     def _draw(self, given: dict, format: str, path, sites, options: dict) -> bytes | None:
         """Runs once more and writes."""

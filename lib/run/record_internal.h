@@ -1,5 +1,5 @@
 /*
- * record_json.h - a record from one line of JSON.
+ * record_internal.h - a record from one line of JSON.
  *
  *     struct attn_record_store store = {0};
  *     struct attn_record record = {.number = i};
@@ -12,13 +12,13 @@
  * of rows of numbers. Other keys are ignored, and null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
-#ifndef ATTN_RUN_RECORD_JSON_H
-#define ATTN_RUN_RECORD_JSON_H
+#ifndef ATTN_RUN_RECORD_INTERNAL_H
+#define ATTN_RUN_RECORD_INTERNAL_H
 
 #include "base/buffer.h"
 #include "run/record.h"
 
-/* What some keys are called in place of their own names. NULL: as they are. */
+/* What some keys are called instead of their own names. NULL: as they are. */
 struct attn_record_keys {
     const char *text, *id;
 };
@@ -34,9 +34,9 @@ struct attn_record_store {
 };
 
 /*
- * Reads LINE [size bytes] into RECORD, of which all but its number and `mine` is overwritten. A line
- * that is no such object gives a record that failed, with the reason, and ATTN_OK; ATTN_NO_MEMORY
- * is the only failure. KEYS may be NULL.
+ * Reads LINE [size bytes] into RECORD, of which all but its number and `mine` is overwritten. A
+ * line that is no such object gives a record that failed, with the reason, and ATTN_OK;
+ * ATTN_NO_MEMORY is the only failure. KEYS may be NULL.
  */
 enum attn_status attn_record_read(const char *line, size_t size,
                                   const struct attn_record_keys *keys,

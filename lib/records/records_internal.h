@@ -1,10 +1,10 @@
 /*
- * record_format.h - the formats of records (records/records.h), one file each. A format is a row of
- * functions; its struct begins with a struct attn_record_writer, the frame that all share: it opens
- * and names the parts, counts the records and hands out what was made as text.
+ * records_internal.h - the formats of records, one file each. A format is a row of functions; its
+ * struct begins with a struct attn_record_writer, the frame that all share: it opens and names the
+ * parts, counts the records and hands out what was made as text.
  */
-#ifndef ATTN_RECORDS_RECORD_FORMAT_H
-#define ATTN_RECORDS_RECORD_FORMAT_H
+#ifndef ATTN_RECORDS_RECORDS_INTERNAL_H
+#define ATTN_RECORDS_RECORDS_INTERNAL_H
 
 #include "base/buffer.h"
 #include "base/sink_internal.h"
@@ -46,7 +46,7 @@ struct attn_record_writer {
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
     size_t n_record;        /* records so far, those of earlier runs too */
     struct attn_buffer text; /* of a text: what was made of the record */
-    bool *has_noted_id;      /* whether form->on_note was told of an id; borrowed, of all writers */
+    bool *has_noted_id;      /* whether form->on_note got an id; borrowed, of all writers */
 };
 
 /* X(name): attn_record_format_NAME in the file record_NAME.c. */
@@ -68,5 +68,11 @@ bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
 /* Opens PATH as the next part. */
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err);
+
+/* Appends the id of a record to OUT as a field of CSV: as it is, for it is a key that others look
+ * for, in quotes where it needs them. The first that begins with what a spreadsheet takes for a
+ * formula is noted. */
+void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                           const struct attn_outcome *outcome);
 
 #endif

@@ -1,5 +1,7 @@
-/* choice.c - see choice.h. */
-#include "run/choice.h"
+/*
+ * run_choice.c - from the texts of a request to a selection, and to the edits of an ablation.
+ */
+#include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -14,36 +16,34 @@
 static enum attn_status check_names(struct attn_selection *selection, char *list,
                                     struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
     char *rest = list;
 
-    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
+    for (char *item; (item = strsep(&rest, ","));) {
         uint64_t site;
 
         if (strpbrk(item, "*?"))
             continue;
-        status = attn_sites_parse(item, &site, err);
-        if (status == ATTN_OK)
-            status = attn_selection_set_sites(selection, site, err);
+        ATTN_TRY(attn_sites_parse(item, &site, err));
+        ATTN_TRY(attn_selection_set_sites(selection, site, err));
     }
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status set_sites(struct attn_selection *selection, const char *list,
                                   struct attn_error *err)
 {
+    enum attn_status status;
     uint64_t sites;
-    enum attn_status status = attn_sites_parse(list, &sites, err);
     char *copy;
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_sites_parse(list, &sites, err));
     copy = attn_strndup(list, strlen(list), err);
     if (!copy)
         return ATTN_NO_MEMORY;
     status = check_names(selection, copy, err);
     attn_free(copy);
-    return status == ATTN_OK ? attn_selection_set_sites(selection, sites, err) : status;
+    ATTN_TRY(status);
+    return attn_selection_set_sites(selection, sites, err);
 }
 
 static bool is_empty(const struct attn_selection *selection)
@@ -67,11 +67,11 @@ static bool is_empty(const struct attn_selection *selection)
 static enum attn_status select_heads(const char *spec, const struct attn_dims *dims,
                                      struct attn_selection **selection, struct attn_error *err)
 {
-    struct attn_selection *made = NULL;
-    enum attn_status status = attn_selection_create(dims, &made, err);
+    struct attn_selection *made;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_heads(made, spec, err);
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    status = attn_selection_set_heads(made, spec, err);
     if (status == ATTN_OK)
         *selection = made;
     else
@@ -86,13 +86,11 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_dims one_batch = *dims;
     struct attn_selection *heads;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     one_batch.n_head /= n_batch;
     one_batch.n_kv_head /= n_batch;
-    status = select_heads(spec, &one_batch, &heads, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(select_heads(spec, &one_batch, &heads, err));
     for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
         if (attn_selection_has_head(heads, 0, (int)(head % one_batch.n_head)))
             status = attn_selection_keep(selection, 0, (int)head, err);
@@ -103,40 +101,37 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
                              size_t n_batch, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (request->sites)
-        status = attn_error_in(set_sites(selection, request->sites, err), "sites", err);
-    if (status == ATTN_OK && request->layers)
-        status = attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
-                               err);
-    if (status == ATTN_OK && request->heads && n_batch > 1)
-        status =
-            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err);
-    else if (status == ATTN_OK && request->heads)
-        status =
-            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err);
-    if (status == ATTN_OK && request->queries)
-        status = attn_error_in(attn_selection_set_queries(selection, request->queries, err),
-                               "queries", err);
-    if (status == ATTN_OK && is_empty(selection))
-        status =
-            attn_error_set(err, ATTN_INVALID,
-                           "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                           request->layers ? attn_quote_string(request->layers).text : "all",
-                           request->heads ? attn_quote_string(request->heads).text : "all");
-    return status;
+        ATTN_TRY(attn_error_in(set_sites(selection, request->sites, err), "sites", err));
+    if (request->layers)
+        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
+                               err));
+    if (request->heads && n_batch > 1)
+        ATTN_TRY(
+            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err));
+    else if (request->heads)
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err));
+    if (request->queries)
+        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, request->queries, err),
+                               "queries", err));
+    if (is_empty(selection))
+        return attn_error_set(err, ATTN_INVALID,
+                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
+                              request->layers ? attn_quote_string(request->layers).text : "all",
+                              request->heads ? attn_quote_string(request->heads).text : "all");
+    return ATTN_OK;
 }
 
 enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,
                              size_t n_batch, struct attn_selection **selection,
                              struct attn_error *err)
 {
-    struct attn_selection *made = NULL;
-    enum attn_status status = attn_selection_create(dims, &made, err);
+    struct attn_selection *made;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = fill(made, request, n_batch, err);
+    ATTN_TRY(attn_error_at(attn_selection_create(dims, &made, err), ATTN_STAGE_OPTIONS, err));
+    status = fill(made, request, n_batch, err);
     if (status == ATTN_OK)
         *selection = made;
     else
@@ -169,11 +164,28 @@ static enum attn_status add_ablation(const char *spec, enum attn_site site,
     return ATTN_OK;
 }
 
+/* Fills EDITS, which has room for all of them. */
+static enum attn_status fill_edits(const struct attn_request *request, const struct attn_dims *dims,
+                                   struct attn_edit *edits, size_t *n, struct attn_error *err)
+{
+    if (request->ablate)
+        ATTN_TRY(attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, edits, n, err),
+                               "ablate", err));
+    if (request->ablate_pattern)
+        ATTN_TRY(attn_error_in(
+            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, edits, n, err),
+            "ablate_pattern", err));
+    if (request->n_edit > 0)
+        memcpy(edits + *n, request->edits, request->n_edit * sizeof *edits);
+    *n += request->n_edit;
+    return ATTN_OK;
+}
+
 enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
                                    struct attn_edit **edits, size_t *n, struct attn_error *err)
 {
     const size_t n_all = 2 * dims->n_layer * dims->n_head + request->n_edit;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
     struct attn_edit *made;
     size_t n_made = 0;
 
@@ -182,18 +194,10 @@ enum attn_status attn_choose_edits(const struct attn_request *request, const str
     made = attn_alloc(n_all, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
-    if (request->ablate)
-        status = attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, made, &n_made, err),
-                               "ablate", err);
-    if (status == ATTN_OK && request->ablate_pattern)
-        status = attn_error_in(
-            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, made, &n_made, err),
-            "ablate_pattern", err);
-    if (status == ATTN_OK && request->n_edit > 0)
-        memcpy(made + n_made, request->edits, request->n_edit * sizeof *made);
+    status = fill_edits(request, dims, made, &n_made, err);
     if (status == ATTN_OK) {
         *edits = made;
-        *n = n_made + request->n_edit;
+        *n = n_made;
     } else {
         attn_free(made);
     }

@@ -1,5 +1,11 @@
-/* replacement.c - see replacement.h. */
-#include "run/replacement.h"
+/*
+ * run_patch.c - edits that put what another run wrote instead of a tensor: a patch by hand.
+ *
+ * A patch is written SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz: 'z:2.5@-1=clean.npz'. FILE holds the
+ * site of the layer under its archive name, whole: as many positions as the text has, and all heads
+ * (run --npz, or numpy.savez).
+ */
+#include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -21,15 +27,16 @@ struct patch {
     const char *positions; /* or NULL: all */
     const char *path;
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE]; /* of the array */
+    unsigned char *rows;                    /* [n_row] owns; those that are meant; NULL: all */
 };
 
 /* The sizes of a patch's tensor. */
-struct sizes {
+struct patch_sizes {
     size_t n_row, n_head, width; /* n_head: 1 for sites without heads */
     bool is_matrix;              /* [H, T, S]; else [T, n] or [T, H, n] */
 };
 
-/* --- Reading ---------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static enum attn_status report_form(const struct patch *patch, struct attn_error *err)
 {
@@ -92,14 +99,14 @@ static enum attn_status read_patch(const char *spec, struct patch *patch, struct
     return ATTN_OK;
 }
 
-/* --- The array -------------------------------------------------------------------------------- */
+/* --- The array ------------------------------------------------------------------------------- */
 
-static struct sizes find_sizes(const struct attn_run *run, const struct patch *patch)
+static struct patch_sizes find_sizes(const struct attn_run *run, const struct patch *patch)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     const bool is_cross = dims->is_cross && dims->is_cross[patch->layer];
     const size_t n_key = is_cross ? dims->n_source : dims->n_position;
-    struct sizes sizes = {dims->n_position, 1, attn_site_width(patch->site, dims), false};
+    struct patch_sizes sizes = {dims->n_position, 1, attn_site_width(patch->site, dims), false};
 
     switch (attn_site_layout(patch->site)) {
     case ATTN_LAYOUT_VECTOR:
@@ -121,7 +128,7 @@ static struct sizes find_sizes(const struct attn_run *run, const struct patch *p
 }
 
 static enum attn_status check_place(const struct attn_run *run, const struct patch *patch,
-                                    const struct sizes *sizes, struct attn_error *err)
+                                    const struct patch_sizes *sizes, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
 
@@ -140,7 +147,7 @@ static enum attn_status check_place(const struct attn_run *run, const struct pat
 
 /* Whether the array, without leading sizes of 1, is the whole tensor. */
 static enum attn_status check_shape(const struct attn_npy_file *npy, const struct patch *patch,
-                                    const struct sizes *sizes, struct attn_error *err)
+                                    const struct patch_sizes *sizes, struct attn_error *err)
 {
     const bool has_heads = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     const size_t expected[] = {sizes->is_matrix ? sizes->n_head : sizes->n_row,
@@ -163,12 +170,24 @@ static enum attn_status check_shape(const struct attn_npy_file *npy, const struc
                           has_heads ? ", ...], all of it" : "]");
 }
 
-/* Reads the array of PATCH: VALUES, owned by the caller. */
-static enum attn_status read_member(const struct attn_npz *npz, const struct patch *patch,
-                                    const struct sizes *sizes, float **values,
+static enum attn_status read_values(const struct attn_npy_file *npy, const struct patch *patch,
+                                    const struct patch_sizes *sizes, float **values,
                                     struct attn_error *err)
 {
-    struct attn_npy_file *npy = NULL;
+    ATTN_TRY(check_shape(npy, patch, sizes, err));
+    *values = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof **values, err);
+    if (!*values)
+        return ATTN_NO_MEMORY;
+    attn_npy_read_floats(npy, *values);
+    return ATTN_OK;
+}
+
+/* Reads the array of PATCH: VALUES, owned by the caller. */
+static enum attn_status read_member(const struct attn_npz *npz, const struct patch *patch,
+                                    const struct patch_sizes *sizes, float **values,
+                                    struct attn_error *err)
+{
+    struct attn_npy_file *npy;
     size_t i = 0;
     enum attn_status status;
 
@@ -177,37 +196,29 @@ static enum attn_status read_member(const struct attn_npz *npz, const struct pat
     if (i == attn_npz_n_member(npz))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
                               attn_quote_string(patch->path).text, patch->name);
-    status = attn_npz_read(npz, i, &npy, err);
-    if (status == ATTN_OK)
-        status = check_shape(npy, patch, sizes, err);
-    if (status == ATTN_OK) {
-        *values = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof **values, err);
-        if (*values)
-            attn_npy_read_floats(npy, *values);
-        else
-            status = ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(attn_npz_read(npz, i, &npy, err));
+    status = read_values(npy, patch, sizes, values, err);
     attn_npy_close(npy);
     return status;
 }
 
-static enum attn_status read_array(const struct patch *patch, const struct sizes *sizes,
+static enum attn_status read_array(const struct patch *patch, const struct patch_sizes *sizes,
                                    float **values, struct attn_error *err)
 {
-    struct attn_npz *npz = NULL;
-    enum attn_status status = attn_npz_open(patch->path, &npz, err);
+    struct attn_npz *npz;
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = read_member(npz, patch, sizes, values, err);
+    ATTN_TRY(attn_error_at(attn_npz_open(patch->path, &npz, err), ATTN_STAGE_INPUT, err));
+    status = read_member(npz, patch, sizes, values, err);
     attn_npz_close(npz);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* --- Edits ------------------------------------------------------------------------------------ */
+/* --- Edits ----------------------------------------------------------------------------------- */
 
 /* The edit of rows FIRST .. END-1 of one head. */
-static struct attn_edit edit_of(const struct patch *patch, const struct sizes *sizes, size_t head,
-                                size_t first, size_t end, const float *values)
+static struct attn_edit edit_of(const struct patch *patch, const struct patch_sizes *sizes,
+                                size_t head, size_t first, size_t end, const float *values)
 {
     const bool has_heads = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -225,11 +236,12 @@ static struct attn_edit edit_of(const struct patch *patch, const struct sizes *s
     return edit;
 }
 
-/* Appends an edit a head and run of neighbours among the rows that FLAGS, NULL: all, mean. */
+/* Appends an edit per head and run of neighbours among the rows that are meant. */
 static enum attn_status append_edits(struct attn_run *run, const struct patch *patch,
-                                     const struct sizes *sizes, const unsigned char *flags,
-                                     const float *values, struct attn_error *err)
+                                     const struct patch_sizes *sizes, const float *values,
+                                     struct attn_error *err)
 {
+    const unsigned char *rows = patch->rows;
     size_t capacity = run->n_edit;
 
     for (size_t head = 0; head < sizes->n_head; head++) {
@@ -239,12 +251,11 @@ static enum attn_status append_edits(struct attn_run *run, const struct patch *p
             void *block = run->edits;
 
             end = first + 1;
-            if (flags && !flags[first])
+            if (rows && !rows[first])
                 continue;
-            while (end < sizes->n_row && (!flags || flags[end]))
+            while (end < sizes->n_row && (!rows || rows[end]))
                 end++;
-            if (attn_grow(&block, &capacity, run->n_edit + 1, sizeof *run->edits, err) != ATTN_OK)
-                return ATTN_NO_MEMORY;
+            ATTN_TRY(attn_grow(&block, &capacity, run->n_edit + 1, sizeof *run->edits, err));
             run->edits = block;
             run->edits[run->n_edit++] = edit_of(patch, sizes, head, first, end, values);
         }
@@ -252,59 +263,66 @@ static enum attn_status append_edits(struct attn_run *run, const struct patch *p
     return ATTN_OK;
 }
 
-static enum attn_status find_rows(const struct attn_run *run, const struct patch *patch,
-                                  const struct sizes *sizes, unsigned char **flags,
-                                  struct attn_error *err)
+static enum attn_status find_rows(const struct attn_run *run, struct patch *patch,
+                                  const struct patch_sizes *sizes, struct attn_error *err)
 {
     const bool is_of_source = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
                               attn_model_config(run->model)->is_cross[patch->layer];
 
     if (!patch->positions)
         return ATTN_OK;
-    *flags = attn_alloc(sizes->n_row, 1, err);
-    if (!*flags)
+    patch->rows = attn_alloc(sizes->n_row, 1, err);
+    if (!patch->rows)
         return ATTN_NO_MEMORY;
-    return attn_error_in(is_of_source
-                             ? attn_run_find_source_positions(run, patch->positions, *flags, err)
-                             : attn_run_find_positions(run, patch->positions, *flags, err),
-                         "patches", err);
+    return attn_error_in(
+        is_of_source ? attn_run_find_source_positions(run, patch->positions, patch->rows, err)
+                     : attn_run_find_positions(run, patch->positions, patch->rows, err),
+        "patches", err);
+}
+
+/* Reads what the text of a patch says, and looks whether the model has it. */
+static enum attn_status find_patch(const struct attn_run *run, const char *spec,
+                                   struct patch *patch, struct patch_sizes *sizes,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(read_patch(spec, patch, err));
+    if ((size_t)patch->layer < attn_model_config(run->model)->n_layer)
+        *sizes = find_sizes(run, patch);
+    ATTN_TRY(check_place(run, patch, sizes, err));
+    return find_rows(run, patch, sizes, err);
+}
+
+static enum attn_status add(struct attn_run *run, size_t i, struct patch *patch,
+                            struct attn_error *err)
+{
+    struct patch_sizes sizes = {0};
+
+    ATTN_TRY(attn_error_at(find_patch(run, run->request.patches[i], patch, &sizes, err),
+                           ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(read_array(patch, &sizes, &run->patches[i], err));
+    return append_edits(run, patch, &sizes, run->patches[i], err);
 }
 
 static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_error *err)
 {
-    unsigned char *flags = NULL;
-    struct sizes sizes = {0};
-    struct patch patch;
-    enum attn_status status = read_patch(run->request.patches[i], &patch, err);
+    struct patch patch = {.text = NULL};
+    const enum attn_status status = add(run, i, &patch, err);
 
-    if (status == ATTN_OK && (size_t)patch.layer < attn_model_config(run->model)->n_layer)
-        sizes = find_sizes(run, &patch);
-    if (status == ATTN_OK)
-        status = check_place(run, &patch, &sizes, err);
-    if (status == ATTN_OK)
-        status = find_rows(run, &patch, &sizes, &flags, err);
-    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = read_array(&patch, &sizes, &run->patches[i], err);
-    if (status == ATTN_OK)
-        status = append_edits(run, &patch, &sizes, flags, run->patches[i], err);
-    attn_free(flags);
+    attn_free(patch.rows);
     attn_free(patch.text);
     return status;
 }
 
 enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (run->request.n_patch == 0)
         return ATTN_OK;
     run->patches = attn_alloc(run->request.n_patch, sizeof *run->patches, err);
     if (!run->patches)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; status == ATTN_OK && i < run->request.n_patch; i++)
-        status = add_patch(run, i, err);
-    return status;
+    for (size_t i = 0; i < run->request.n_patch; i++)
+        ATTN_TRY(add_patch(run, i, err));
+    return ATTN_OK;
 }
 
 void attn_run_free_patches(struct attn_run *run)

@@ -1,0 +1,188 @@
+"""Many texts of a file into files: what Model.batch does."""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+import numpy as np
+
+from . import binding as c
+from .errors import Error
+from .library import call, interruptible, lib, path_bytes, terminated
+from .request import Edit, Request, choice
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class Batch(NamedTuple):
+    """What Model.batch came to. Numbers count records of earlier runs too.
+
+    n_record, n_failed   records, and those of them that have an error in place of results
+    is_complete          the outputs were whole before, and nothing was computed
+    seconds              of computing
+    notes                what was odd and no failure
+    """
+
+    n_record: int
+    n_failed: int
+    is_complete: bool
+    seconds: float
+    notes: list[str]
+
+
+class Progress(NamedTuple):
+    """How far a batch is: n_record, n_failed so far, and share 0 to 1 of the input (0: not known)."""
+
+    n_record: int
+    n_failed: int
+    share: float
+
+
+# Fields that messages of the library name, and what they are here.
+_ARGUMENTS = {"is_resumed": "resume", "n_shard": "shard", "max_failed": "max_failed"}
+
+
+class _Callbacks:
+    """What the library calls while a batch runs, and the exception that ended it."""
+
+    def __init__(self, cancel: c_int, on_progress: Callable | None):
+        self.cancel, self.tell, self.notes = cancel, on_progress, []
+        self.problem: BaseException | None = None
+
+    def note(self, _user, message):
+        self.notes.append(message.decode("utf-8", "replace"))
+
+    def progress(self, _user, progress):
+        found = progress.contents
+        try:
+            self.tell(Progress(found.n_record, found.n_failed, found.share))
+        except BaseException as problem:
+            self.problem = self.problem or problem
+            self.cancel.value = 1
+
+
+def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=None, edges=None, npz=None,
+              edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
+              shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
+              max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
+              resume: bool = False, sync: bool = False, on_progress: Callable[[Progress], Any] | None = None,
+              **options) -> Batch:
+    """Runs the records of a file and writes what they come to, as `attn-cli batch` does.
+
+    path        a file with a record per line, or a pipe
+    lines       "json": objects with `text` or `ids`, and `id`; "text": a text per line
+    output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
+    csv, npy, edges, npz
+                files and a folder beside it, as attn-cli names them
+    fields      what a line holds: "ids,tokens,offsets,measures,surprisal,predictions,tensors"
+    measures    of every head: "entropy,induction"; default: those of `heads`
+    shard       (i, n): only part i of n, 0 <= i < n; the names of outputs say which
+    limit       at most so many records; 0: all
+    max_failed  so many records may fail, and one more ends it; default: all may
+    text_key, id_key
+                what `text` and `id` are called
+    resume      go on where a run of the same call ended early; what is whole is only compared
+    sync        what is done survives a power failure
+    on_progress is called with a Progress after each record
+    sites, layers, heads, queries, ablate, attention, top, ...
+                as of run, one choice for all
+
+    Files grow as FILE.part and get their names when all is whole. Whatever ends it, an exception, Ctrl-C or a kill,
+    the same call with resume=True goes on. Results do not depend on threads, shards or restarts.
+    """
+    given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
+                 precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
+                 text_key=text_key, id_key=id_key)
+    request = Request(None, **options)
+    host = model._use_for_many()
+    outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
+                                                 ("npz", npz)) if where is not None]
+    items = (c.attn_records_item * len(outputs))()
+    for item, (name, where) in zip(items, outputs):
+        item.format, item.path = name.encode(), path_bytes(where, name)
+    calls = _Callbacks(host.cancel, on_progress)
+    how = c.ATTN_BATCH_OPTIONS_DEFAULT()
+    how.path, how.takes_texts = path_bytes(path, "path"), bool(choice(lines, {"json": 0, "text": 1}, "lines"))
+    how.text_key = None if text_key is None else terminated(text_key, "text_key")
+    how.id_key = None if id_key is None else terminated(id_key, "id_key")
+    how.max_line, how.max_record, how.precision = max_line, limit, precision
+    how.max_failed = -1 if max_failed is None else max_failed
+    if shard is not None:
+        how.shard, how.n_shard = _shard(shard)
+    how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
+    how.is_resumed, how.is_synced = resume, sync
+    how.source = POINTER(c.attn_source)(host.found[0].source)
+    asked = dict(given, outputs=[name for name, _ in outputs])
+    how.asked = json.dumps(asked, sort_keys=True, default=_text_of).encode()
+    files = [terminated(text.partition("=")[2], "patch") for text in _list(options.get("patch")) if "=" in text]
+    how.files, how.n_file = (c_char_p * len(files))(*files), len(files)
+    how.cancel, how.on_note = POINTER(c_int)(host.cancel), c.attn_note_fn(calls.note)
+    if on_progress:
+        how.on_progress = type(how.on_progress)(calls.progress)
+    request.struct.on_note = how.on_note
+    many = c.ATTN_MANY_OPTIONS_DEFAULT()
+    many.request, many.n_max_token, many.n_edge = POINTER(c.attn_request)(request.struct), max_tokens, edges_per_query
+    many.measures = _bits("attn_measures_parse", measures, "measures")
+    return _run(host, how, many, calls)
+
+
+def _run(host, how, many, calls: _Callbacks) -> Batch:
+    batch, result = c_void_p(), c.attn_batch_result()
+
+    def compute():
+        call("attn_batch_open", byref(how), byref(batch))
+        call("attn_batch_run", batch, host.pointer, byref(many), byref(result))
+
+    try:
+        interruptible(compute, host.cancel)
+    except Error as problem:
+        if calls.problem is None:
+            raise _named(problem, result) from None
+    finally:
+        lib.attn_batch_free(batch)
+    if calls.problem is not None:
+        host.cancel.value = 0
+        raise calls.problem
+    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, calls.notes)
+
+
+def _named(problem: Error, result: c.attn_batch_result) -> Error:
+    """The same with the names of arguments, and where it can go on."""
+    hint = problem.hint or (f"resume continues at record {result.n_record}" if result.can_resume else "")
+    texts = [" ".join(_ARGUMENTS.get(word, word) for word in text.split(" ")) for text in (problem.message, hint)]
+    return type(problem)(texts[0], problem.stage, texts[1])
+
+
+def _shard(shard) -> tuple[int, int]:
+    i, n = map(int, shard)
+    if not 0 <= i < n:
+        raise ValueError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
+    return i, n
+
+
+def _list(values) -> list[str]:
+    return [] if values is None else [values] if isinstance(values, str) else list(values)
+
+
+def _bits(parse: str, names, what: str) -> int:
+    """The set of bits that NAMES mean; 0 where there are none."""
+    bits = c_uint64()
+    if names is not None:
+        call(parse, terminated(names if isinstance(names, str) else ",".join(names), what), byref(bits))
+    return bits.value
+
+
+def _text_of(value):
+    """What stands for VALUE where two calls are compared: of arrays their shape and bytes."""
+    if isinstance(value, Edit):
+        return vars(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    if isinstance(value, (range, os.PathLike)):
+        return str(value)
+    array = np.ascontiguousarray(value)
+    return [str(array.dtype), list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]

@@ -1,0 +1,524 @@
+/*
+ * batch.c - see batch.h: opens what a batch reads and writes, begins it or goes on, and ends it.
+ * What comes between is in batch_work.c.
+ */
+#include "records/batch.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "kernels/isa.h"
+#include "kernels/isa_internal.h"
+#include "records/batch_work.h"
+#include "run/host_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N_EDGE = 3 }; /* keys of each query in `edges`, unless something else is said */
+
+struct attn_batch {
+    struct attn_batch_options options;
+    struct attn_records_item *outputs; /* [options.n_output] owns; their paths name the shard */
+    struct attn_buffer *paths;         /* [options.n_output] owns; empty of sinks */
+    const char *name; /* of the first output, a file; NULL: it is none, and there is
+                                          nothing that could be resumed */
+    struct attn_buffer journal_path, manifest_path;
+    struct attn_buffer asked, input; /* the identity's */
+    time_t started;
+    struct attn_batch_lines *lines;
+    struct attn_records *records;
+    struct attn_model_files *model; /* NULL without a name */
+    struct attn_batch_work work;
+    bool is_run;       /* that is done once */
+    bool is_complete;  /* it was done before */
+    bool is_finishing; /* the outputs got their ends, and are no place to go on from */
+};
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+/* Whether PATH is a pipe or a device, which has no other name. */
+static bool is_stream(const char *path)
+{
+    struct stat info;
+
+    return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+/* Writes PATH with the shard in its last part into OUT; as it is without a shard, and of pipes and
+ * devices. */
+static void append_path(struct attn_buffer *out, const char *path,
+                        const struct attn_batch_options *options)
+{
+    size_t size = strlen(path), name, end;
+
+    while (size > 1 && path[size - 1] == '/') /* of a folder */
+        size--;
+    if (options->n_shard == 0 || is_stream(path)) {
+        attn_buffer_append(out, path, size);
+        return;
+    }
+    for (name = size; name > 0 && path[name - 1] != '/';)
+        name--;
+    end = size;
+    for (size_t i = size; i-- > name + 1 && end == size;)
+        if (path[i] == '.')
+            end = i;
+    attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)end, path, options->shard,
+                              options->n_shard, (int)(size - end), path + end);
+}
+
+static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+
+    batch->outputs = attn_alloc(options->n_output, sizeof *batch->outputs, err);
+    batch->paths = attn_alloc(options->n_output, sizeof *batch->paths, err);
+    if (!batch->outputs || !batch->paths)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < options->n_output; i++) {
+        const struct attn_records_item *item = &options->outputs[i];
+
+        batch->outputs[i] = *item;
+        if (!attn_is_given(item->format, "format", err) ||
+            !attn_is_given(item->path || item->sink, "path", err))
+            return ATTN_INVALID;
+        if (!item->path)
+            continue;
+        append_path(&batch->paths[i], item->path, options);
+        batch->outputs[i].path = attn_buffer_string(&batch->paths[i]);
+        ATTN_TRY(attn_buffer_check(&batch->paths[i], err));
+    }
+    if (!batch->outputs[0].path || is_stream(batch->outputs[0].path))
+        return ATTN_OK;
+    batch->name = batch->outputs[0].path;
+    attn_buffer_append_format(&batch->journal_path, "%s.journal", batch->name);
+    attn_buffer_append_format(&batch->manifest_path, "%s.run.json", batch->name);
+    batch->work.journal_path = attn_buffer_string(&batch->journal_path);
+    ATTN_TRY(attn_buffer_check(&batch->journal_path, err));
+    return attn_buffer_string(&batch->manifest_path) ? ATTN_OK : attn_error_no_memory(err);
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static enum attn_status check(const struct attn_batch *batch, struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+
+    if (options->n_shard > 0 && options->shard >= options->n_shard)
+        return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
+                              options->shard, options->n_shard);
+    if (options->is_resumed && !batch->name)
+        return attn_error_set(
+            err, ATTN_INVALID, "is_resumed goes on with a file, and '%s' is a pipe or a device",
+            attn_quote_string(options->outputs[0].path ? options->outputs[0].path : "the sink")
+                .text);
+    return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
+}
+
+static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *err)
+{
+    struct attn_batch_options *options = &batch->options;
+    const struct attn_batch_lines_options of_lines = {
+        .path = options->path,
+        .max_line = options->max_line > 0 ? options->max_line : ATTN_BATCH_MAX_LINE,
+        .shard = options->shard,
+        .n_shard = options->n_shard,
+        .stop = {options->cancel, &batch->work.has_ended},
+        .read = batch->name ? &batch->work.input : NULL,
+    };
+    uint64_t size;
+
+    ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
+    if (attn_batch_lines_is_file(batch->lines, &size))
+        attn_buffer_append_format(&batch->input, "{\"bytes\":%" PRIu64 "}", size);
+    else
+        attn_buffer_append_string(&batch->input, "{\"bytes\":null}");
+    batch->work.identity.input = attn_buffer_string(&batch->input);
+    batch->work.lines = batch->lines;
+    return attn_buffer_check(&batch->input, err);
+}
+
+/* What shapes the results: what the caller says, and the digests of its files. One that cannot be
+ * read is refused when it is opened for its numbers, and a FIFO would be waited for. */
+static enum attn_status describe(struct attn_batch *batch, struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+    const char *asked = options->asked ? options->asked : "{}";
+    const struct attn_stop stop = {.cancel = options->cancel};
+    struct attn_buffer *out = &batch->asked;
+    char hex[ATTN_DIGEST_HEX_SIZE];
+    struct stat info;
+    uint64_t size;
+    size_t n = 0;
+
+    attn_buffer_append(out, asked, strlen(asked) - (*asked != '\0'));
+    for (size_t i = 0; i < options->n_file; i++) {
+        if (stat(options->files[i], &info) != 0 || !S_ISREG(info.st_mode) ||
+            attn_digest_file(options->files[i], &stop, &size, hex, NULL) != ATTN_OK)
+            continue;
+        if (n++ == 0)
+            attn_buffer_append_string(out, out->size > 1 ? ",\"files\":[" : "\"files\":[");
+        else
+            attn_buffer_append_char(out, ',');
+        attn_buffer_append_format(out, "\"%s\"", hex);
+    }
+    attn_buffer_append_string(out, n > 0 ? "]}" : "}");
+    batch->work.identity.options = attn_buffer_string(out);
+    batch->work.options = options;
+    return attn_buffer_check(out, err);
+}
+
+static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
+{
+    ATTN_TRY(name_outputs(batch, err));
+    ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(describe(batch, err));
+    return open_lines(batch, err);
+}
+
+enum attn_status attn_batch_open(const struct attn_batch_options *given, struct attn_batch **batch,
+                                 struct attn_error *err)
+{
+    struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
+    struct attn_batch *made;
+    enum attn_status status;
+
+    if (!attn_is_given(given, "options", err) || !attn_is_given(batch, "batch", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
+    if (!options.outputs || options.n_output == 0) {
+        attn_is_given(false, "outputs", err);
+        return ATTN_INVALID;
+    }
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->options = options;
+    made->started = time(NULL);
+    status = open_batch(made, err);
+    if (status == ATTN_OK)
+        *batch = made;
+    else
+        attn_batch_free(made);
+    return status;
+}
+
+void attn_batch_free(struct attn_batch *batch)
+{
+    if (!batch)
+        return;
+    attn_batch_work_release(&batch->work);
+    attn_model_files_free(batch->model);
+    attn_records_free(batch->records);
+    attn_batch_lines_close(batch->lines);
+    for (size_t i = 0; batch->paths && i < batch->options.n_output; i++)
+        attn_buffer_release(&batch->paths[i]);
+    attn_free(batch->paths);
+    attn_free(batch->outputs);
+    attn_buffer_release(&batch->journal_path);
+    attn_buffer_release(&batch->manifest_path);
+    attn_buffer_release(&batch->asked);
+    attn_buffer_release(&batch->input);
+    attn_free(batch);
+}
+
+/* --- Outputs --------------------------------------------------------------------------------- */
+
+static bool has_output(const struct attn_batch *batch, const char *format)
+{
+    for (size_t i = 0; i < batch->options.n_output; i++)
+        if (strcmp(batch->outputs[i].format, format) == 0)
+            return true;
+    return false;
+}
+
+/* What must be computed for the outputs, and no more. */
+static void plan(const struct attn_batch *batch, uint64_t fields, struct attn_many_options *many)
+{
+    if (!has_output(batch, "jsonl"))
+        fields = 0;
+    if (!(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) && !has_output(batch, "csv") &&
+        !has_output(batch, "npy"))
+        many->measures = 0;
+    else if (many->measures == 0)
+        many->measures = ATTN_MEASURES_DEFAULT;
+    if (!has_output(batch, "edges"))
+        many->n_edge = 0;
+    else if (many->n_edge == 0)
+        many->n_edge = N_EDGE;
+    many->has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
+    many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(batch, "npz");
+}
+
+/* Refuses outputs that are files of the model, or the input: they would be lost. */
+static enum attn_status check_outputs(const struct attn_batch *batch, const struct attn_host *host,
+                                      struct attn_error *err)
+{
+    for (size_t i = 0; i < batch->options.n_output; i++) {
+        const struct attn_records_item *item = &batch->outputs[i];
+        const struct attn_format named = {.name = i == 0 ? "output" : item->format};
+        const struct attn_output output = {.format = &named, .path = item->path};
+
+        ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
+        if (!item->path || !attn_batch_lines_is_path(batch->lines, item->path))
+            continue;
+        attn_error_set(err, ATTN_INVALID, "the output '%s' is the input, expected another file",
+                       attn_quote_string(item->path).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    return ATTN_OK;
+}
+
+/* Opens the outputs; which files the model is made of is found beside the work. */
+static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
+                                     struct attn_many_options *many, struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+    const struct attn_model *model = attn_host_model(host);
+    struct attn_records_form form;
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    form = attn_records_form_of(many, attn_model_config(model));
+    if (options->fields != 0)
+        form.fields = options->fields;
+    plan(batch, form.fields, many);
+    form.measures = many->measures;
+    form.precision = options->precision;
+    form.on_note = options->on_note;
+    form.user = options->user;
+    ATTN_TRY(check_outputs(batch, host, err));
+    ATTN_TRY(attn_records_open(batch->outputs, options->n_output, &form, options->is_resumed,
+                               &batch->records, err));
+    if (batch->name)
+        ATTN_TRY(
+            attn_model_files_start(options->source, model, options->cancel, &batch->model, err));
+    batch->work.records = batch->records;
+    batch->work.model = batch->model;
+    batch->work.needs_numbers = has_output(batch, "npz");
+    return ATTN_OK;
+}
+
+static bool is_empty(const struct attn_records *records)
+{
+    struct attn_records_part part;
+
+    for (size_t i = 0; attn_records_part(records, i, &part); i++)
+        if (part.size > 0)
+            return false;
+    return true;
+}
+
+/* Removes the parts of the outputs, which hold nothing that could be gone on with. */
+static void remove_parts(const struct attn_batch *batch)
+{
+    struct attn_records_part part;
+
+    for (size_t i = 0; attn_records_part(batch->records, i, &part); i++)
+        unlink(part.path);
+    if (batch->work.journal_path)
+        unlink(batch->work.journal_path);
+}
+
+/* --- Beginning, or going on ------------------------------------------------------------------ */
+
+/* Notes what TEXT is, about the file PATH. */
+ATTN_PRINTF(2, 3)
+static void note(const struct attn_batch *batch, const char *format, ...)
+{
+    char message[2 * ATTN_QUOTE_SIZE + 160];
+    va_list arguments;
+
+    if (!batch->options.on_note)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    batch->options.on_note(batch->options.user, message);
+}
+
+/* Compares what is there with the manifest MADE: whether the outputs are whole already. */
+static enum attn_status find_complete(struct attn_batch *batch, struct attn_batch_made *made,
+                                      struct attn_error *err)
+{
+    const char *path = batch->manifest_path.data;
+
+    if (!is_empty(batch->records) || access(batch->name, F_OK) != 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_batch_manifest_read(path, &batch->work.identity, made, err));
+    if (!made->is_there)
+        return ATTN_OK;
+    ATTN_TRY(attn_batch_work_compare(&batch->work, made, path, err));
+    batch->is_complete = true;
+    return ATTN_OK;
+}
+
+static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made *made,
+                               struct attn_error *err)
+{
+    struct attn_batch_work *work = &batch->work;
+    const struct attn_quote name = attn_quote_string(batch->name);
+    char count[ATTN_QUANTITY_SIZE];
+    bool is_resumed = false;
+    const char *damaged;
+    uint64_t size;
+
+    ATTN_TRY(attn_model_files_wait(batch->model, &work->identity.model, err));
+    ATTN_TRY(find_complete(batch, made, err));
+    if (batch->is_complete) {
+        note(batch, "'%s' is complete", name.text);
+        return ATTN_OK;
+    }
+    ATTN_TRY(attn_batch_work_resume(work, &is_resumed, err));
+    damaged = attn_batch_parts_damaged(work->parts, &size);
+    if (damaged)
+        note(batch, "the first %s bytes of '%s' are not those that were written: %s",
+             attn_quantity_count(size, count), attn_quote_string(damaged).text,
+             is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
+    if (is_resumed)
+        note(batch, "'%s' continues at record %s", name.text,
+             attn_quantity_count(work->done.n_record, count));
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host,
+                                struct attn_many_options *many, struct attn_batch_made *made,
+                                struct attn_error *err)
+{
+    ATTN_TRY(open_outputs(batch, host, many, err));
+    ATTN_TRY(attn_batch_work_init(&batch->work, err));
+    return batch->options.is_resumed ? resume(batch, made, err) : ATTN_OK;
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static bool has_failed(const struct attn_batch *batch)
+{
+    return batch->work.n_failed > 0 && batch->options.max_failed < 0;
+}
+
+static enum attn_status write_manifest(struct attn_batch *batch, const struct attn_host *host,
+                                       struct attn_error *err)
+{
+    struct attn_batch_work *work = &batch->work;
+    const enum attn_isa most = host->options.isa, here = attn_isa_detect();
+    struct attn_batch_manifest manifest = {
+        .path = batch->manifest_path.data,
+        .is_synced = batch->options.is_synced,
+        .identity = work->identity,
+        .command = batch->options.command,
+        .n_command = batch->options.n_command,
+        .model = attn_model_name(attn_host_model(host)),
+        .lines = batch->lines,
+        .done = &work->done,
+        .records = batch->records,
+        .isa = attn_isa_name(most < here ? most : here),
+        .n_thread = attn_host_n_thread(host),
+        .started = batch->started,
+        .has_failed = has_failed(batch),
+    };
+
+    attn_batch_work_measure(work);
+    ATTN_TRY(attn_model_files_wait(batch->model, &manifest.identity.model, err));
+    ATTN_TRY(attn_batch_parts_finish(work->parts, batch->records, work->extents, err));
+    return attn_batch_manifest_write(&manifest, err);
+}
+
+/* Everything is computed: gives the outputs their names. */
+static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
+                               struct attn_error *err)
+{
+    struct attn_batch_work *work = &batch->work;
+
+    if (work->has_checkpoint)
+        ATTN_TRY(attn_batch_work_checkpoint(work, err));
+    batch->is_finishing = true;
+    ATTN_TRY(attn_records_finish(batch->records, batch->options.is_synced, err));
+    if (batch->name)
+        ATTN_TRY(write_manifest(batch, host, err));
+    ATTN_TRY(attn_records_commit(batch->records, err));
+    if (work->journal_path)
+        unlink(work->journal_path);
+    return ATTN_OK;
+}
+
+/* It ended early, by ERR: keeps what is done. */
+static void end_early(struct attn_batch *batch, const struct attn_error *err,
+                      struct attn_batch_result *result)
+{
+    const struct attn_batch_options *options = &batch->options;
+    const bool is_output = err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY;
+
+    result->is_abandoned = attn_records_is_abandoned(batch->records);
+    if (result->is_abandoned)
+        return;
+    if (batch->work.done.n_record > 0 && !batch->is_finishing && !is_output &&
+        !(options->is_spoiled && options->is_spoiled(options->user)))
+        attn_batch_work_checkpoint(&batch->work, NULL);
+    result->can_resume = batch->work.has_checkpoint;
+    if (!result->can_resume)
+        remove_parts(batch);
+}
+
+/* All of it, with what it fails by in ERR. */
+static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
+                            const struct attn_many_options *given, struct attn_batch_result *result,
+                            struct attn_error *err)
+{
+    struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
+    struct attn_batch_made made = {0};
+    const struct attn_batch_work *work = &batch->work;
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
+    status = prepare(batch, host, &many, &made, err);
+    *result = (struct attn_batch_result){.n_record = made.n_record,
+                                         .n_failed = made.n_failed,
+                                         .has_failed = made.has_failed,
+                                         .is_complete = batch->is_complete};
+    attn_batch_made_release(&made);
+    if ((status != ATTN_OK || batch->is_complete) && batch->records && is_empty(batch->records))
+        remove_parts(batch);
+    if (status != ATTN_OK || batch->is_complete)
+        return status;
+    status = attn_batch_work_run(&batch->work, host, &many, err);
+    if (status == ATTN_OK)
+        status = attn_error_at(finish(batch, host, err), ATTN_STAGE_OUTPUT, err);
+    if (status != ATTN_OK)
+        end_early(batch, err, result);
+    result->n_record = work->done.n_record;
+    result->n_failed = work->n_failed;
+    result->has_failed = has_failed(batch);
+    result->seconds =
+        1e-3 * (double)work->milliseconds_before + attn_batch_work_seconds(&batch->work);
+    return status;
+}
+
+enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
+                                const struct attn_many_options *many,
+                                struct attn_batch_result *result, struct attn_error *err)
+{
+    struct attn_batch_result found = {0};
+    struct attn_error failure = {0};
+    enum attn_status status;
+
+    if (!attn_is_given(batch, "batch", err) || !attn_is_given(host, "host", err))
+        return ATTN_INVALID;
+    if (batch->is_run) {
+        attn_error_set(err, ATTN_INVALID, "the batch was run, and is run once");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    batch->is_run = true;
+    status = run(batch, host, many, &found, &failure);
+    if (result)
+        *result = found;
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}

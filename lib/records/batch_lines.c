@@ -1,0 +1,409 @@
+/* batch_lines.c - see batch_lines.h. */
+#include "records/batch_lines.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+    BUFFER_SIZE = 1 << 18,
+    WAIT_MILLISECONDS = 100, /* between two questions whether to stop, while nothing comes */
+    KEPT_CAPACITY = 1 << 16, /* of a line, from one to the next */
+};
+
+struct attn_batch_lines {
+    struct attn_batch_lines_options options;
+    int descriptor;
+    bool is_file;      /* it can be sought */
+    struct stat info;  /* of a file, as it was opened */
+    uint64_t first;    /* where the lines of the shard begin */
+    uint64_t limit;    /* lines that begin from here on are not of the shard */
+    uint64_t offset;   /* of buffer[at] in the input */
+    size_t at, filled; /* of the buffer: what is read and not taken yet lies between */
+    bool is_at_end;    /* nothing follows what is in the buffer */
+    char *buffer;      /* [BUFFER_SIZE] owns */
+};
+
+const char *attn_batch_lines_name(const struct attn_batch_lines *lines)
+{
+    const char *path = lines->options.path;
+    return path && strcmp(path, "-") != 0 ? path : "standard input";
+}
+
+size_t attn_batch_lines_longest(const struct attn_batch_lines *lines)
+{
+    return lines->options.max_line;
+}
+
+/* --- Bytes ----------------------------------------------------------------------------------- */
+
+static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
+                                        struct attn_error *err)
+{
+    char before[ATTN_QUANTITY_SIZE], after[ATTN_QUANTITY_SIZE];
+    struct stat now;
+
+    if (fstat(lines->descriptor, &now) != 0)
+        return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
+    if (now.st_size == lines->info.st_size)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' had %s bytes when it was opened and has %s now, expected a file "
+                          "that does not change while it is read",
+                          attn_quote_string(attn_batch_lines_name(lines)).text,
+                          attn_quantity_count((uint64_t)lines->info.st_size, before),
+                          attn_quantity_count((uint64_t)now.st_size, after));
+}
+
+/* Whether bytes of a pipe have come, or its end. */
+static bool wait_for_bytes(const struct attn_batch_lines *lines)
+{
+    struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
+    while (!attn_must_stop(&lines->options.stop))
+        if (poll(&wanted, 1, WAIT_MILLISECONDS) > 0)
+            return true;
+    return false;
+}
+
+/* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
+static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
+{
+    ssize_t size = 0;
+
+    if (lines->at < lines->filled)
+        return ATTN_OK;
+    lines->at = lines->filled = 0;
+    if (lines->is_at_end)
+        return ATTN_OK;
+    do {
+        if (lines->is_file) {
+            ATTN_TRY(check_unchanged(lines, err));
+            size = pread(lines->descriptor, lines->buffer, BUFFER_SIZE, (off_t)lines->offset);
+        } else {
+            size = wait_for_bytes(lines) ? read(lines->descriptor, lines->buffer, BUFFER_SIZE) : 0;
+        }
+    } while (size < 0 && (errno == EINTR || errno == EAGAIN));
+    if (size < 0)
+        return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
+    lines->filled = (size_t)size;
+    lines->is_at_end = size == 0;
+    return ATTN_OK;
+}
+
+/* Where the next \n is after buffer[at], or the end of what was read. */
+static size_t find_end(const struct attn_batch_lines *lines, bool *is_found)
+{
+    const char *end = memchr(lines->buffer + lines->at, '\n', lines->filled - lines->at);
+
+    *is_found = end;
+    return end ? (size_t)(end - lines->buffer) : lines->filled;
+}
+
+static void skip(struct attn_batch_lines *lines, size_t size)
+{
+    lines->at += size;
+    lines->offset += size;
+}
+
+/* The same of bytes of lines that are read. */
+static void take(struct attn_batch_lines *lines, size_t size)
+{
+    if (lines->options.read)
+        sha256_update(lines->options.read, size, (const uint8_t *)lines->buffer + lines->at);
+    skip(lines, size);
+}
+
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+static void begin_line(const struct attn_batch_lines *lines, struct attn_batch_line *line)
+{
+    if (line->text.capacity > KEPT_CAPACITY)
+        attn_buffer_release(&line->text);
+    attn_buffer_reset(&line->text);
+    line->is_too_long = false;
+    line->size = 0;
+    line->begin = line->end = lines->offset;
+    line->crc = (uint32_t)crc32(0, NULL, 0);
+}
+
+/* Reads the line at the place where LINES are; *is_over when there is none. */
+static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                  bool *is_over, struct attn_error *err)
+{
+    bool is_found = false;
+
+    begin_line(lines, line);
+    while (!is_found) {
+        const char *begin;
+        size_t size;
+
+        ATTN_TRY(fill(lines, err));
+        if (lines->filled == 0)
+            break;
+        size = find_end(lines, &is_found) - lines->at;
+        begin = lines->buffer + lines->at;
+        line->crc = (uint32_t)crc32(line->crc, (const Bytef *)begin, (uInt)(size + is_found));
+        line->size += size;
+        if (line->size > lines->options.max_line)
+            line->is_too_long = true;
+        if (line->is_too_long)
+            attn_buffer_release(&line->text);
+        else
+            attn_buffer_append(&line->text, begin, size);
+        take(lines, size + is_found);
+        if (!is_found && attn_must_stop(&lines->options.stop))
+            break;
+    }
+    line->end = lines->offset;
+    *is_over = line->end == line->begin || (!is_found && attn_must_stop(&lines->options.stop));
+    return attn_buffer_check(&line->text, err);
+}
+
+static enum attn_status next(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                             bool *is_over, struct attn_error *err)
+{
+    *is_over = true;
+    if (attn_must_stop(&lines->options.stop))
+        return ATTN_OK;
+    if (lines->offset < lines->limit)
+        ATTN_TRY(read_line(lines, line, is_over, err));
+    return *is_over && lines->is_file ? check_unchanged(lines, err) : ATTN_OK;
+}
+
+enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       bool *is_over, struct attn_error *err)
+{
+    return attn_error_at(next(lines, line, is_over, err), ATTN_STAGE_INPUT, err);
+}
+
+void attn_batch_line_release(struct attn_batch_line *line)
+{
+    attn_buffer_release(&line->text);
+}
+
+/* --- Places ---------------------------------------------------------------------------------- */
+
+static enum attn_status take_until(struct attn_batch_lines *lines, uint64_t end,
+                                   struct attn_error *err)
+{
+    while (lines->offset < end) {
+        ATTN_TRY(fill(lines, err));
+        if (attn_must_stop(&lines->options.stop))
+            return attn_report_stopped(err);
+        if (lines->filled == 0)
+            break;
+        const uint64_t left = end - lines->offset;
+        const size_t filled = lines->filled - lines->at;
+
+        take(lines, left < filled ? (size_t)left : filled);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
+                                       struct attn_error *err)
+{
+    return attn_error_at(take_until(lines, end, err), ATTN_STAGE_INPUT, err);
+}
+
+/* Reads into LINE what is to begin at BEGIN. */
+static enum attn_status compare_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                     uint64_t begin, uint64_t end, uint32_t crc,
+                                     struct attn_error *err)
+{
+    bool is_over = false;
+
+    ATTN_TRY(take_until(lines, begin, err));
+    ATTN_TRY(next(lines, line, &is_over, err));
+    if (attn_must_stop(&lines->options.stop))
+        return attn_report_stopped(err);
+    if (line->begin == begin && line->end == end && line->crc == crc)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' has another line at byte %llu than the one that was read there, expected "
+                   "the same input",
+                   attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, uint64_t begin, uint64_t end,
+                                       uint32_t crc, struct attn_error *err)
+{
+    struct attn_batch_line line = {.is_too_long = false};
+    const enum attn_status status = compare_line(lines, &line, begin, end, crc, err);
+
+    attn_batch_line_release(&line);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+static void seek(struct attn_batch_lines *lines, uint64_t offset)
+{
+    lines->offset = offset;
+    lines->at = lines->filled = 0;
+    lines->is_at_end = false;
+}
+
+/* Counts \n in the bytes before END. */
+static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint64_t *n,
+                              struct attn_error *err)
+{
+    seek(lines, 0);
+    *n = 0;
+    while (lines->offset < end) {
+        bool is_found;
+        size_t size;
+
+        ATTN_TRY(fill(lines, err));
+        if (attn_must_stop(&lines->options.stop)) /* a count of some would be wrong */
+            return attn_report_stopped(err);
+        if (lines->filled == 0)
+            return ATTN_OK;
+        size = find_end(lines, &is_found) - lines->at + 1;
+        *n += is_found && lines->offset + size <= end;
+        skip(lines, is_found ? size : size - 1);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,
+                                               struct attn_error *err)
+{
+    const uint64_t offset = lines->offset;
+    enum attn_status status;
+
+    *n = 0;
+    if (lines->first == 0)
+        return ATTN_OK;
+    status = count(lines, lines->first, n, err);
+    seek(lines, offset);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size)
+{
+    *size = lines->is_file ? (uint64_t)lines->info.st_size : 0;
+    return lines->is_file;
+}
+
+bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *path)
+{
+    struct stat other;
+    return lines->is_file && stat(path, &other) == 0 && other.st_dev == lines->info.st_dev &&
+           other.st_ino == lines->info.st_ino;
+}
+
+void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end)
+{
+    *begin = lines->first;
+    *end = lines->offset;
+}
+
+uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines)
+{
+    return lines->is_file ? lines->limit : 0;
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+/* size * i / n, of which the product may be too large. */
+static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
+{
+    return size / n * i + size % n * i / n;
+}
+
+/* Goes to the first line that begins at FROM or after it. */
+static enum attn_status find_line(struct attn_batch_lines *lines, uint64_t from,
+                                  struct attn_error *err)
+{
+    bool is_found = false;
+
+    seek(lines, from > 0 ? from - 1 : 0);
+    while (from > 0 && !is_found && lines->offset < lines->limit) {
+        ATTN_TRY(fill(lines, err));
+        if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
+            break;
+        const size_t end = find_end(lines, &is_found);
+
+        skip(lines, end - lines->at + is_found);
+    }
+    lines->first = lines->offset;
+    return ATTN_OK;
+}
+
+static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_error *err)
+{
+    const struct attn_batch_lines_options *options = &lines->options;
+    const uint64_t size = (uint64_t)lines->info.st_size;
+
+    lines->limit = lines->is_file ? size : UINT64_MAX;
+    if (options->n_shard == 0)
+        return ATTN_OK;
+    if (!lines->is_file) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' is no file that can be sought, as n_shard needs one",
+                       attn_quote_string(attn_batch_lines_name(lines)).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    lines->limit = share(size, options->shard + 1, options->n_shard);
+    return find_line(lines, share(size, options->shard, options->n_shard), err);
+}
+
+static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_error *err)
+{
+    const char *path = lines->options.path, *name = attn_batch_lines_name(lines);
+
+    lines->descriptor = STDIN_FILENO;
+    if (path && strcmp(path, "-") != 0) {
+        do {
+            lines->descriptor = open(path, O_RDONLY | O_CLOEXEC); /* waits for a FIFO's writer */
+        } while (lines->descriptor < 0 && errno == EINTR && !attn_must_stop(&lines->options.stop));
+        if (lines->descriptor < 0)
+            return attn_error_errno(err, "open", name, errno);
+    }
+    if (fstat(lines->descriptor, &lines->info) != 0)
+        return attn_error_errno(err, "read", name, errno);
+    if (S_ISDIR(lines->info.st_mode))
+        return attn_error_set(err, ATTN_INVALID, "'%s' is a directory, expected a file of lines",
+                              attn_quote_string(name).text);
+    lines->is_file = S_ISREG(lines->info.st_mode) && lines->descriptor != STDIN_FILENO;
+    if (!lines->is_file)
+        lines->info.st_size = 0;
+    return cut_shard(lines, err);
+}
+
+enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *options,
+                                       struct attn_batch_lines **lines, struct attn_error *err)
+{
+    struct attn_batch_lines *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->options = *options;
+    made->buffer = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
+    status = made->buffer ? open_input(made, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        *lines = made;
+    else
+        attn_batch_lines_close(made);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_batch_lines_close(struct attn_batch_lines *lines)
+{
+    if (!lines)
+        return;
+    if (lines->descriptor > STDIN_FILENO)
+        close(lines->descriptor);
+    attn_free(lines->buffer);
+    attn_free(lines);
+}

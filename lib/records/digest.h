@@ -1,0 +1,41 @@
+/*
+ * digest.h - SHA-256 of files and of memory, and what ends such work early.
+ *
+ *     struct attn_stop stop = {.cancel = cancel};
+ *     char hex[ATTN_DIGEST_HEX_SIZE];
+ *     attn_digest_file("results.jsonl", &stop, &n_byte, hex, &err);
+ */
+#ifndef ATTN_RECORDS_DIGEST_H
+#define ATTN_RECORDS_DIGEST_H
+
+#include "base/status.h"
+
+#include <nettle/sha2.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ATTN_DIGEST_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
+
+/* What says that long work is to end. Each may be NULL. */
+struct attn_stop {
+    const volatile sig_atomic_t *cancel; /* not 0: the caller wants it to end; borrowed */
+    const atomic_bool *is_unwanted;      /* nobody needs what comes of it; borrowed */
+};
+
+bool attn_must_stop(const struct attn_stop *stop);
+
+/* ATTN_CANCELED with its message. */
+enum attn_status attn_report_stopped(struct attn_error *err);
+
+/* Reads the file PATH to its end, *n_byte bytes. ATTN_CANCELED when STOP ended it. */
+enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop, uint64_t *n_byte,
+                                  char hex[ATTN_DIGEST_HEX_SIZE], struct attn_error *err);
+
+void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE]);
+
+/* The digest of all bytes that CONTEXT has so far, in hexadecimal. It can get more. */
+void attn_digest_hex(const struct sha256_ctx *context, char hex[ATTN_DIGEST_HEX_SIZE]);
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * run_knockout.c - edits that keep some queries from looking at some keys (attention knockout, Geva
+ * et al. 2304.14767).
+ *
+ * A knockout is written QUERIES>KEYS[@HEADS]: 'it>chicken@2.*'. Queries and keys are positions, by
+ * number or word (run/position.h), heads as in trace/selection.h, all when they are left out. Their
+ * scores become minus infinity before the softmax. In layers that attend to a source keys are those
+ * of the source, by number or by a word of it. A knockout that changes nothing is noted by name.
+ */
+#include "run/run_internal.h"
+
+#include "attention/attention_internal.h"
+#include "attention/keys.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "run/position.h"
+#include "run/request_internal.h"
+#include "trace/site_internal.h"
+
+#include <string.h>
+
+/* A knockout as it was read. */
+struct knockout {
+    const char *spec;                  /* as it was written */
+    char *text;                        /* owns; a copy that is cut into its parts */
+    unsigned char *queries;            /* [T] owns; whether a position is meant */
+    unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
+                                          the text and to the source */
+    struct attn_selection *heads;      /* owns */
+};
+
+struct knockouts {
+    struct attn_run *run;
+    const struct attn_config *config;
+    const struct attn_dims *dims;
+    struct knockout *items; /* [n] owns */
+    size_t n;
+    unsigned char *cut;      /* [T or S] owns; keys that one row loses */
+    int32_t *kept;           /* [T or S] owns; keys that it can look at */
+    size_t n_edit, capacity; /* of the run's edits */
+};
+
+/* One row of a matrix, and how many of knockouts->kept it has. */
+struct score_row {
+    int layer, head;
+    size_t query, n_key, n_kept;
+};
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* The first C of TEXT outside of double quotes, or NULL. */
+static char *find_outside(char *text, char c)
+{
+    bool is_quoted = false;
+
+    for (; *text != '\0'; text++) {
+        is_quoted = is_quoted != (*text == '"');
+        if (*text == c && !is_quoted)
+            return text;
+    }
+    return NULL;
+}
+
+static enum attn_status report_form(const struct knockout *knockout, struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' is no knockout, expected QUERIES>KEYS or "
+                   "QUERIES>KEYS@HEADS",
+                   attn_quote_string(knockout->spec).text);
+    attn_error_hint(err, "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
+    return ATTN_INVALID;
+}
+
+/* Finds the queries, which the text of KNOCKOUT is cut to, KEYS and HEADS; NULL: all. */
+static enum attn_status find_parts(const struct knockouts *knockouts, struct knockout *knockout,
+                                   const char *keys, const char *heads, struct attn_error *err)
+{
+    const struct attn_key_flags flags = {knockout->keys, knockout->source_keys};
+
+    ATTN_TRY(attn_run_find_positions(knockouts->run, knockout->text, knockout->queries, err));
+    ATTN_TRY(attn_selection_create(knockouts->dims, &knockout->heads, err));
+    if (heads)
+        ATTN_TRY(attn_selection_set_heads(knockout->heads, heads, err));
+    return attn_run_find_keys(knockouts->run, knockout->heads, keys, flags, err);
+}
+
+static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *knockout,
+                                      struct attn_error *err)
+{
+    char *arrow, *at;
+
+    knockout->text = attn_strndup(knockout->spec, strlen(knockout->spec), err);
+    knockout->queries = attn_alloc(knockouts->dims->n_position, 1, err);
+    knockout->keys = attn_alloc(knockouts->dims->n_position, 1, err);
+    knockout->source_keys =
+        attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
+    if (!knockout->text || !knockout->queries || !knockout->keys || !knockout->source_keys)
+        return ATTN_NO_MEMORY;
+    arrow = find_outside(knockout->text, '>');
+    if (!arrow || arrow == knockout->text || arrow[1] == '\0')
+        return report_form(knockout, err);
+    *arrow = '\0';
+    at = find_outside(arrow + 1, '@');
+    if (at)
+        *at = '\0';
+    return attn_error_in(find_parts(knockouts, knockout, arrow + 1, at ? at + 1 : NULL, err),
+                         "knockouts", err);
+}
+
+/* --- Edits ----------------------------------------------------------------------------------- */
+
+static enum attn_status append_edit(struct knockouts *knockouts, const struct attn_edit *edit,
+                                    struct attn_error *err)
+{
+    void *block = knockouts->run->edits;
+
+    ATTN_TRY(attn_grow(&block, &knockouts->capacity, knockouts->run->n_edit + 1,
+                       sizeof *knockouts->run->edits, err));
+    knockouts->run->edits = block;
+    knockouts->run->edits[knockouts->run->n_edit++] = *edit;
+    return ATTN_OK;
+}
+
+/* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
+static void list_kept(const struct knockouts *knockouts, struct score_row *row)
+{
+    struct attn_attention attention = knockouts->run->attention.layers[row->layer];
+    const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
+    const bool has_pairs = attention.kind != ATTN_ATTENTION_LINEAR &&
+                           attention.kind != ATTN_ATTENTION_LOWRANK; /* else a session refuses */
+
+    if (knockouts->config->is_cross[row->layer] && attention.mask == ATTN_MASK_CAUSAL)
+        attention.mask = ATTN_MASK_NONE; /* the source has no order with the text */
+    attn_attention_resolve_stride(&attention, row->n_key);
+    if (has_pairs && attention.masking == ATTN_MASKING_INF) {
+        row->n_kept = attn_keys_list(&attention, &keys, knockouts->kept);
+        return;
+    }
+    row->n_kept = row->n_key;
+    for (size_t key = 0; key < row->n_key; key++)
+        knockouts->kept[key] = (int32_t)key;
+}
+
+/* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
+static size_t find_cut(const struct knockouts *knockouts, const struct score_row *row)
+{
+    const bool is_cross = knockouts->config->is_cross[row->layer];
+    size_t n_lost = 0;
+
+    memset(knockouts->cut, 0, row->n_key);
+    for (size_t i = 0; i < knockouts->n; i++) {
+        const struct knockout *knockout = &knockouts->items[i];
+        const unsigned char *keys = is_cross ? knockout->source_keys : knockout->keys;
+
+        if (!knockout->queries[row->query] ||
+            !attn_selection_has_head(knockout->heads, row->layer, row->head))
+            continue;
+        for (size_t key = 0; key < row->n_key; key++)
+            knockouts->cut[key] |= keys[key];
+        for (size_t k = 0; k < row->n_kept; k++)
+            knockouts->run->knocks_out[i] |= keys[knockouts->kept[k]];
+    }
+    for (size_t k = 0; k < row->n_kept; k++)
+        n_lost += knockouts->cut[knockouts->kept[k]];
+    return n_lost;
+}
+
+/* Whether ROW can look at one of keys FIRST .. END-1. */
+static bool keeps(const struct knockouts *knockouts, const struct score_row *row, size_t first,
+                  size_t end)
+{
+    size_t k = 0;
+
+    while (k < row->n_kept && (size_t)knockouts->kept[k] < first)
+        k++;
+    return k < row->n_kept && (size_t)knockouts->kept[k] < end;
+}
+
+/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
+ * of. */
+static enum attn_status edit_row(struct knockouts *knockouts, const struct score_row *row,
+                                 struct attn_error *err)
+{
+    for (size_t first = 0, end; first < row->n_key; first = end) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+        end = first + 1;
+        if (!knockouts->cut[first])
+            continue;
+        while (end < row->n_key && knockouts->cut[end])
+            end++;
+        edit.site = ATTN_SITE_ATTN_SCORES;
+        edit.layer = row->layer;
+        edit.head = row->head;
+        edit.row0 = row->query;
+        edit.row1 = row->query + 1;
+        edit.col0 = first;
+        edit.col1 = end;
+        edit.op = ATTN_EDIT_MASK;
+        if (keeps(knockouts, row, first, end))
+            ATTN_TRY(append_edit(knockouts, &edit, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status knock_out(struct knockouts *knockouts, struct score_row *row,
+                                  struct attn_error *err)
+{
+    size_t n_lost;
+
+    list_kept(knockouts, row);
+    n_lost = find_cut(knockouts, row);
+    if (n_lost == 0)
+        return ATTN_OK;
+    if (n_lost == row->n_kept)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the knockout leaves query %zu of head %d.%d no key to look at",
+                              row->query, row->layer, row->head);
+    return edit_row(knockouts, row, err);
+}
+
+/* Whether a knockout names a query of the row. */
+static bool is_named(const struct knockouts *knockouts, int layer, int head, size_t query)
+{
+    for (size_t i = 0; i < knockouts->n; i++)
+        if (knockouts->items[i].queries[query] &&
+            attn_selection_has_head(knockouts->items[i].heads, layer, head))
+            return true;
+    return false;
+}
+
+static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struct attn_error *err)
+{
+    const int n_head = (int)knockouts->dims->n_head;
+
+    for (int head = 0; head < n_head; head++)
+        for (size_t query = 0; query < knockouts->dims->n_position; query++) {
+            struct score_row row = {layer, head, query, attn_site_n_key(knockouts->dims, layer), 0};
+
+            if (is_named(knockouts, layer, head, query))
+                ATTN_TRY(knock_out(knockouts, &row, err));
+        }
+    return ATTN_OK;
+}
+
+/* Says which knockouts change nothing. */
+static void note_without_effect(const struct knockouts *knockouts)
+{
+    for (size_t i = 0; i < knockouts->n; i++)
+        if (!knockouts->run->knocks_out[i])
+            attn_request_note(&knockouts->run->request,
+                              "the knockout '%s' changes nothing: none of its queries can look at "
+                              "one of its keys",
+                              attn_quote_string(knockouts->items[i].spec).text);
+}
+
+static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
+{
+    const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
+    const size_t n_key = n_position > n_source ? n_position : n_source;
+    const char *const *specs = knockouts->run->request.knockouts;
+
+    knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
+    knockouts->run->knocks_out = attn_alloc(knockouts->n, sizeof *knockouts->run->knocks_out, err);
+    knockouts->cut = attn_alloc(n_key, 1, err);
+    knockouts->kept = attn_alloc(n_key, sizeof *knockouts->kept, err);
+    if (!knockouts->items || !knockouts->run->knocks_out || !knockouts->cut || !knockouts->kept)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < knockouts->n; i++) {
+        knockouts->items[i].spec = specs[i];
+        ATTN_TRY(read_knockout(knockouts, &knockouts->items[i], err));
+    }
+    for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
+        ATTN_TRY(edit_layer(knockouts, layer, err));
+    note_without_effect(knockouts);
+    return ATTN_OK;
+}
+
+enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err)
+{
+    struct knockouts knockouts = {.run = run,
+                                  .config = attn_model_config(run->model),
+                                  .dims = attn_selection_dims(run->selection),
+                                  .n = run->request.n_knockout,
+                                  .capacity = run->n_edit};
+    enum attn_status status;
+
+    if (knockouts.n == 0)
+        return ATTN_OK;
+    status = add(&knockouts, err);
+    for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
+        attn_free(knockouts.items[i].text);
+        attn_free(knockouts.items[i].queries);
+        attn_free(knockouts.items[i].keys);
+        attn_free(knockouts.items[i].source_keys);
+        attn_selection_free(knockouts.items[i].heads);
+    }
+    attn_free(knockouts.items);
+    attn_free(knockouts.cut);
+    attn_free(knockouts.kept);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}

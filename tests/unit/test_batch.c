@@ -1,0 +1,254 @@
+/*
+ * test_batch.c - a batch as a C program asks for it: shards are the whole, a run that ended early
+ * goes on, what does not fit is a status that names the field, and every failed allocation is
+ * survived.
+ */
+#include "attn.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_LINE = 40 };
+
+static struct attn_source source;
+
+static struct attn_host *open_host(void)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    options.n_thread = 2;
+    ck_assert(attn_builtin_find("fable", &source));
+    ck_assert_msg(attn_host_create(&source, &options, &host, &err) == ATTN_OK, "%s", err.message);
+    return host;
+}
+
+static void write_lines(void)
+{
+    FILE *file = fopen("in", "w");
+
+    for (int i = 0; i < N_LINE; i++)
+        fprintf(file, i % 10 == 9 ? "\n" : "the keys to %d cabinets\n", i);
+    fclose(file);
+}
+
+/* Options for the lines of the file above, into OUTPUT. */
+static struct attn_batch_options options_for(struct attn_records_item *output)
+{
+    struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
+
+    options.path = "in";
+    options.takes_texts = true;
+    options.outputs = output;
+    options.n_output = 1;
+    options.fields = ATTN_RECORD_FIELD_BIT(IDS);
+    options.source = &source;
+    return options;
+}
+
+static enum attn_status run(const struct attn_batch_options *options, struct attn_host *host,
+                            struct attn_batch_result *result, struct attn_error *err)
+{
+    struct attn_batch *batch;
+    enum attn_status status = attn_batch_open(options, &batch, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_batch_run(batch, host, NULL, result, err);
+    attn_batch_free(batch);
+    return status;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1 << 16, 1);
+
+    ck_assert_msg(file != NULL, "%s is not there", path);
+    ck_assert_uint_lt(fread(text, 1, (1 << 16) - 1, file), (1 << 16) - 1);
+    fclose(file);
+    return text;
+}
+
+START_TEST(shards_together_are_the_whole)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options;
+    struct attn_batch_result result;
+    struct attn_error err = {0};
+    char path[64], *all, *parts = calloc(1, 1 << 16);
+    struct attn_host *host;
+
+    attn_folder_enter();
+    host = open_host();
+    write_lines();
+    options = options_for(&output);
+    ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_uint_eq(result.n_record, N_LINE);
+    ck_assert_uint_eq(result.n_failed, N_LINE / 10);
+    ck_assert(result.has_failed && !result.is_complete && !result.can_resume);
+    all = read_file("out.jsonl");
+    options.n_shard = 3;
+    for (options.shard = 0; options.shard < 3; options.shard++) {
+        char *part;
+
+        ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
+        snprintf(path, sizeof path, "out-%05zu-of-00003.jsonl", options.shard);
+        part = read_file(path);
+        memcpy(parts + strlen(parts), part, strlen(part));
+        free(part);
+    }
+    ck_assert_str_eq(parts, all);
+    free(parts);
+    free(all);
+    attn_host_free(host);
+    attn_folder_leave();
+}
+END_TEST
+
+/* Lets the model's files be read meanwhile: without them nothing can go on. */
+static void wait_once(void *user, const struct attn_batch_progress *progress)
+{
+    (void)user;
+    if (progress->n_record == 0)
+        usleep(300000);
+}
+
+static void keep_note(void *user, const char *message)
+{
+    snprintf(user, 256, "%s", message);
+}
+
+START_TEST(goes_on_where_it_ended)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options;
+    struct attn_batch_result result;
+    struct attn_error err = {0};
+    char note[256] = "", *all, *again;
+    struct attn_host *host;
+
+    attn_folder_enter();
+    host = open_host();
+    write_lines();
+    options = options_for(&output);
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_OK);
+    all = read_file("out.jsonl");
+    ck_assert(unlink("out.jsonl") == 0 && unlink("out.jsonl.run.json") == 0);
+    options.max_failed = 1;
+    options.on_progress = wait_once;
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "2 of 20 records failed, max_failed allows 1");
+    ck_assert(result.can_resume && !result.has_failed);
+    options = options_for(&output);
+    options.is_resumed = true;
+    options.on_note = keep_note;
+    options.user = note;
+    err = (struct attn_error){0};
+    ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_str_eq(note, "'out.jsonl' continues at record 20");
+    again = read_file("out.jsonl");
+    ck_assert_str_eq(again, all);
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_OK);
+    ck_assert_str_eq(note, "'out.jsonl' is complete");
+    ck_assert(result.is_complete && result.has_failed);
+    ck_assert_uint_eq(result.n_record, N_LINE);
+    ck_assert_uint_eq(result.n_failed, N_LINE / 10);
+    options.asked = "{\"other\":1}";
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "'out.jsonl.run.json' is of a run with other options, expected "
+                                  "the same");
+    free(all);
+    free(again);
+    attn_host_free(host);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(names_the_field_that_does_not_fit)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options = options_for(&output), other;
+    struct attn_batch_result result;
+    struct attn_batch *batch = NULL;
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    attn_folder_enter();
+    host = open_host();
+    write_lines();
+#define REFUSED(words, field, value)                                                               \
+    do {                                                                                           \
+        other = options;                                                                           \
+        err = (struct attn_error){0};                                                              \
+        other.field = value;                                                                       \
+        ck_assert_int_eq(attn_batch_open(&other, &batch, &err), ATTN_INVALID);                     \
+        ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);                                           \
+        ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
+    } while (0)
+    REFUSED("outputs", n_output, 0);
+    REFUSED("source", source, NULL);
+    options.n_shard = 1;
+    REFUSED("shard is 1 of 1", shard, 1);
+    options.n_shard = 0;
+    REFUSED("size", size, 3);
+    output.path = NULL;
+    REFUSED("path", n_output, 1);
+    ck_assert_int_eq(attn_sink_create_memory(&output.sink, NULL), ATTN_OK);
+    REFUSED("is_resumed", is_resumed, true);
+    attn_sink_free(output.sink);
+    output.path = "in";
+    err = (struct attn_error){0};
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the output 'in' is the input, expected another file");
+    ck_assert_uint_eq(attn_folder_count(), 1);
+    output.path = "out.jsonl";
+    ck_assert_int_eq(attn_batch_open(&options, &batch, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_batch_run(batch, NULL, NULL, NULL, NULL), ATTN_INVALID);
+    ck_assert_int_eq(attn_batch_run(batch, host, NULL, NULL, NULL), ATTN_OK);
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_batch_run(batch, host, NULL, NULL, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the batch was run, and is run once");
+    attn_batch_free(batch);
+    attn_batch_free(NULL);
+    ck_assert_int_eq(attn_batch_open(NULL, &batch, NULL), ATTN_INVALID);
+    attn_host_free(host);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(survives_every_failed_allocation)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options = options_for(&output);
+    struct attn_batch_result result;
+    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_host *host;
+
+    attn_folder_enter();
+    host = open_host();
+    attn_folder_write("in", "Life\nis\n", 8);
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = run(&options, host, &result, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        unlink("out.jsonl.part"); /* what is done before memory runs out may stay */
+        unlink("out.jsonl.journal");
+    }
+    ck_assert_uint_eq(attn_folder_count(), 3);
+    attn_host_free(host);
+    attn_folder_leave();
+}
+END_TEST
+
+ATTN_SUITE("batch", shards_together_are_the_whole, goes_on_where_it_ended,
+           names_the_field_that_does_not_fit, survives_every_failed_allocation)
