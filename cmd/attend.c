@@ -249,7 +249,7 @@ static bool is_refused(const char *name)
 
 /* Reads the list of measures, and refuses what shows something else. */
 static int check_measures(const struct attend_args *args, const struct served *served,
-                          uint64_t *measures)
+                          attn_measure_set *measures)
 {
     struct attn_error err = {0};
     if (!args->measures)
@@ -263,7 +263,7 @@ static int check_measures(const struct attend_args *args, const struct served *s
 }
 
 /* Computes the pattern and writes the table of its heads. */
-static int measure(struct served *served, uint64_t measures)
+static int measure(struct served *served, attn_measure_set measures)
 {
     const struct output_args *output = &served->args->output;
     struct tables_args tables = {.precision = output->precision};
@@ -285,7 +285,7 @@ static int measure(struct served *served, uint64_t measures)
 
 static int perform(const struct attend_args *args, struct served *served)
 {
-    uint64_t measures = 0;
+    attn_measure_set measures = 0;
     struct attend_arrays arrays = {0};
     struct label_files labels = {0};
     int code = check_arrays(&args->arrays);

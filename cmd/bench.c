@@ -335,6 +335,6 @@ static int bench_main(int argc, char **argv)
     attn_table_free(bench.rows);
     attn_pool_free(bench.pool);
     interrupt_watch_model(NULL);
-    attn_model_close(bench.model);
+    attn_model_free(bench.model);
     return print_close(bench.out, code);
 }

@@ -298,9 +298,9 @@ static void release(struct inspection *inspection)
     interrupt_watch_weights(NULL);
     for (int i = 0; i < N_PART; i++)
         attn_table_free(inspection->tables[i]);
-    attn_tokenizer_close(inspection->tokenizer);
-    attn_model_close(inspection->model);
-    attn_safetensors_close(inspection->alone);
+    attn_tokenizer_free(inspection->tokenizer);
+    attn_model_free(inspection->model);
+    attn_safetensors_free(inspection->alone);
 }
 
 /* The cell of COLUMN, by its name, which the table has. */

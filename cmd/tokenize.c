@@ -239,7 +239,7 @@ static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
     code = args->prompt.ids ? decode(args, tokenizer, out) : encode(args, tokenizer, out);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     return code;
 }
 

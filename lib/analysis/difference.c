@@ -181,7 +181,7 @@ static void find_values(const double *sums, double *values)
 }
 
 static const struct attn_metric_value values_of_difference[] = {
-#define VALUE(id, name, unit) [ATTN_DIFFERENCE_##id] = {name, unit},
+#define VALUE(id, number, name, unit) [ATTN_DIFFERENCE_##id] = {name, unit},
     ATTN_DIFFERENCE_MAP(VALUE)
 #undef VALUE
 };

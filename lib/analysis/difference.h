@@ -34,22 +34,22 @@
  * ROWS_KL_INFINITE  of them, those whose KL is infinite
  */
 #define ATTN_DIFFERENCE_MAP(X)                                                                     \
-    X(TV, "tv", NULL)                                                                              \
-    X(TV_MOST, "tv_most", NULL)                                                                    \
-    X(KL, "kl", "nats")                                                                            \
-    X(KL_BACK, "kl_back", "nats")                                                                  \
-    X(RECALL, "recall", NULL)                                                                      \
-    X(MASS_LOST, "mass_lost", NULL)                                                                \
-    X(Z_ERROR, "z_error", NULL)                                                                    \
-    X(Z_COSINE, "z_cosine", NULL)                                                                  \
-    X(ROWS, "rows", NULL)                                                                          \
-    X(ROWS_KL_INFINITE, "rows_kl_infinite", NULL)
+    X(TV, 0, "tv", NULL)                                                                           \
+    X(TV_MOST, 1, "tv_most", NULL)                                                                 \
+    X(KL, 2, "kl", "nats")                                                                         \
+    X(KL_BACK, 3, "kl_back", "nats")                                                               \
+    X(RECALL, 4, "recall", NULL)                                                                   \
+    X(MASS_LOST, 5, "mass_lost", NULL)                                                             \
+    X(Z_ERROR, 6, "z_error", NULL)                                                                 \
+    X(Z_COSINE, 7, "z_cosine", NULL)                                                               \
+    X(ROWS, 8, "rows", NULL)                                                                       \
+    X(ROWS_KL_INFINITE, 9, "rows_kl_infinite", NULL)
 
 enum attn_difference_value {
-#define ATTN_DIFFERENCE_ENUM(id, ...) ATTN_DIFFERENCE_##id,
+#define ATTN_DIFFERENCE_ENUM(id, number, ...) ATTN_DIFFERENCE_##id = (number),
     ATTN_DIFFERENCE_MAP(ATTN_DIFFERENCE_ENUM)
 #undef ATTN_DIFFERENCE_ENUM
-        ATTN_N_DIFFERENCE
+        ATTN_N_DIFFERENCE = 0 ATTN_DIFFERENCE_MAP(ATTN_COUNT)
 };
 
 /* NaN where nothing was compared: low-rank attention has no pattern. Rows are whole numbers. */

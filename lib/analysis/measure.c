@@ -13,7 +13,7 @@ static const struct {
     int which;
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
-#define ROW(id, name, metric, which, unit, is_count, help)                                         \
+#define ROW(id, number, name, metric, which, unit, is_count, help)                                 \
     {name, unit, help, &attn_metric_##metric, which, is_count},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW

@@ -2,7 +2,7 @@
  * measure.h - the numbers of a head: which there are, in the order in which they are shown. Each is
  * what a measure of this layer finds (analysis/entropy.c and its neighbours define them).
  *
- *     uint64_t measures;
+ *     attn_measure_set measures;
  *     attn_measures_parse("entropy,induction", &measures, &err);
  *     for (int m = 0; m < ATTN_N_MEASURE; m++)
  *         if (measures & ATTN_MEASURE_BIT(m))
@@ -20,55 +20,57 @@
  * and what it does not say). A is the pattern of a head, i a query, j a key; without another word
  * it is the mean over the rows. */
 #define ATTN_MEASURE_MAP(X)                                                                        \
-    X(ENTROPY, "entropy", entropy, 0, "nats", false,                                               \
+    X(ENTROPY, 0, "entropy", entropy, 0, "nats", false,                                            \
       "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
       "keys, so for texts of two lengths it does not say in which the head looks more widely")     \
-    X(ENTROPY_NORM, "entropy_norm", entropy, 1, NULL, false,                                       \
+    X(ENTROPY_NORM, 1, "entropy_norm", entropy, 1, NULL, false,                                    \
       "entropy divided by ln of the number of keys that i sees, 0 to 1. It does not say which "    \
       "keys these are")                                                                            \
-    X(MAX, "max", max, 0, NULL, false,                                                             \
+    X(MAX, 2, "max", max, 0, NULL, false,                                                          \
       "the largest weight of a row. It does not say on which key: often it is the first")          \
-    X(DISTANCE, "distance", distance, 0, NULL, false,                                              \
+    X(DISTANCE, 3, "distance", distance, 0, NULL, false,                                           \
       "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does "     \
       "not say that any row looks so far back: some rows may look near, others far")               \
-    X(SELF, "self", self, 0, NULL, false,                                                          \
+    X(SELF, 4, "self", self, 0, NULL, false,                                                       \
       "A_ii, the weight on the token itself. It does not say that the head reads this word: "      \
       "after the first layer a vector also holds what earlier layers put there")                   \
-    X(PREVIOUS, "previous", previous, 0, NULL, false,                                              \
+    X(PREVIOUS, 5, "previous", previous, 0, NULL, false,                                           \
       "A_i,i-1, the weight on the token before. It does not say what the head reads there")        \
-    X(FIRST, "first", first, 0, NULL, false,                                                       \
+    X(FIRST, 6, "first", first, 0, NULL, false,                                                    \
       "A_i0, the weight on the first token, of all rows but the first. Many heads look there "     \
       "when nothing else fits: it does not say that the first token matters")                      \
-    X(DUPLICATE, "duplicate", duplicate, 0, NULL, false,                                           \
+    X(DUPLICATE, 7, "duplicate", duplicate, 0, NULL, false,                                        \
       "the weight on earlier places of the same token, over rows that have such places. It "       \
       "does not say that the head finds them by the token: it may find them by their distance")    \
-    X(INDUCTION, "induction", induction, 0, NULL, false,                                           \
+    X(INDUCTION, 8, "induction", induction, 0, NULL, false,                                        \
       "the weight on the tokens that followed these places. It does not say that the head "        \
       "writes what it reads there: `attn-cli attribute` measures that")                            \
-    X(FAR, "far", far, 0, NULL, false,                                                             \
+    X(FAR, 9, "far", far, 0, NULL, false,                                                          \
       "the largest weight on a key that is neither the first, the previous nor the token itself. " \
       "It does not say on which one")                                                              \
-    X(N_DUPLICATE, "n_duplicate", duplicate, 1, NULL, true,                                        \
+    X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, true,                                    \
       "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(N_INDUCTION, "n_induction", induction, 1, NULL, true,                                        \
+    X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, true,                                    \
       "the number of rows in induction. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(PUNCTUATION, "punctuation", punctuation, 0, NULL, false,                                     \
+    X(PUNCTUATION, 12, "punctuation", punctuation, 0, NULL, false,                                 \
       "the weight on tokens whose text, without white space around it, has only characters of "    \
       "Unicode's categories P, over rows that see such tokens; only when it is named. It does "    \
       "not say that the head finds them by their text: it may find them by their distance")        \
-    X(N_PUNCTUATION, "n_punctuation", punctuation, 1, NULL, true,                                  \
+    X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, true,                              \
       "the number of rows in punctuation; only when it is named. It does not say more about "      \
       "them")
 
 enum attn_measure {
-#define ATTN_MEASURE_ENUM(id, ...) ATTN_MEASURE_##id,
+#define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),
     ATTN_MEASURE_MAP(ATTN_MEASURE_ENUM)
 #undef ATTN_MEASURE_ENUM
-        ATTN_N_MEASURE
+        ATTN_N_MEASURE = 0 ATTN_MEASURE_MAP(ATTN_COUNT)
 };
 
+/* A set of measures, a bit for each. */
+typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
 /* What tables have when nothing is chosen: all but punctuation. */
@@ -79,11 +81,11 @@ ATTN_API const char *attn_measure_name(enum attn_measure measure);
 ATTN_API const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
 ATTN_API const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
 ATTN_API bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
-ATTN_API int attn_measures_count(uint64_t measures);               /* how many bits are set */
+ATTN_API int attn_measures_count(attn_measure_set measures);       /* how many bits are set */
 
 /* Reads a list like "entropy,self" into a set of bits; "all" is all of them. ATTN_INVALID for an
  * unknown name, and the message lists the known ones. */
-ATTN_API enum attn_status attn_measures_parse(const char *list, uint64_t *measures,
+ATTN_API enum attn_status attn_measures_parse(const char *list, attn_measure_set *measures,
                                               struct attn_error *err);
 
 #endif

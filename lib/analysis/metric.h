@@ -88,8 +88,8 @@ enum { ATTN_METRIC_MOST = 16 };
 /* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
 struct attn_metric {
     const char *name;
-    uint64_t sites;     /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
-    bool is_comparison; /* each row comes with that of exact attention */
+    attn_site_set sites; /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
+    bool is_comparison;  /* each row comes with that of exact attention */
     enum attn_metric_search search;         /* the places that it looks at */
     const struct attn_metric_value *values; /* [n_value] */
     size_t n_value;                         /* 1..ATTN_METRIC_MOST */

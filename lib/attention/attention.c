@@ -162,9 +162,9 @@ enum attn_gives attn_attention_gives(const struct attn_attention *attention, enu
     return gives;
 }
 
-uint64_t attn_attention_sites(const struct attn_attention *attention)
+attn_site_set attn_attention_sites(const struct attn_attention *attention)
 {
-    uint64_t sites = 0;
+    attn_site_set sites = 0;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_attention_gives(attention, (enum attn_site)site) != ATTN_GIVES_NOT)

@@ -11,7 +11,7 @@ void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_ke
 enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site);
 
 /* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
-uint64_t attn_attention_sites(const struct attn_attention *attention);
+attn_site_set attn_attention_sites(const struct attn_attention *attention);
 
 /*
  * Pairs of a query and a key for which something is computed, in one head: those that kind and mask

@@ -165,7 +165,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
     }
 }
 
-uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int layer)
+attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
 {
     uint64_t watched = 0;
 

@@ -85,7 +85,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 enum { ATTN_SHARED_WORK = 200000 };
 
 /* The matrix sites of LAYER that SELECTION wants; NULL wants none. */
-uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int layer);
+attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer);
 
 /* Floats of linear attention's state of one key/value head; 0: another kind. */
 size_t attn_heads_state_size(const struct attn_attention *attention,

@@ -14,7 +14,7 @@ static const struct {
     const char *name, *written;
     const struct attn_kind *kind;
 } rows[ATTN_N_ATTENTION_KIND] = {
-#define KIND_ROW(id, name, written) {#name, written, &attn_kind_##name},
+#define KIND_ROW(id, number, name, written) {#name, written, &attn_kind_##name},
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)
 #undef KIND_ROW
 };

@@ -38,21 +38,21 @@ struct attn_attention;
  *             2006.04768)
  */
 #define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
-    X(FULL, full, "full")                                                                          \
-    X(WINDOW, window, "window:W")                                                                  \
-    X(STRIDED, strided, "strided[:S]")                                                             \
-    X(LOG, log, "log")                                                                             \
-    X(RANDOM, random, "random:K[:SEED]")                                                           \
-    X(BLOCK, block, "block:B")                                                                     \
-    X(HYBRID, hybrid, "hybrid:W:S")                                                                \
-    X(LINEAR, linear, "linear[:elu|relu|exp][:raw]")                                               \
-    X(LOWRANK, lowrank, "lowrank:R[:SEED]")
+    X(FULL, 0, full, "full")                                                                       \
+    X(WINDOW, 1, window, "window:W")                                                               \
+    X(STRIDED, 2, strided, "strided[:S]")                                                          \
+    X(LOG, 3, log, "log")                                                                          \
+    X(RANDOM, 4, random, "random:K[:SEED]")                                                        \
+    X(BLOCK, 5, block, "block:B")                                                                  \
+    X(HYBRID, 6, hybrid, "hybrid:W:S")                                                             \
+    X(LINEAR, 7, linear, "linear[:elu|relu|exp][:raw]")                                            \
+    X(LOWRANK, 8, lowrank, "lowrank:R[:SEED]")
 
 enum attn_attention_kind {
-#define ATTN_ATTENTION_KIND_ENUM(name, ...) ATTN_ATTENTION_##name,
+#define ATTN_ATTENTION_KIND_ENUM(name, number, ...) ATTN_ATTENTION_##name = (number),
     ATTN_ATTENTION_KIND_MAP(ATTN_ATTENTION_KIND_ENUM)
 #undef ATTN_ATTENTION_KIND_ENUM
-        ATTN_N_ATTENTION_KIND
+        ATTN_N_ATTENTION_KIND = 0 ATTN_ATTENTION_KIND_MAP(ATTN_COUNT)
 };
 
 /*

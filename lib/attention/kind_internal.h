@@ -58,7 +58,7 @@ struct attn_kind {
     size_t (*largest)(const struct attn_attention *attention, size_t n_key);
 };
 
-#define ATTN_KIND_DECLARE(id, name, ...) extern const struct attn_kind attn_kind_##name;
+#define ATTN_KIND_DECLARE(id, number, name, ...) extern const struct attn_kind attn_kind_##name;
 ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
 #undef ATTN_KIND_DECLARE
 

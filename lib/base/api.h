@@ -16,4 +16,7 @@
 /* Lets the compiler check the arguments of functions that take a printf format. */
 #define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))
 
+/* As the argument of an X-macro in an expression: how many entries it has. */
+#define ATTN_COUNT(...) +1
+
 #endif

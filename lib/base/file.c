@@ -349,7 +349,7 @@ bool attn_file_read_again(const struct attn_file *file, const void *data, size_t
     return true;
 }
 
-void attn_file_close(struct attn_file *file)
+void attn_file_release(struct attn_file *file)
 {
     /* mmap and attn_alloc gave this memory; it is const only for those who read it. */
     void *data = (void *)(uintptr_t)file->data;

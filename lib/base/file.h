@@ -82,6 +82,6 @@ void attn_file_drop_pages(const void *data, size_t size);
  */
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);
 
-void attn_file_close(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
+void attn_file_release(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
 
 #endif

@@ -13,7 +13,7 @@
 const char *attn_status_text(enum attn_status status)
 {
     static const char *const texts[] = {
-#define STATUS_TEXT(name, text) [ATTN_##name] = (text),
+#define STATUS_TEXT(name, number, text) [ATTN_##name] = (text),
         ATTN_STATUS_MAP(STATUS_TEXT)
 #undef STATUS_TEXT
     };
@@ -26,7 +26,7 @@ const char *attn_status_text(enum attn_status status)
 const char *attn_request_stage_text(enum attn_request_stage stage)
 {
     static const char *const texts[] = {
-#define STAGE_TEXT(name, text) [ATTN_STAGE_##name] = (text),
+#define STAGE_TEXT(name, number, text) [ATTN_STAGE_##name] = (text),
         ATTN_STAGE_MAP(STAGE_TEXT)
 #undef STAGE_TEXT
     };

@@ -26,31 +26,32 @@
 
 /* X(name, text) */
 #define ATTN_STATUS_MAP(X)                                                                         \
-    X(OK, "ok")                                                                                    \
-    X(NO_MEMORY, "out of memory")   /* an allocation failed */                                     \
-    X(IO, "input or output error")  /* the system refused a read, a write, an open */              \
-    X(FORMAT, "malformed file")     /* a file's content is not what its format demands */          \
-    X(UNSUPPORTED, "not supported") /* well-formed, but this version cannot do it */               \
-    X(INVALID, "invalid argument")  /* what the caller gave is out of range or unknown */          \
-    X(CANCELED, "canceled")         /* the caller's cancel flag or callback stopped it */
+    X(OK, 0, "ok")                                                                                 \
+    X(NO_MEMORY, 1, "out of memory")   /* an allocation failed */                                  \
+    X(IO, 2, "input or output error")  /* the system refused a read, a write, an open */           \
+    X(FORMAT, 3, "malformed file")     /* a file's content is not what its format demands */       \
+    X(UNSUPPORTED, 4, "not supported") /* well-formed, but this version cannot do it */            \
+    X(INVALID, 5, "invalid argument")  /* what the caller gave is out of range or unknown */       \
+    X(CANCELED, 6, "canceled")         /* the caller's cancel flag or callback stopped it */
 
 enum attn_status {
-#define ATTN_STATUS_ENUM(name, text) ATTN_##name,
+#define ATTN_STATUS_ENUM(name, number, text) ATTN_##name = (number),
     ATTN_STATUS_MAP(ATTN_STATUS_ENUM)
 #undef ATTN_STATUS_ENUM
 };
 
 /* X(name, text). At which stage of a request a failure happened. */
 #define ATTN_STAGE_MAP(X)                                                                          \
-    X(NONE, "")           /* not said */                                                           \
-    X(OPTIONS, "options") /* what was asked for does not go together, or does not fit the model */ \
-    X(MODEL, "model")     /* the model or its vocabulary */                                        \
-    X(INPUT, "input")     /* text, ids, arrays, masks, a source */                                 \
-    X(OUTPUT, "output")   /* what is written */                                                    \
-    X(CHECK, "check")     /* results that do not agree with each other */
+    X(NONE, 0, "") /* not said */                                                                  \
+    X(OPTIONS, 1,                                                                                  \
+      "options")         /* what was asked for does not go together, or does not fit the model */  \
+    X(MODEL, 2, "model") /* the model or its vocabulary */                                         \
+    X(INPUT, 3, "input") /* text, ids, arrays, masks, a source */                                  \
+    X(OUTPUT, 4, "output") /* what is written */                                                   \
+    X(CHECK, 5, "check")   /* results that do not agree with each other */
 
 enum attn_request_stage {
-#define ATTN_STAGE_ENUM(name, text) ATTN_STAGE_##name,
+#define ATTN_STAGE_ENUM(name, number, text) ATTN_STAGE_##name = (number),
     ATTN_STAGE_MAP(ATTN_STAGE_ENUM)
 #undef ATTN_STAGE_ENUM
 };

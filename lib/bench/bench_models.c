@@ -304,7 +304,7 @@ static enum attn_status open_model(void *context, struct attn_error *err)
     struct attn_model *model;
 
     ATTN_TRY(attn_model_open(bench->options->source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, err));
-    attn_model_close(model);
+    attn_model_free(model);
     return ATTN_OK;
 }
 
@@ -348,7 +348,7 @@ static enum attn_status open_and_feed(void *context, struct attn_error *err)
 
     attn_session_free(first.session);
     attn_selection_free(first.selection);
-    attn_model_close(first.model);
+    attn_model_free(first.model);
     return status;
 }
 

@@ -149,5 +149,5 @@ void attn_processor_find(struct attn_processor *processor)
         attn_processor_read((const char *)file.data, file.size, processor);
     else
         attn_processor_read("", 0, processor);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     if (status != ATTN_OK)
         fprintf(stderr, "one_head: %s\n", err.message);
     attn_encoding_release(&text.tokens);
-    attn_tokenizer_close(tokenizer);
-    attn_model_close(model);
+    attn_tokenizer_free(tokenizer);
+    attn_model_free(model);
     return status == ATTN_OK ? 0 : 1;
 }

@@ -56,7 +56,7 @@ struct ablation {
 static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 {
     static const char *const names[][2] = {
-#define PARTS_NAMES(id, name, row) {name, row},
+#define PARTS_NAMES(id, number, name, row) {name, row},
         ATTN_ABLATE_PARTS_MAP(PARTS_NAMES)
 #undef PARTS_NAMES
     };
@@ -219,7 +219,7 @@ static enum attn_status trace_source(const struct attn_run *run, struct source *
     struct attn_trial trial = attn_trial_of(run);
     struct attn_session *session = NULL;
     enum attn_status status;
-    uint64_t sites = 0;
+    attn_site_set sites = 0;
 
     for (size_t i = 0; i < source->n; i++)
         sites |= ATTN_SITE_BIT(source->items[i]->site);

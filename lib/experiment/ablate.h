@@ -32,14 +32,14 @@
 
 /* What is switched off at a time. X(ID, name, name of a row) */
 #define ATTN_ABLATE_PARTS_MAP(X)                                                                   \
-    X(HEADS, "heads", "head")       /* z of one head */                                            \
-    X(ATTN, "attn", "attn")         /* attn_out of a layer */                                      \
-    X(MLP, "mlp", "mlp")            /* mlp_out of a layer */                                       \
-    X(LAYERS, "layers", "layer")    /* both: the layer passes the stream on */                     \
-    X(NEURONS, "neurons", "neuron") /* one component of mlp_post of one layer */
+    X(HEADS, 0, "heads", "head")       /* z of one head */                                         \
+    X(ATTN, 1, "attn", "attn")         /* attn_out of a layer */                                   \
+    X(MLP, 2, "mlp", "mlp")            /* mlp_out of a layer */                                    \
+    X(LAYERS, 3, "layers", "layer")    /* both: the layer passes the stream on */                  \
+    X(NEURONS, 4, "neurons", "neuron") /* one component of mlp_post of one layer */
 
 enum attn_ablate_parts {
-#define ATTN_ABLATE_PARTS_ENUM(id, ...) ATTN_ABLATE_##id,
+#define ATTN_ABLATE_PARTS_ENUM(id, number, ...) ATTN_ABLATE_##id = (number),
     ATTN_ABLATE_PARTS_MAP(ATTN_ABLATE_PARTS_ENUM)
 #undef ATTN_ABLATE_PARTS_ENUM
 };

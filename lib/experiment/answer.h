@@ -16,20 +16,20 @@
 
 /* X(ID, name, whether it needs a target) */
 #define ATTN_ANSWER_METRIC_MAP(X)                                                                  \
-    X(AUTO, "auto", true)             /* logit_diff where there is a foil, else log_prob */        \
-    X(LOGIT_DIFF, "logit_diff", true) /* logit of the target minus that of the foil */             \
-    X(LOG_PROB, "log_prob", true)     /* ln p(target), in nats */                                  \
-    X(LOGIT, "logit", true)           /* of the target */                                          \
-    X(PROB, "prob", true)             /* p(target) */                                              \
-    X(KL, "kl", false)                /* KL(p of the unchanged run || p), in nats */               \
-    X(CE, "ce", false)                /* mean of -ln p(token) over the text's own tokens but the   \
+    X(AUTO, 0, "auto", true)             /* logit_diff where there is a foil, else log_prob */     \
+    X(LOGIT_DIFF, 1, "logit_diff", true) /* logit of the target minus that of the foil */          \
+    X(LOG_PROB, 2, "log_prob", true)     /* ln p(target), in nats */                               \
+    X(LOGIT, 3, "logit", true)           /* of the target */                                       \
+    X(PROB, 4, "prob", true)             /* p(target) */                                           \
+    X(KL, 5, "kl", false)                /* KL(p of the unchanged run || p), in nats */            \
+    X(CE, 6, "ce", false) /* mean of -ln p(token) over the text's own tokens but the   \
                                          first, in nats */
 
 enum attn_answer_metric {
-#define ATTN_ANSWER_METRIC_ENUM(id, ...) ATTN_ANSWER_##id,
+#define ATTN_ANSWER_METRIC_ENUM(id, number, ...) ATTN_ANSWER_##id = (number),
     ATTN_ANSWER_METRIC_MAP(ATTN_ANSWER_METRIC_ENUM)
 #undef ATTN_ANSWER_METRIC_ENUM
-        ATTN_N_ANSWER_METRIC
+        ATTN_N_ANSWER_METRIC = 0 ATTN_ANSWER_METRIC_MAP(ATTN_COUNT)
 };
 
 /* What is asked for. All of it may be 0. Borrowed. */

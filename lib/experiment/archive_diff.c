@@ -149,7 +149,7 @@ static enum attn_status read_values(struct array *array, struct attn_error *err)
 
 static void close_array(struct array *array)
 {
-    attn_npy_close(array->npy);
+    attn_npy_free(array->npy);
     attn_free(array->values);
 }
 
@@ -307,7 +307,7 @@ enum attn_status attn_diff_archives(const char *a, const char *b, double toleran
     } else {
         attn_table_free(diff.table);
     }
-    attn_npz_close(diff.archives[0]);
-    attn_npz_close(diff.archives[1]);
+    attn_npz_free(diff.archives[0]);
+    attn_npz_free(diff.archives[1]);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }

@@ -52,7 +52,7 @@ struct logit_split {
 /* --- The run ---------------------------------------------------------------------------------- */
 
 /* The weights that z is made of; 0 when a layer has none. */
-static uint64_t pattern_sites(const struct logit_split *split)
+static attn_site_set pattern_sites(const struct logit_split *split)
 {
     const bool is_dropped = split->frame.run->attention.layers[0].dropout > 0;
 
@@ -79,10 +79,10 @@ static enum attn_status choose(struct logit_split *split, struct attn_error *err
 {
     struct attn_frame *frame = &split->frame;
     const bool by_token = split->args->by_token;
-    uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                     ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) |
-                     ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
-                     ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
+    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                          ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) |
+                          ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
+                          ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
 
     if (by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {

@@ -307,7 +307,7 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
 
 /* Times the attention up to what is computed last: z, or the weights where there are no values.
  * SELECTION is empty. */
-static enum attn_status time_attention(const struct attn_attend_args *inputs, uint64_t sites,
+static enum attn_status time_attention(const struct attn_attend_args *inputs, attn_site_set sites,
                                        struct attn_selection *selection, double *seconds,
                                        struct attn_error *err)
 {
@@ -514,9 +514,10 @@ static void choose_attention(struct comparing *comparing, const struct attn_atte
  * are made of them. */
 static enum attn_status choose_kept(struct comparing *comparing, struct attn_error *err)
 {
-    const uint64_t sites = ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
-                           ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
-                           ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set sites =
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
+        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
 
     ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
     ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));

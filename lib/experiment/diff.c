@@ -210,7 +210,7 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
     const struct alignment *by = &diff->alignment;
-    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     struct attn_trace trace = {NULL, on_rows, diff};
     struct attn_trial trial = attn_trial_of(diff->b);
     struct attn_session *session = NULL;

@@ -324,7 +324,8 @@ enum attn_status attn_frame_prepare_run(struct attn_frame *frame, struct attn_er
     return ATTN_OK;
 }
 
-enum attn_status attn_frame_select(struct attn_frame *frame, uint64_t sites, struct attn_error *err)
+enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
+                                   struct attn_error *err)
 {
     ATTN_TRY(
         attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));

@@ -137,7 +137,7 @@ void attn_frame_choose_nothing(struct attn_request *request);
 enum attn_status attn_frame_prepare_run(struct attn_frame *frame, struct attn_error *err);
 
 /* Selects SITES of that run, of all layers, heads and positions. */
-enum attn_status attn_frame_select(struct attn_frame *frame, uint64_t sites,
+enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
                                    struct attn_error *err);
 
 /* Takes BLOCK, which is freed at the end, and returns it. NULL is remembered: attn_frame_memory is

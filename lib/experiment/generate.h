@@ -48,13 +48,13 @@ struct attn_generate_args {
 
 /* Why it ended. X(ID, text) */
 #define ATTN_GENERATION_END_MAP(X)                                                                 \
-    X(LENGTH, "length")        /* as many tokens as were wanted */                                 \
-    X(CONTEXT, "context")      /* the model takes no more positions */                             \
-    X(TEXT_END, "end_of_text") /* the model's own end-of-text token, which is left out */          \
-    X(STOP, "stop")            /* a stop text */
+    X(LENGTH, 0, "length")        /* as many tokens as were wanted */                              \
+    X(CONTEXT, 1, "context")      /* the model takes no more positions */                          \
+    X(TEXT_END, 2, "end_of_text") /* the model's own end-of-text token, which is left out */       \
+    X(STOP, 3, "stop")            /* a stop text */
 
 enum attn_generation_end {
-#define ATTN_GENERATION_END_ENUM(id, ...) ATTN_GENERATION_##id,
+#define ATTN_GENERATION_END_ENUM(id, number, ...) ATTN_GENERATION_##id = (number),
     ATTN_GENERATION_END_MAP(ATTN_GENERATION_END_ENUM)
 #undef ATTN_GENERATION_END_ENUM
 };

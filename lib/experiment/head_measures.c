@@ -11,7 +11,7 @@
 
 struct run_survey {
     struct attn_run *run;
-    uint64_t measures;
+    attn_measure_set measures;
     struct attn_selection
         *selection; /* owns; of the run, but that it knows which keys are positions */
     struct attn_measure_group group; /* owns */
@@ -129,7 +129,7 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     return ATTN_OK;
 }
 
-enum attn_status attn_head_measures(struct attn_run *run, uint64_t measures,
+enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
                                     struct attn_table **table, struct attn_error *err)
 {
     struct run_survey survey = {.run = run, .measures = measures};

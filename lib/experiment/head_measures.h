@@ -24,7 +24,7 @@
  * over the selected queries. The caller owns *table. Errors: those of attn_run_perform;
  * ATTN_INVALID when no pattern is selected.
  */
-ATTN_API enum attn_status attn_head_measures(struct attn_run *run, uint64_t measures,
+ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
                                              struct attn_table **table, struct attn_error *err);
 
 #endif

@@ -21,8 +21,8 @@ enum { DEFAULT_TOP = 3 };
 struct lens {
     struct attn_frame frame;
     const struct attn_lens_args *args;
-    bool is_mean;   /* over the queries, instead of rows of each: of many texts */
-    uint64_t sites; /* read beside resid_pre of all layers and resid_post of the last */
+    bool is_mean;        /* over the queries, instead of rows of each: of many texts */
+    attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     struct attn_session *reader; /* owns */
     size_t n_query, top;

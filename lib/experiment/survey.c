@@ -403,7 +403,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 static const struct {
     const char *name, *unit;
 } columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, name, metric, which, unit, ...) {name, unit},
+#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) {name, unit},
     ATTN_MEASURE_MAP(VALUE_COLUMN)
 #undef VALUE_COLUMN
         [VALUE_MUL] = {"mul", NULL},

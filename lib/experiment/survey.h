@@ -48,9 +48,10 @@ struct attn_survey_args {
     size_t probe_length;  /* of what is repeated; 0: min(50, n_ctx / 2) */
     size_t probe_repeats; /* 0: 2 */
     uint64_t probe_seed;
-    size_t n_probe;    /* probes, of this seed and those after it; 0: one, without NAME_sd */
-    uint64_t measures; /* ATTN_MEASURE_BIT of those that are shown; 0: ATTN_MEASURES_DEFAULT */
-    double threshold;  /* of a type; 0: 0.5 */
+    size_t n_probe; /* probes, of this seed and those after it; 0: one, without NAME_sd */
+    attn_measure_set
+        measures;     /* ATTN_MEASURE_BIT of those that are shown; 0: ATTN_MEASURES_DEFAULT */
+    double threshold; /* of a type; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] P; or NULL */
     const char *from, *to;              /* positions, by number or word; or NULL both */
     bool has_effect;

@@ -182,7 +182,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     const bool can_skip = can_begin_later(run);
-    uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
+    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
 
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,

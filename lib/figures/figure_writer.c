@@ -158,7 +158,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
  * directory each is alone. */
 static enum attn_status open_levels(struct figure_writer *w, struct attn_error *err)
 {
-    const uint64_t sites = attn_levels_sites(&w->base);
+    const attn_site_set sites = attn_levels_sites(&w->base);
     struct attn_levels_limits limits;
 
     w->content.kind = w->base.options.picture->figure;

@@ -14,7 +14,7 @@ enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
 
 struct attn_levels {
     struct attn_writer *writer;
-    uint64_t sites;
+    attn_site_set sites;
     struct attn_levels_limits limits;
     struct attn_level_matrix *items; /* [n] owns */
     size_t n;
@@ -168,7 +168,7 @@ static enum attn_status count_site(struct attn_writer *writer, void *user, enum 
     return ATTN_OK;
 }
 
-size_t attn_levels_count(struct attn_writer *writer, uint64_t sites)
+size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites)
 {
     struct attn_levels levels = {.sites = sites};
 
@@ -201,7 +201,7 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return ATTN_OK;
 }
 
-enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
+enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err)
 {

@@ -50,12 +50,12 @@ struct attn_levels;
 uint64_t attn_levels_sites(const struct attn_writer *writer);
 
 /* How many matrices of SITES the selection of WRITER has. */
-size_t attn_levels_count(struct attn_writer *writer, uint64_t sites);
+size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites);
 
 /* For the matrices of the selection of WRITER, which is borrowed, in the order of the events:
  * layer, site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
  * SITES are kept. */
-enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
+enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err);
 

@@ -85,7 +85,7 @@ static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int
         return ATTN_NO_MEMORY;
     attn_npy_read_floats(array->file, array->converted);
     array->data = array->converted;
-    attn_npy_close(array->file);
+    attn_npy_free(array->file);
     array->file = NULL;
     return ATTN_OK;
 }
@@ -111,7 +111,7 @@ void attn_ndarray_release(struct attn_ndarray *array)
 {
     if (!array)
         return;
-    attn_npy_close(array->file);
+    attn_npy_free(array->file);
     attn_free(array->converted);
     *array = (struct attn_ndarray){0};
 }
@@ -147,6 +147,6 @@ void attn_mask_array_release(struct attn_mask_array *mask)
 {
     if (!mask)
         return;
-    attn_npy_close(mask->file);
+    attn_npy_free(mask->file);
     *mask = (struct attn_mask_array){0};
 }

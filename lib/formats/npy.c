@@ -385,14 +385,14 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types
     enum attn_status status;
 
     if (!npy) {
-        attn_file_close(file);
+        attn_file_release(file);
         return ATTN_NO_MEMORY;
     }
     npy->file = *file;
     *file = (struct attn_file){0};
     status = read_layout(&npy->file, types, &npy->layout, err);
     if (status != ATTN_OK) {
-        attn_npy_close(npy);
+        attn_npy_free(npy);
         return status;
     }
     *out = npy;
@@ -408,11 +408,11 @@ enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_
     return attn_npy_take(&file, types, out, err);
 }
 
-void attn_npy_close(struct attn_npy_file *npy)
+void attn_npy_free(struct attn_npy_file *npy)
 {
     if (!npy)
         return;
-    attn_file_close(&npy->file);
+    attn_file_release(&npy->file);
     attn_free(npy);
 }
 

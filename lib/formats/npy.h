@@ -4,7 +4,7 @@
  *     struct attn_npy_file *npy;
  *     attn_npy_open("q.npy", ATTN_READ, ATTN_NPY_FLOATS, &npy, &err);
  *     attn_npy_read_floats(npy, out, &err);      // attn_npy_n_element(npy) of them
- *     attn_npy_close(npy);
+ *     attn_npy_free(npy);
  *
  * Versions 1.0, 2.0 and 3.0 (numpy/lib/format.py); bool, signed and unsigned integers of 1 to 8
  * bytes, float16, float32 and float64, little or big endian, in C or Fortran order. Everything is
@@ -38,7 +38,7 @@ enum attn_npy_types {
 enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
                                struct attn_npy_file **out, struct attn_error *err);
 
-void attn_npy_close(struct attn_npy_file *npy); /* NULL is allowed */
+void attn_npy_free(struct attn_npy_file *npy); /* NULL is allowed */
 
 const char *attn_npy_path(const struct attn_npy_file *npy);    /* borrowed, as the shape is */
 int attn_npy_rank(const struct attn_npy_file *npy);            /* 0 .. ATTN_MAX_RANK */

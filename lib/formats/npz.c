@@ -243,18 +243,18 @@ enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct a
     if (status == ATTN_OK)
         *npz = made;
     else
-        attn_npz_close(made);
+        attn_npz_free(made);
     return status;
 }
 
-void attn_npz_close(struct attn_npz *npz)
+void attn_npz_free(struct attn_npz *npz)
 {
     if (!npz)
         return;
     for (size_t i = 0; i < npz->n; i++)
         attn_free(npz->members[i].name);
     attn_free(npz->members);
-    attn_file_close(&npz->file);
+    attn_file_release(&npz->file);
     attn_free(npz);
 }
 

@@ -8,7 +8,7 @@
  *     for (size_t i = 0; i < attn_npz_n_member(npz); i++)
  *         if (attn_npz_read(npz, i, &npy, &err) == ATTN_OK)      // attn_npz_name(npz, i)
  *             ...
- *     attn_npz_close(npz);
+ *     attn_npz_free(npz);
  *
  * Sizes and offsets are those of the central directory, with zip64; every one is checked against
  * the file. Checksums are not.
@@ -23,7 +23,7 @@ struct attn_npz; /* an open file; owns its bytes */
 /* ATTN_IO when PATH cannot be read; ATTN_FORMAT when it is no zip file or malformed;
  * ATTN_UNSUPPORTED for members that are compressed or encrypted. */
 enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err);
-void attn_npz_close(struct attn_npz *npz); /* NULL is allowed; arrays of it must be closed first */
+void attn_npz_free(struct attn_npz *npz); /* NULL is allowed; arrays of it must be closed first */
 
 size_t attn_npz_n_member(const struct attn_npz *npz);
 

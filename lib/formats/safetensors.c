@@ -51,12 +51,12 @@ static struct attn_safetensors *create(int n_shard, struct attn_error *err)
     return st;
 }
 
-void attn_safetensors_close(struct attn_safetensors *st)
+void attn_safetensors_free(struct attn_safetensors *st)
 {
     if (!st)
         return;
     for (int i = 0; i < st->n_shard; i++) {
-        attn_file_close(&st->shards[i].file);
+        attn_file_release(&st->shards[i].file);
         attn_free(st->shards[i].header);
     }
     attn_free(st->shards);
@@ -71,7 +71,7 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
     enum attn_status status;
 
     if (!st) {
-        attn_file_close(file);
+        attn_file_release(file);
         return ATTN_NO_MEMORY;
     }
     st->shards[0].file = *file;
@@ -79,7 +79,7 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
     status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].header, &st->records,
                                           &st->count, err);
     if (status != ATTN_OK) {
-        attn_safetensors_close(st);
+        attn_safetensors_free(st);
         return status;
     }
     *out = st;
@@ -153,7 +153,7 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
 
     ATTN_TRY(attn_file_read_part(source, INDEX_FILE, &index->file, err));
     ATTN_TRY(attn_json_parse_named(&index->file, names, &index->json, err));
-    attn_file_close(&index->file);
+    attn_file_release(&index->file);
     map = attn_node_find(attn_json_root(index->json), "weight_map");
     if (!map || !attn_node_is_object(map) || !attn_node_first(map))
         return attn_error_set(err, ATTN_FORMAT,
@@ -185,7 +185,7 @@ static struct attn_safetensors *plan_shards(const struct shard_index *index, str
         return NULL;
     st->records = attn_alloc(index->count, sizeof *st->records, err);
     if (!st->records) {
-        attn_safetensors_close(st);
+        attn_safetensors_free(st);
         return NULL;
     }
     st->count = index->count;
@@ -249,7 +249,7 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     status = attn_safetensors_take(&file, &part, err);
     if (status == ATTN_OK)
         status = adopt_shard(st, shard, part, err);
-    attn_safetensors_close(part);
+    attn_safetensors_free(part);
     return status;
 }
 
@@ -290,10 +290,10 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
     if (status == ATTN_OK)
         *out = st;
     else
-        attn_safetensors_close(st);
+        attn_safetensors_free(st);
     attn_free(index.mappings);
     attn_json_free(index.json);
-    attn_file_close(&index.file);
+    attn_file_release(&index.file);
     return status;
 }
 

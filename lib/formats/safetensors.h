@@ -6,7 +6,7 @@
  *     attn_safetensors_open_file("model.safetensors", ATTN_MAP, &st, &err);
  *     for (size_t i = 0; i < attn_safetensors_count(st); i++)
  *         puts(attn_safetensors_entry(st, i).name);
- *     attn_safetensors_close(st);
+ *     attn_safetensors_free(st);
  *
  * Layout of a file: u64 little-endian N, then N bytes of JSON {"NAME": {"dtype", "shape",
  * "data_offsets": [begin, end]}, ..., "__metadata__": {string: string}}, then the data, which the
@@ -43,7 +43,7 @@ enum attn_status attn_safetensors_open_file(const char *path, enum attn_load loa
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
                                        struct attn_safetensors **out, struct attn_error *err);
 
-void attn_safetensors_close(struct attn_safetensors *st); /* NULL is allowed */
+void attn_safetensors_free(struct attn_safetensors *st); /* NULL is allowed */
 
 size_t attn_safetensors_count(const struct attn_safetensors *st);
 

@@ -6,7 +6,7 @@
 const char *attn_isa_name(enum attn_isa isa)
 {
     static const char *const names[] = {
-#define ISA_NAME(name, text) text,
+#define ISA_NAME(name, number, text) text,
         ATTN_ISA_MAP(ISA_NAME)
 #undef ISA_NAME
     };

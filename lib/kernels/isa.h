@@ -9,13 +9,13 @@
 
 /* In ascending order; those of other processors are left out. X(name, text) */
 #define ATTN_ISA_MAP(X)                                                                            \
-    X(BASELINE, "baseline") /* any; fma in software where the processor has none */                \
-    X(AVX2, "avx2")         /* AVX2 and FMA */                                                     \
-    X(AVX512, "avx512")     /* AVX-512 F, BW, DQ, VL */                                            \
-    X(NEON, "neon")         /* any 64-bit ARM */
+    X(BASELINE, 0, "baseline") /* any; fma in software where the processor has none */             \
+    X(AVX2, 1, "avx2")         /* AVX2 and FMA */                                                  \
+    X(AVX512, 2, "avx512")     /* AVX-512 F, BW, DQ, VL */                                         \
+    X(NEON, 3, "neon")         /* any 64-bit ARM */
 
 enum attn_isa {
-#define ATTN_ISA_ENUM(name, text) ATTN_ISA_##name,
+#define ATTN_ISA_ENUM(name, number, text) ATTN_ISA_##name = (number),
     ATTN_ISA_MAP(ATTN_ISA_ENUM)
 #undef ATTN_ISA_ENUM
         ATTN_ISA_BEST = ATTN_ISA_NEON

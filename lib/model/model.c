@@ -31,7 +31,7 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
 static void release(struct config_reading *reading)
 {
     attn_json_free(reading->json);
-    attn_file_close(&reading->file);
+    attn_file_release(&reading->file);
 }
 
 static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
@@ -149,16 +149,16 @@ enum attn_status attn_model_open(const struct attn_source *source,
     if (status == ATTN_OK)
         *model = m;
     else
-        attn_model_close(m);
+        attn_model_free(m);
     return status;
 }
 
-void attn_model_close(struct attn_model *model)
+void attn_model_free(struct attn_model *model)
 {
     if (!model)
         return;
     attn_weights_release(&model->weights);
-    attn_safetensors_close(model->st);
+    attn_safetensors_free(model->st);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model);

@@ -6,7 +6,7 @@
  *     struct attn_model *model;
  *     attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err);
  *     ...
- *     attn_model_close(model);
+ *     attn_model_free(model);
  *
  * Opening reads config.json and the directories of the weight files, and checks every name and
  * shape; weights are mapped and touched when a session needs them.
@@ -48,7 +48,7 @@ ATTN_API enum attn_status attn_model_open(const struct attn_source *source,
                                           struct attn_model **model, struct attn_error *err);
 
 /* Sessions on it must be freed first. NULL is allowed. */
-ATTN_API void attn_model_close(struct attn_model *model);
+ATTN_API void attn_model_free(struct attn_model *model);
 
 ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
 

@@ -126,7 +126,7 @@ static enum attn_status copy_file(struct config_members *members, const char *pa
     const enum attn_status status = copy_members(members, path, &copied, err);
 
     attn_json_free(copied.json);
-    attn_file_close(&copied.file);
+    attn_file_release(&copied.file);
     return status;
 }
 

@@ -101,7 +101,7 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
                                     const struct attn_dims *dims, struct attn_error *err)
 {
     const struct attn_dims *wanted;
-    uint64_t sites;
+    attn_site_set sites;
 
     if (!attn_trace_is_given(trace, err))
         return ATTN_INVALID;

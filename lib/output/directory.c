@@ -4,9 +4,9 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/path.h"
 #include "base/version.h"
 #include "formats/json.h"
 #include "output/labels_json.h"
@@ -230,7 +230,7 @@ static enum attn_status read_target(struct manifest *manifest, const struct attn
     if (status == ATTN_OK)
         status = read_runs(manifest, json, err);
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return status;
 }
 
@@ -357,7 +357,7 @@ enum attn_status attn_directory_open(const char *path, const char *title,
     if (status == ATTN_OK)
         *directory = d;
     else
-        attn_directory_close(d);
+        attn_directory_free(d);
     return status;
 }
 
@@ -649,7 +649,7 @@ static void undo(const struct attn_directory *directory)
     attn_buffer_release(&path);
 }
 
-void attn_directory_close(struct attn_directory *directory)
+void attn_directory_free(struct attn_directory *directory)
 {
     if (!directory)
         return;

@@ -9,7 +9,7 @@
  *     attn_directory_create_file(directory, "pattern.csv", &sink, &err);
  *     attn_directory_commit_file(directory, sink, &err);
  *     attn_directory_finish(directory, run, false, &err);
- *     attn_directory_close(directory);
+ *     attn_directory_free(directory);
  *
  * Its manifest, run.json, says which runs wrote into it, and which files. The model is null where
  * there is none:
@@ -104,6 +104,6 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
                                        const struct attn_manifest_run *run, bool is_addition,
                                        struct attn_error *err);
 
-void attn_directory_close(struct attn_directory *directory); /* NULL is allowed */
+void attn_directory_free(struct attn_directory *directory); /* NULL is allowed */
 
 #endif

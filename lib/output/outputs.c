@@ -197,7 +197,7 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
     ATTN_TRY(attn_directory_open(item->path, item->format->title, &opened, err));
     for (size_t i = 0; i < outputs->n_directory; i++)
         if (attn_directory_compare(outputs->directories[i], opened) == 0) {
-            attn_directory_close(opened);
+            attn_directory_free(opened);
             *directory = outputs->directories[i];
             break;
         }
@@ -486,7 +486,7 @@ void attn_outputs_free(struct attn_outputs *outputs)
     for (size_t i = 0; i < outputs->n; i++)
         attn_writer_free(outputs->items[i].writer);
     for (size_t i = 0; i < outputs->n_directory; i++)
-        attn_directory_close(outputs->directories[i]);
+        attn_directory_free(outputs->directories[i]);
     attn_view_free(outputs->view);
     attn_free(outputs->directories);
     attn_free(outputs->items);
@@ -558,6 +558,6 @@ enum attn_status attn_output_write_tables(const struct attn_output *item,
 
     if (status == ATTN_OK)
         status = write_tables(directory, run, item, tables, n, err);
-    attn_directory_close(directory);
+    attn_directory_free(directory);
     return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

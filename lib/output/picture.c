@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
-#define FIGURE_NAME(name, text) [ATTN_FIGURE_##name] = (text),
+#define FIGURE_NAME(name, number, text) [ATTN_FIGURE_##name] = (text),
                                       ATTN_FIGURE_MAP(FIGURE_NAME)
 #undef FIGURE_NAME
 };

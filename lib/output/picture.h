@@ -13,22 +13,23 @@
 #define ATTN_OUTPUT_PICTURE_H
 
 #include "encode/colormap.h"
+#include "trace/site.h"
 
 /* What a figure shows. */
 #define ATTN_FIGURE_MAP(X)                                                                         \
-    X(MATRIX, "matrix")   /* one matrix with its labels */                                         \
-    X(GRID, "grid")       /* all chosen matrices, without labels */                                \
-    X(LINES, "lines")     /* two columns of tokens and lines between them */                       \
-    X(TOKENS, "tokens")   /* the text, coloured by one row */                                      \
-    X(POINTS, "points")   /* rows of a site on their first principal components */                 \
-    X(PATCHES, "patches") /* one row of a pattern laid out as patches of an image */
+    X(MATRIX, 1, "matrix")   /* one matrix with its labels */                                      \
+    X(GRID, 2, "grid")       /* all chosen matrices, without labels */                             \
+    X(LINES, 3, "lines")     /* two columns of tokens and lines between them */                    \
+    X(TOKENS, 4, "tokens")   /* the text, coloured by one row */                                   \
+    X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
+    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix for one, a grid for several */
-#define ATTN_FIGURE_ENUM(name, text) ATTN_FIGURE_##name,
+#define ATTN_FIGURE_ENUM(name, number, text) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
-        ATTN_N_FIGURE
+        ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)
 };
 
 /* Whether numbers stand in cells. */
@@ -38,7 +39,8 @@ struct attn_picture_options {
     size_t size; /* of this struct */
 
     enum attn_figure figure;
-    uint64_t sites; /* bits of those that are drawn; 0: pattern where it is selected, else all */
+    attn_site_set
+        sites; /* bits of those that are drawn; 0: pattern where it is selected, else all */
     size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; else 0 */
 
     const struct attn_colormap *colormap; /* NULL: what suits the skin and the numbers */

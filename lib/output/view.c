@@ -168,7 +168,7 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
 {
     const uint64_t patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
                               ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
-    const uint64_t sites = attn_selection_sites(labels->selection) & ~patterns;
+    const attn_site_set sites = attn_selection_sites(labels->selection) & ~patterns;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (sites & ATTN_SITE_BIT(site)) {

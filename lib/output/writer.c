@@ -827,7 +827,7 @@ void attn_writer_free(struct attn_writer *writer)
     if (writer->owns_sink)
         attn_sink_free(writer->sink);
     if (writer->owns_directory)
-        attn_directory_close(writer->directory);
+        attn_directory_free(writer->directory);
     attn_free(writer->queries);
     attn_free(writer->query_rank);
     attn_free(writer->rows_left);

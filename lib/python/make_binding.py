@@ -21,7 +21,7 @@ BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c
 BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsigned": "c_uint",
         "unsigned char": "c_ubyte", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
         "uint8_t": "c_ubyte", "int32_t": "c_int32", "uint32_t": "c_uint32", "uint16_t": "c_uint16", "int64_t": "c_int64",
-        "uint64_t": "c_uint64", "sig_atomic_t": "c_int"}
+        "uint64_t": "c_uint64", "attn_site_set": "c_uint64", "attn_measure_set": "c_uint64", "sig_atomic_t": "c_int"}
 
 
 def preprocess(text, *flags):

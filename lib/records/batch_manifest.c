@@ -349,7 +349,7 @@ enum attn_status attn_batch_manifest_read(const char *path,
     if (attn_file_open_regular(path, ATTN_READ, &file, NULL) != ATTN_OK)
         return ATTN_OK;
     attn_buffer_append(&text, file.data, file.size);
-    attn_file_close(&file);
+    attn_file_release(&file);
     content = attn_buffer_string(&text);
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)

@@ -32,7 +32,7 @@ struct attn_records {
 /* --- Lists of fields ------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
-#define NAME(id, name) name,
+#define NAME(id, number, name) name,
     ATTN_RECORD_FIELD_MAP(NAME)
 #undef NAME
 };

@@ -38,19 +38,19 @@
 
 /* X(ID, name). What a line of JSON holds of a record, in this order. */
 #define ATTN_RECORD_FIELD_MAP(X)                                                                   \
-    X(IDS, "ids")                 /* of its tokens */                                              \
-    X(TOKENS, "tokens")           /* their texts */                                                \
-    X(OFFSETS, "offsets")         /* where each begins and ends in the text, in bytes */           \
-    X(MEASURES, "measures")       /* of each head, [L, H] */                                       \
-    X(SURPRISAL, "surprisal")     /* of each token given those before it, in nats */               \
-    X(PREDICTIONS, "predictions") /* what comes next */                                            \
-    X(TENSORS, "tensors")         /* under their names in archives */
+    X(IDS, 0, "ids")                 /* of its tokens */                                           \
+    X(TOKENS, 1, "tokens")           /* their texts */                                             \
+    X(OFFSETS, 2, "offsets")         /* where each begins and ends in the text, in bytes */        \
+    X(MEASURES, 3, "measures")       /* of each head, [L, H] */                                    \
+    X(SURPRISAL, 4, "surprisal")     /* of each token given those before it, in nats */            \
+    X(PREDICTIONS, 5, "predictions") /* what comes next */                                         \
+    X(TENSORS, 6, "tensors")         /* under their names in archives */
 
 enum attn_record_field {
-#define ATTN_RECORD_FIELD_ENUM(id, ...) ATTN_RECORD_FIELD_##id,
+#define ATTN_RECORD_FIELD_ENUM(id, number, ...) ATTN_RECORD_FIELD_##id = (number),
     ATTN_RECORD_FIELD_MAP(ATTN_RECORD_FIELD_ENUM)
 #undef ATTN_RECORD_FIELD_ENUM
-        ATTN_N_RECORD_FIELD
+        ATTN_N_RECORD_FIELD = 0 ATTN_RECORD_FIELD_MAP(ATTN_COUNT)
 };
 
 #define ATTN_RECORD_FIELD_BIT(id) (UINT64_C(1) << ATTN_RECORD_FIELD_##id)
@@ -63,15 +63,15 @@ ATTN_API enum attn_status attn_record_fields_parse(const char *list, uint64_t *f
 
 /* What is written of each record, whatever it is. */
 struct attn_records_form {
-    size_t size;            /* of this struct */
-    uint64_t fields;        /* of jsonl: bits of enum attn_record_field */
-    uint64_t measures;      /* which measures: ATTN_MEASURE_BIT of each */
-    size_t n_layer, n_head; /* L and H */
-    size_t n_top;           /* K: next tokens that are predicted; 0: none */
-    int precision;          /* digits after the point of decimal numbers, 0..17; -1: the shortest
+    size_t size;               /* of this struct */
+    uint64_t fields;           /* of jsonl: bits of enum attn_record_field */
+    attn_measure_set measures; /* which measures: ATTN_MEASURE_BIT of each */
+    size_t n_layer, n_head;    /* L and H */
+    size_t n_top;              /* K: next tokens that are predicted; 0: none */
+    int precision;             /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
-    attn_note_fn on_note;   /* told once of ids that a spreadsheet would run; or NULL */
-    void *user;             /* for on_note */
+    attn_note_fn on_note;      /* told once of ids that a spreadsheet would run; or NULL */
+    void *user;                /* for on_note */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \

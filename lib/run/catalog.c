@@ -270,7 +270,7 @@ static enum attn_status read_family(struct model_row *row)
     if (status == ATTN_OK && type)
         snprintf(row->family, sizeof row->family, "%.*s", FAMILY_SIZE - 1, type);
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 
@@ -329,7 +329,7 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     n = attn_model_parameters(model);
     row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
     snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
-    attn_model_close(model);
+    attn_model_free(model);
     return ATTN_OK;
 }
 
@@ -372,7 +372,7 @@ struct model_list {
 static enum attn_status add_row(void *user, const char *name, struct attn_error *err)
 {
     static const char *const origins[] = {
-#define ORIGIN_NAME(id, name) name,
+#define ORIGIN_NAME(id, number, name) name,
         ATTN_ORIGIN_MAP(ORIGIN_NAME)
 #undef ORIGIN_NAME
     };

@@ -33,13 +33,13 @@ struct attn_catalog {
 
 /* X(ID, name). Where a model was found. */
 #define ATTN_ORIGIN_MAP(X)                                                                         \
-    X(DIRECTORY, "directory") /* the path of a directory was given */                              \
-    X(BUILTIN, "built-in")    /* it is part of the library */                                      \
-    X(SHIPPED, "shipped")     /* in one of the folders */                                          \
-    X(CACHED, "cached")       /* in the cache */
+    X(DIRECTORY, 0, "directory") /* the path of a directory was given */                           \
+    X(BUILTIN, 1, "built-in")    /* it is part of the library */                                   \
+    X(SHIPPED, 2, "shipped")     /* in one of the folders */                                       \
+    X(CACHED, 3, "cached")       /* in the cache */
 
 enum attn_origin {
-#define ATTN_ORIGIN_ENUM(id, name) ATTN_ORIGIN_##id,
+#define ATTN_ORIGIN_ENUM(id, number, name) ATTN_ORIGIN_##id = (number),
     ATTN_ORIGIN_MAP(ATTN_ORIGIN_ENUM)
 #undef ATTN_ORIGIN_ENUM
 };

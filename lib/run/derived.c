@@ -55,15 +55,15 @@ static enum attn_status check_kind(const struct attn_run *run, const struct attn
         ATTN_TRY(kind->check(run, err));
     if ((attn_config_dims(attn_model_config(run->model), 1).sites &
          ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
-        return attn_error_set(
-            err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
-            attn_site_name(kind->site), attn_quote_string(attn_model_name(run->model)).text);
+        return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
+                              attn_site_name(kind->site),
+                              attn_quote_string(attn_model_name(run->model)).text);
     return ATTN_OK;
 }
 
-uint64_t attn_derived_sites(const struct attn_run *run)
+attn_site_set attn_derived_sites(const struct attn_run *run)
 {
-    uint64_t sites = 0;
+    attn_site_set sites = 0;
 
     for (size_t i = 0; i < N_KIND; i++) {
         struct attn_error why_not = {0};
@@ -78,7 +78,7 @@ enum attn_status attn_derived_check(const struct attn_run *run, struct attn_erro
 {
     struct attn_error unknown = {0};
     enum attn_status status = ATTN_OK;
-    uint64_t sites = 0;
+    attn_site_set sites = 0;
 
     if (!run->request.sites || attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
@@ -95,9 +95,9 @@ bool attn_derived_is_wanted(const struct attn_selection *selection)
 
 /* --- Layers computed again ------------------------------------------------------------------- */
 
-enum attn_status attn_derivation_select(const struct attn_derivation *derivation, uint64_t sites,
-                                        int layer, struct attn_selection **selection,
-                                        struct attn_error *err)
+enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
+                                        attn_site_set sites, int layer,
+                                        struct attn_selection **selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct attn_selection *made;

@@ -20,7 +20,7 @@
 #include "run/run_internal.h"
 
 /* The derived sites that RUN can have, as bits: its attention is found, its source read. */
-uint64_t attn_derived_sites(const struct attn_run *run);
+attn_site_set attn_derived_sites(const struct attn_run *run);
 
 /* Whether RUN can have those that its request names. ATTN_INVALID, which says what is lacking. */
 enum attn_status attn_derived_check(const struct attn_run *run, struct attn_error *err);

@@ -34,9 +34,9 @@ extern const struct attn_derived_kind attn_derived_weighted_pattern;
 extern const struct attn_derived_kind attn_derived_value_zeroing;
 
 /* A selection of SITES of LAYER alone, of all heads and queries. The caller frees it. */
-enum attn_status attn_derivation_select(const struct attn_derivation *derivation, uint64_t sites,
-                                        int layer, struct attn_selection **selection,
-                                        struct attn_error *err);
+enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
+                                        attn_site_set sites, int layer,
+                                        struct attn_selection **selection, struct attn_error *err);
 
 /* A session that computes LAYER again, for TRACE, which wants nothing after it. EDITS [n_edit]
  * come after those of the run. The caller frees it. */

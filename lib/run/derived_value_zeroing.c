@@ -79,7 +79,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 /* The layer as it is: v and resid_post. */
 static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
-    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_derivation *derivation = zeroing->derivation;
     struct attn_again again = {.layer = zeroing->layer};
 

@@ -184,8 +184,8 @@ void attn_host_free(struct attn_host *host)
 {
     if (!host)
         return;
-    attn_tokenizer_close(host->tokenizer);
-    attn_model_close(host->model);
+    attn_tokenizer_free(host->tokenizer);
+    attn_model_free(host->model);
     attn_pool_free(host->pool);
     attn_free(host->files);
     attn_free(host);

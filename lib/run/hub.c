@@ -119,7 +119,7 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
         return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
     if (file.size < sizeof text)
         memcpy(text, file.data, file.size);
-    attn_file_close(&file);
+    attn_file_release(&file);
     size = strcspn(text, " \r\n"); /* some editors end a line */
     if (is_hash(text, size)) {
         memcpy(hash, text, size);

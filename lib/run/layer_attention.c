@@ -291,7 +291,7 @@ static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORE
 enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
 
 /* The first of SITES that depends on the attention and that it has not; ATTN_N_SITE for none. */
-static enum attn_site find_lacking(const struct attn_attention *attention, uint64_t sites)
+static enum attn_site find_lacking(const struct attn_attention *attention, attn_site_set sites)
 {
     for (size_t i = 0; i < N_MATRIX_SITE; i++)
         if ((sites & ATTN_SITE_BIT(matrix_sites[i])) &&
@@ -335,7 +335,7 @@ static enum attn_status check_sites(const struct attn_attention *attention, char
 {
     for (char *rest = list, *item; (item = strsep(&rest, ","));) {
         enum attn_site lacking;
-        uint64_t sites = 0;
+        attn_site_set sites = 0;
 
         if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
             continue; /* what there is of a glob; attn_sites_parse of the list reports what is no

@@ -43,7 +43,7 @@ struct attn_many_options {
     const struct attn_request *request; /* what is asked of every record; its input, source,
                                            outputs and selection are not used. Words among its
                                            queries are found in each text */
-    uint64_t measures;                  /* ATTN_MEASURE_BIT of what is found of every head that the
+    attn_measure_set measures;          /* ATTN_MEASURE_BIT of what is found of every head that the
                                            request selects; 0: nothing */
     bool keeps_tensors;                 /* the tensors that the request selects are captured */
     bool has_surprisal;                 /* of each token, in nats */

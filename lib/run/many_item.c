@@ -55,7 +55,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
                                        struct attn_error *err)
 {
     const struct attn_many_options *options = &task->options;
-    uint64_t sites = options->keeps_tensors ? attn_selection_sites(run->selection) : 0;
+    attn_site_set sites = options->keeps_tensors ? attn_selection_sites(run->selection) : 0;
     struct attn_selection *made = NULL;
     enum attn_status status;
 

@@ -33,7 +33,7 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
                                   struct attn_error *err)
 {
     enum attn_status status;
-    uint64_t sites;
+    attn_site_set sites;
     char *copy;
 
     ATTN_TRY(attn_sites_parse(list, &sites, err));

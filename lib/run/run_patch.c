@@ -198,7 +198,7 @@ static enum attn_status read_member(const struct attn_npz *npz, const struct pat
                               attn_quote_string(patch->path).text, patch->name);
     ATTN_TRY(attn_npz_read(npz, i, &npy, err));
     status = read_values(npy, patch, sizes, values, err);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     return status;
 }
 
@@ -210,7 +210,7 @@ static enum attn_status read_array(const struct patch *patch, const struct patch
 
     ATTN_TRY(attn_error_at(attn_npz_open(patch->path, &npz, err), ATTN_STAGE_INPUT, err));
     status = read_member(npz, patch, sizes, values, err);
-    attn_npz_close(npz);
+    attn_npz_free(npz);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 

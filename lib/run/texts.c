@@ -140,7 +140,7 @@ void attn_texts_free(struct attn_texts *texts)
         attn_free(texts->owned[i]);
     attn_free(texts->owned);
     attn_free(texts->items);
-    attn_file_close(&texts->file);
+    attn_file_release(&texts->file);
     attn_free(texts);
 }
 

@@ -68,7 +68,7 @@ struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer)
                                        .is_square = true};
 }
 
-uint64_t attn_heatmap_sites(const struct attn_writer *writer)
+attn_site_set attn_heatmap_sites(const struct attn_writer *writer)
 {
     return attn_levels_sites(writer);
 }

@@ -46,7 +46,7 @@ void attn_heatmap_release(struct attn_heatmap *map);
 struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer);
 
 /* The sites that are drawn of a run: those that are named, or else its pattern, or else all. */
-uint64_t attn_heatmap_sites(const struct attn_writer *writer);
+attn_site_set attn_heatmap_sites(const struct attn_writer *writer);
 
 /* The line above a matrix. */
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,

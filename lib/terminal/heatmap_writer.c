@@ -193,7 +193,7 @@ static enum attn_status event_heatmap(struct attn_writer *writer,
 
 static enum attn_status draw_grids(struct heatmap_writer *w, struct attn_error *err)
 {
-    const uint64_t sites = attn_heatmap_sites(&w->base);
+    const attn_site_set sites = attn_heatmap_sites(&w->base);
 
     ATTN_TRY(draw_title(w, err));
     for (int site = 0; site < ATTN_N_SITE; site++) {

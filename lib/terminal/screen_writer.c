@@ -74,7 +74,7 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
-    const uint64_t sites = attn_heatmap_sites(writer);
+    const attn_site_set sites = attn_heatmap_sites(writer);
     struct attn_levels_limits limits = attn_heatmap_limits(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));

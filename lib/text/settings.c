@@ -22,7 +22,7 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
         return ATTN_OK;
     ATTN_TRY(attn_file_read_part(source, name, &file, err));
     status = attn_json_parse_named(&file, names, json, err);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return status;
 }
 

@@ -68,7 +68,7 @@ static enum attn_status read_unread(struct attn_tokenizer *tokenizer, struct att
         tokenizer->bpe.widths = NULL;
     }
     if (status != ATTN_NO_MEMORY)
-        attn_file_close(&tokenizer->unread->file);
+        attn_file_release(&tokenizer->unread->file);
     return status;
 }
 
@@ -124,7 +124,7 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
     if (status == ATTN_OK)
         *out = tokenizer;
     else
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     return status;
 }
 
@@ -151,7 +151,7 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
     return ATTN_OK;
 }
 
-void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
+void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
 {
     struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
 
@@ -171,7 +171,7 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->note);
     if (unread) {
         attn_monitor_free(unread->monitor);
-        attn_file_close(&unread->file);
+        attn_file_release(&unread->file);
         attn_free(unread->path);
         attn_free(unread);
     }

@@ -93,7 +93,7 @@ struct attn_encoding {
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
-ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is allowed */
+ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is allowed */
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 

@@ -149,8 +149,8 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
     const enum attn_status status = find_specials(&specials, &tokenizer->added, err);
 
     attn_vocabulary_release(&specials.added);
-    attn_file_close(&specials.added_file);
-    attn_file_close(&specials.map_file);
+    attn_file_release(&specials.added_file);
+    attn_file_release(&specials.map_file);
     attn_json_free(specials.map);
     attn_free(specials.is_special);
     return status;
@@ -454,7 +454,7 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
         tokenizer->kind =
             attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
     status = read_vocabulary(tokenizer, source, &file, err);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ATTN_TRY(status);
     return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)
                                                  : open_words(tokenizer, err);

@@ -494,7 +494,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
     ATTN_TRY(attn_file_read_part(source, file_name, &file, err));
     status = attn_tokenizer_add_unread(tokenizer, file.path, err);
     if (status != ATTN_OK) {
-        attn_file_close(&file);
+        attn_file_release(&file);
         return status;
     }
     tokenizer->unread->file = file; /* that has the merges, which are read later */

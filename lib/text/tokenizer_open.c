@@ -47,7 +47,7 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
         return ATTN_NO_MEMORY;
     status = read_files(tokenizer, source, err);
     if (status != ATTN_OK) {
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
         return status;
     }
     if (tokenizer->unread) {

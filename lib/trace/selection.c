@@ -20,7 +20,7 @@
 
 struct attn_selection {
     struct attn_dims dims;
-    uint64_t sites;
+    attn_site_set sites;
     size_t n_query;          /* flags set in `queries` */
     unsigned char *layers;   /* [n_layer] */
     unsigned char *heads;    /* [n_layer, n_head] */
@@ -195,7 +195,7 @@ static size_t count(const unsigned char *flags, size_t n)
 }
 
 /* Names the first of SITES, none of which is there. */
-static enum attn_status report_site(const struct attn_selection *selection, uint64_t sites,
+static enum attn_status report_site(const struct attn_selection *selection, attn_site_set sites,
                                     struct attn_error *err)
 {
     char known[400] = "";
@@ -212,7 +212,7 @@ static enum attn_status report_site(const struct attn_selection *selection, uint
                           attn_site_name((enum attn_site)first), known);
 }
 
-enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,
+enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn_site_set sites,
                                           struct attn_error *err)
 {
     if (!attn_is_given(selection, "selection", err))
@@ -415,7 +415,7 @@ const struct attn_dims *attn_selection_dims(const struct attn_selection *selecti
     return selection ? &selection->dims : NULL;
 }
 
-uint64_t attn_selection_sites(const struct attn_selection *selection)
+attn_site_set attn_selection_sites(const struct attn_selection *selection)
 {
     return selection->sites;
 }

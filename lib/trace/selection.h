@@ -48,8 +48,8 @@ ATTN_API enum attn_status attn_selection_keep_queries(struct attn_selection *sel
 
 /* Each replaces what was chosen before. ATTN_INVALID, with the valid range, leaves the selection
  * unchanged. */
-ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,
-                                                   struct attn_error *err);
+ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,
+                                                   attn_site_set sites, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
                                                     const char *spec, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,

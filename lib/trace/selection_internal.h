@@ -5,7 +5,7 @@
 #include "trace/selection.h"
 
 /* Reads. LAYER must be in range. */
-uint64_t attn_selection_sites(const struct attn_selection *selection);
+attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);

@@ -16,7 +16,7 @@ static const struct {
     enum scope scope;
     enum attn_site_layout layout;
 } sites[ATTN_N_SITE] = {
-#define SITE_ROW(id, name, archive, scope, layout, shape)                                          \
+#define SITE_ROW(id, number, name, archive, scope, layout, shape)                                  \
     {name, archive, shape, SCOPE_##scope, ATTN_LAYOUT_##layout},
     ATTN_SITE_MAP(SITE_ROW)
 #undef SITE_ROW
@@ -73,7 +73,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
     }
 }
 
-uint64_t attn_sites_derived(void)
+attn_site_set attn_sites_derived(void)
 {
     uint64_t derived = 0;
 

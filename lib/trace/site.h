@@ -45,38 +45,38 @@ enum attn_site_layout {
  * session has none of them, and nothing can be edited there.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
-    X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \
-    X(RESID_PRE, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                              \
-    X(Q, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                                \
-    X(K, "k", "attn.hook_k", LAYER, KEY, "S G E")                                                  \
-    X(V, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                                 \
-    X(ROT_Q, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                    \
-    X(ROT_K, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                      \
-    X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                            \
-    X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")                 \
-    X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                             \
-    X(PATTERN_DROPPED, "pattern_dropped", "attn.hook_pattern_dropped", LAYER, MATRIX, "H T S")     \
-    X(PATTERN_LOWRANK, "pattern_lowrank", "attn.hook_pattern_lowrank", LAYER, RANK, "H T R")       \
-    X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                               \
-    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                                \
-    X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                              \
-    X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                    \
-    X(MLP_PRE_LINEAR, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")               \
-    X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                                 \
-    X(MLP_OUT, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                    \
-    X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                           \
-    X(ROLLOUT, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                                   \
-    X(WEIGHTED_PATTERN, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,         \
+    X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T D")                                       \
+    X(RESID_PRE, 1, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                           \
+    X(Q, 2, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                             \
+    X(K, 3, "k", "attn.hook_k", LAYER, KEY, "S G E")                                               \
+    X(V, 4, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                              \
+    X(ROT_Q, 5, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                 \
+    X(ROT_K, 6, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                   \
+    X(QK, 7, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                         \
+    X(ATTN_SCORES, 8, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")              \
+    X(PATTERN, 9, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                          \
+    X(PATTERN_DROPPED, 10, "pattern_dropped", "attn.hook_pattern_dropped", LAYER, MATRIX, "H T S") \
+    X(PATTERN_LOWRANK, 11, "pattern_lowrank", "attn.hook_pattern_lowrank", LAYER, RANK, "H T R")   \
+    X(Z, 12, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                           \
+    X(ATTN_OUT, 13, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                            \
+    X(RESID_MID, 14, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                          \
+    X(MLP_PRE, 15, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                \
+    X(MLP_PRE_LINEAR, 16, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")           \
+    X(MLP_POST, 17, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                             \
+    X(MLP_OUT, 18, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                \
+    X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
+    X(ROLLOUT, 20, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                               \
+    X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \
-    X(VALUE_ZEROING, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")                 \
-    X(LN_FINAL, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                      \
-    X(LOGITS, "logits", "logits", MODEL, VECTOR, "T V")
+    X(VALUE_ZEROING, 22, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")             \
+    X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
+    X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")
 
 enum attn_site {
-#define ATTN_SITE_ENUM(id, ...) ATTN_SITE_##id,
+#define ATTN_SITE_ENUM(id, number, ...) ATTN_SITE_##id = (number),
     ATTN_SITE_MAP(ATTN_SITE_ENUM)
 #undef ATTN_SITE_ENUM
-        ATTN_N_SITE
+        ATTN_N_SITE = 0 ATTN_SITE_MAP(ATTN_COUNT)
 };
 
 enum {
@@ -85,6 +85,8 @@ enum {
     ATTN_ALL_HEADS = -1,       /* likewise; and of sites without heads */
 };
 
+/* A set of sites, a bit for each. */
+typedef uint64_t attn_site_set;
 #define ATTN_SITE_BIT(site) (UINT64_C(1) << (site))
 
 /* The sizes of one run that decide every shape. Which sites exist follows: see `sites`. */
@@ -96,7 +98,7 @@ struct attn_dims {
     size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
     size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
-    uint64_t sites;       /* bit ATTN_SITE_BIT(s): the model has site s */
+    attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };
 
 /* "pattern"; NULL for a number that is no site's. The others say then that it is a vector of the
@@ -118,7 +120,7 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
  * matches others leaves them out. ATTN_INVALID for an unknown name (the message lists the known
  * ones) or an empty list.
  */
-ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
+ATTN_API enum attn_status attn_sites_parse(const char *list, attn_site_set *sites,
                                            struct attn_error *err);
 
 #endif

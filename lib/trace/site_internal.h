@@ -12,7 +12,7 @@ bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: 
 enum attn_value_range attn_site_range(enum attn_site site);
 
 /* All derived sites, as bits. */
-uint64_t attn_sites_derived(void);
+attn_site_set attn_sites_derived(void);
 
 /* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
  * where a layer attends to the source: see attn_site_n_key). */

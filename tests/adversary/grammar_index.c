@@ -213,7 +213,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
         FUZZ_CHECK(entry.tensor.rank == 2 && entry.tensor.shape[0] == i + 1);
         FUZZ_CHECK(strstr(attn_safetensors_path(st, entry.shard), name) != NULL);
     }
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     return status;
 }
 

@@ -116,7 +116,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
 
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
         check_read((const struct known *)c->known.bytes, npy);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     return status;
 }
 

@@ -57,7 +57,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
         for (size_t i = 0; i < container->n; i++)
             check_tensor(container, i, st, bytes);
     }
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     return status;
 }
 

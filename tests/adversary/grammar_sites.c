@@ -18,7 +18,7 @@ static const struct {
     const char *name;
     enum attn_site site;
 } names[N_NAME] = {
-#define NAME_ROW(id, name, ...) {name, ATTN_SITE_##id},
+#define NAME_ROW(id, number, name, ...) {name, ATTN_SITE_##id},
     ATTN_SITE_MAP(NAME_ROW)
 #undef NAME_ROW
         {"attention", ATTN_SITE_PATTERN},
@@ -36,7 +36,7 @@ static const char *const defects[] = {"an item that names no site", "an empty li
 enum { N_DEFECT = sizeof defects / sizeof *defects };
 
 struct known {
-    uint64_t sites;
+    attn_site_set sites;
 };
 
 static bool matches(const char *glob, const char *name)
@@ -85,7 +85,7 @@ static void make(struct attn_case *c)
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);
-    uint64_t sites;
+    attn_site_set sites;
     bool is_shown = true;
     const size_t n = 1 + attn_case_below(c, MAX_ITEM), at = attn_case_below(c, n);
 
@@ -119,7 +119,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     const struct known *known = (const struct known *)c->known.bytes;
     const struct attn_buffer *bytes = attn_case_find(c, "list");
     char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
-    uint64_t sites = 0;
+    attn_site_set sites = 0;
     const enum attn_status status = attn_sites_parse(list, &sites, err);
 
     if (c->meant == ATTN_MEANT_VALID)

@@ -412,7 +412,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
         FUZZ_CHECK(attn_tokenizer_n_vocab(tokenizer) == known->merges.n);
         check_text(known, tokenizer);
     }
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     return status;
 }
 

@@ -342,7 +342,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
         check_tokens(known, tokenizer);
         check_text(known, tokenizer);
     }
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     return status;
 }
 

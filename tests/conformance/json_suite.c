@@ -39,7 +39,7 @@ static bool judge(const char *path, const char *name)
     is_right = *name == 'i' || was_taken == (*name == 'y');
     if (!is_right)
         printf("%s: %s\n", name, was_taken ? "taken" : err.message);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return is_right;
 }
 

@@ -42,7 +42,7 @@ bool attn_fuzz_is_printable(const char *text, size_t size);
 /* Takes the first byte off the input; 0 when there is none. */
 unsigned attn_fuzz_byte(const uint8_t **data, size_t *size);
 
-/* A borrowed file called NAME; end with attn_file_close. */
+/* A borrowed file called NAME; end with attn_file_release. */
 struct attn_file attn_fuzz_file(const char *name, const uint8_t *data, size_t size);
 
 /* A file of the repository, held for as long as the process lives. */

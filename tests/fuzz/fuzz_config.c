@@ -120,7 +120,7 @@ static void open_model(const uint8_t *data, size_t size, const struct attn_blob 
     FUZZ_CHECK((status == ATTN_OK) == (model != NULL));
     if (status == ATTN_OK)
         run_model(model);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 /* Whether the config alone is accepted; then its sizes fit each other. */
@@ -140,7 +140,7 @@ static bool check_config(const uint8_t *data, size_t size)
         check_sizes(&config);
     attn_config_release(&config, &layers);
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return status == ATTN_OK;
 }
 

@@ -73,7 +73,7 @@ static void check_directory(const struct attn_safetensors *st, const uint8_t *da
         FUZZ_CHECK(
             strcmp(attn_safetensors_entry(st, i - 1).name, attn_safetensors_entry(st, i).name) < 0);
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -92,6 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK((status == ATTN_OK) == (st != NULL));
     if (status == ATTN_OK)
         check_directory(st, data, size);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     return 0;
 }

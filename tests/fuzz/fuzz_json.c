@@ -242,7 +242,7 @@ static void check_tree(const uint8_t *data, size_t size, bool is_ok, const struc
         check_emptied(&file, json);
     }
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 
 /* What holds for every accepted text. */

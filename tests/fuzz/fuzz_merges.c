@@ -109,6 +109,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_merging(vocabulary, &merges, data, size);
     }
     attn_merges_release(&merges);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return 0;
 }

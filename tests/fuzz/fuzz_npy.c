@@ -89,7 +89,7 @@ static void check_copy(const float *floats, size_t n)
     FUZZ_CHECK(attn_npy_n_element(copy) == n);
     attn_npy_read_floats(copy, again);
     FUZZ_CHECK(memcmp(again, floats, n * sizeof *floats) == 0);
-    attn_npy_close(copy);
+    attn_npy_free(copy);
     free(again);
     free(bytes);
 }
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_cells(npy, floats, n);
     check_copy(floats, n);
     free(floats);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     check_refused(data, size, size + 1);
     check_refused(data, size, size - 1);
     return 0;

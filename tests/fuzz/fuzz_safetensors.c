@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < attn_safetensors_count(st); i++)
         check_entry(st, i, data, size);
     check_tiling(st, data_start, size);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     check_refused(data, size, size + 1);
     check_refused(data, size, size - 1);
     return 0;

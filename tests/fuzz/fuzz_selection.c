@@ -190,7 +190,7 @@ static void check_site_list(const struct attn_dims *dims, char *spec)
 {
     struct attn_selection *selection = create(dims);
     const uint64_t known = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
-    uint64_t sites = 0, joined = 0;
+    attn_site_set sites = 0, joined = 0;
     struct attn_error err = {0}, set_err = {0};
     const enum attn_status status = attn_sites_parse(spec, &sites, &err);
     bool is_ok = true;

@@ -62,6 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             for (unsigned bits = 0; bits < 4; bits++)
                 check_text(tokenizer, texts[i], bits);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     return 0;
 }

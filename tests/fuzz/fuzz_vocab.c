@@ -55,7 +55,7 @@ static bool check_vocabulary(const uint8_t *data, size_t size, struct attn_vocab
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));
     if (status == ATTN_OK)
         check_keys(vocabulary, data, size);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return status == ATTN_OK;
 }
 
@@ -108,7 +108,7 @@ static void check_tokenizer(const struct attn_source *source,
         }
     }
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

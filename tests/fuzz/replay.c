@@ -21,7 +21,7 @@ static int replay(const char *path)
         copy[i] = file.data[i];
     LLVMFuzzerTestOneInput(copy, file.size);
     free(copy);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return 0;
 }
 

@@ -19,7 +19,7 @@ static const struct attn_blob *blob_of(enum file file)
     return &blobs[file];
 }
 
-/* Borrowed: end with attn_file_close. */
+/* Borrowed: end with attn_file_release. */
 static struct attn_file open_blob(const struct attn_blob *blob)
 {
     return attn_fuzz_file(blob->name, blob->data, blob->size);
@@ -66,8 +66,8 @@ static void open_parts(struct attn_tiny_parts *parts)
 
         parts->byte_ids[byte] = attn_vocabulary_find(&parts->vocabulary, key, size);
     }
-    attn_file_close(&vocab);
-    attn_file_close(&merges);
+    attn_file_release(&vocab);
+    attn_file_release(&merges);
 }
 
 const struct attn_tiny_parts *attn_tiny_parts(void)

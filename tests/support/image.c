@@ -50,7 +50,7 @@ enum attn_status attn_image_try(struct attn_image image, size_t size, struct att
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, image.bytes, size);
     status = attn_image_open_bytes(copy, size, &st, err);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free(copy);
     return status;
 }

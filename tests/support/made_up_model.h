@@ -7,7 +7,7 @@
  *         if (model == NULL)
  *             continue;    // parts that do not go together
  *         ...
- *         attn_model_close(model);
+ *         attn_model_free(model);
  *     }
  */
 #ifndef ATTN_TESTS_MADE_UP_MODEL_H

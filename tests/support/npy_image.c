@@ -60,6 +60,6 @@ enum attn_status attn_npy_image_try(const struct attn_npy_image *image, size_t s
     struct attn_npy_file *npy;
     enum attn_status status = attn_npy_image_open(image, size, &npy, err);
 
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     return status;
 }

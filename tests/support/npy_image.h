@@ -25,7 +25,7 @@ struct attn_npy_image attn_npy_image_make(int version, const char *text, size_t 
 struct attn_npy_image attn_npy_image_zeros(const char *text, size_t n_data);
 
 /* Opens the first SIZE bytes of IMAGE as x.npy; checks that failure and success leave *npy and err
- * as they must. End with attn_npy_close. */
+ * as they must. End with attn_npy_free. */
 enum attn_status attn_npy_image_open(const struct attn_npy_image *image, size_t size,
                                      struct attn_npy_file **npy, struct attn_error *err);
 

@@ -65,7 +65,7 @@ void attn_assert_refused(const struct attn_tokenizer_files *files, enum attn_sta
     struct attn_error err = {0};
     enum attn_status found = attn_try_tokenizer(files, &tokenizer, &err);
 
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     ck_assert_ptr_null(tokenizer);
     ck_assert_str_eq(err.message, message);
     ck_assert_int_eq(found, status);

@@ -135,8 +135,8 @@ static enum attn_status perform(const struct job *job, struct attn_error *err)
     attn_pool_free(parts.pool);
     attn_selection_free(parts.selection);
     attn_encoding_release(&parts.encoding);
-    attn_tokenizer_close(parts.tokenizer);
-    attn_model_close(parts.model);
+    attn_tokenizer_free(parts.tokenizer);
+    attn_model_free(parts.model);
     return status;
 }
 

@@ -365,7 +365,7 @@ START_TEST(each_kind_gives_what_it_computes)
 {
     static const struct {
         const char *text;
-        uint64_t sites;
+        attn_site_set sites;
     } rows[] = {
         {"full", QK | SCORES | PATTERN | Z},
         {"window:1", QK | SCORES | PATTERN | Z},

@@ -30,15 +30,15 @@ START_TEST(mapped_and_read_files_are_the_same)
     ck_assert_int_eq(file.storage, ATTN_FILE_MAPPED);
     ck_assert_str_eq(file.path, "a.txt");
     assert_bytes(&file, "Life is short", 13);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_ptr_null(file.data);
-    attn_file_close(&file);
+    attn_file_release(&file);
 
     ck_assert_int_eq(attn_file_open("a.txt", ATTN_READ, &file, NULL), ATTN_OK);
     ck_assert_int_eq(file.storage, ATTN_FILE_ALLOCATED);
     attn_folder_write("a.txt", "cut", 3); /* what was read is not touched by this */
     assert_bytes(&file, "Life is short", 13);
-    attn_file_close(&file);
+    attn_file_release(&file);
     attn_folder_leave();
 }
 END_TEST
@@ -59,11 +59,11 @@ START_TEST(mapped_files_are_read_again)
     ck_assert_int_eq(truncate("a.txt", 12), 0);
     ck_assert(attn_file_read_again(&file, file.data + 5, 7, copy));
     ck_assert(!attn_file_read_again(&file, file.data + 5, 8, copy));
-    attn_file_close(&file);
+    attn_file_release(&file);
 
     ck_assert_int_eq(attn_file_open("a.txt", ATTN_READ, &file, NULL), ATTN_OK);
     ck_assert(!attn_file_read_again(&file, file.data, 1, copy));
-    attn_file_close(&file);
+    attn_file_release(&file);
     attn_folder_leave();
 }
 END_TEST
@@ -77,7 +77,7 @@ START_TEST(empty_files_have_data)
     for (int load = ATTN_MAP; load <= ATTN_READ; load++) {
         ck_assert_int_eq(attn_file_open("empty", (enum attn_load)load, &file, NULL), ATTN_OK);
         assert_bytes(&file, "", 0);
-        attn_file_close(&file);
+        attn_file_release(&file);
     }
     attn_folder_leave();
 }
@@ -89,7 +89,7 @@ START_TEST(files_that_do_not_know_their_size_are_read)
 
     ck_assert_int_eq(attn_file_open("/proc/self/stat", ATTN_MAP, &file, NULL), ATTN_OK);
     ck_assert_uint_gt(file.size, 10);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 END_TEST
 
@@ -111,7 +111,7 @@ START_TEST(pipes_are_read_to_their_end)
     }
     ck_assert_int_eq(attn_file_open("pipe", ATTN_MAP, &file, NULL), ATTN_OK);
     assert_bytes(&file, bytes, SIZE);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     attn_folder_leave();
 }
@@ -172,7 +172,7 @@ START_TEST(texts_that_are_too_large_are_not_read)
     ck_assert_int_eq(truncate("a", 9), 0);
     ck_assert_int_eq(attn_file_read_part(&source, "a", &file, NULL), ATTN_OK);
     ck_assert_uint_eq(file.size, 9);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_int_eq(mkfifo("pipe", 0600), 0);
     writer = fork();
     if (writer == 0)
@@ -202,7 +202,7 @@ START_TEST(held_files_are_read_as_they_are_then)
     assert_bytes(&file, "afterwards", 10);
     ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK); /* nothing is left to do */
     assert_bytes(&file, "afterwards", 10);
-    attn_file_close(&file);
+    attn_file_release(&file);
 
     ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, &err), ATTN_OK);
     ck_assert_int_eq(truncate("a", (off_t)1 << 40), 0);
@@ -211,7 +211,7 @@ START_TEST(held_files_are_read_as_they_are_then)
     ck_assert_int_eq(truncate("a", 2), 0);
     ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
     assert_bytes(&file, "af", 2);
-    attn_file_close(&file);
+    attn_file_release(&file);
     attn_folder_leave();
 }
 END_TEST
@@ -238,7 +238,7 @@ START_TEST(what_cannot_be_held_is_refused_or_read_at_once)
     assert_bytes(&file, "bytes", 5);
     ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
     assert_bytes(&file, "bytes", 5);
-    attn_file_close(&file);
+    attn_file_release(&file);
 
     ck_assert_int_eq(mkfifo("pipe", 0600), 0);
     source.overrides = overrides, source.n_override = 1;
@@ -247,7 +247,7 @@ START_TEST(what_cannot_be_held_is_refused_or_read_at_once)
         _exit(write(open("pipe", O_WRONLY), "late", 4) != 4);
     ck_assert_int_eq(attn_file_hold_part(&source, "pipe", &file, &err), ATTN_OK);
     assert_bytes(&file, "late", 4);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     attn_folder_leave();
 }
@@ -276,7 +276,7 @@ START_TEST(a_forked_process_reads_what_was_held)
     ck_assert_int_eq(status, 0);
     ck_assert_int_eq(attn_file_read_held(&file, NULL), ATTN_OK);
     assert_bytes(&file, bytes, N_BYTE);
-    attn_file_close(&file);
+    attn_file_release(&file);
     free(bytes);
     attn_folder_leave();
 }
@@ -339,7 +339,7 @@ START_TEST(signals_do_not_end_the_wait_for_a_pipe)
     ck_assert_msg(attn_file_open("pipe", ATTN_MAP, &file, &err) == ATTN_OK, "%s", err.message);
     setitimer(ITIMER_REAL, &never, NULL);
     assert_bytes(&file, "late", 4);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     attn_folder_leave();
 }
@@ -359,12 +359,12 @@ START_TEST(parts_come_from_blobs)
     ck_assert_int_eq(file.storage, ATTN_FILE_BORROWED);
     ck_assert_ptr_eq(file.data, blobs[0].data);
     ck_assert_str_eq(file.path, "built-in/config.json");
-    attn_file_close(&file);
+    attn_file_release(&file);
 
     source.name = "toy";
     ck_assert_int_eq(attn_file_open_part(&source, "merges.txt", ATTN_MAP, &file, NULL), ATTN_OK);
     assert_bytes(&file, "", 0);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert_int_eq(attn_file_open_part(&source, "vocab.json", ATTN_MAP, &file, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot open 'toy/vocab.json': No such file or directory");
 }
@@ -386,7 +386,7 @@ START_TEST(parts_come_from_a_directory)
                          ATTN_OK);
         ck_assert_str_eq(file.path, "./config.json");
         assert_bytes(&file, "[]", 2);
-        attn_file_close(&file);
+        attn_file_release(&file);
         ck_assert_int_eq(attn_file_open_part(&source, "x.json", ATTN_MAP, &file, &err), ATTN_IO);
         ck_assert_str_eq(err.message, "cannot open './x.json': No such file or directory");
         ck_assert(attn_source_has_part(&source, "config.json"));
@@ -411,7 +411,7 @@ START_TEST(overrides_win_over_blobs_and_directories)
     ck_assert_int_eq(attn_file_open_part(&source, "config.json", ATTN_READ, &file, NULL), ATTN_OK);
     ck_assert_str_eq(file.path, "mine");
     assert_bytes(&file, "my own", 6);
-    attn_file_close(&file);
+    attn_file_release(&file);
     ck_assert(attn_source_has_part(&source,
                                    "a")); /* so that it is opened, and the failure says why not */
     ck_assert_int_eq(attn_file_open_part(&source, "a", ATTN_READ, &file, &err), ATTN_IO);
@@ -442,7 +442,7 @@ START_TEST(opening_survives_lack_of_memory)
         ck_assert_uint_eq(file.size, 77);
     }
     ck_assert_int_ge(n, 3); /* two names and the bytes */
-    attn_file_close(&file);
+    attn_file_release(&file);
     attn_folder_leave();
 }
 END_TEST
@@ -461,7 +461,7 @@ START_TEST(reading_a_held_file_survives_lack_of_memory)
     attn_alloc_fail_off();
     ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
     assert_bytes(&file, "bytes", 5);
-    attn_file_close(&file);
+    attn_file_release(&file);
     attn_folder_leave();
 }
 END_TEST

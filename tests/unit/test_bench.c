@@ -62,7 +62,7 @@ static enum attn_status run(const char *parts, struct seen *seen, struct attn_er
     options.on_row = take;
     options.user = seen;
     status = attn_bench_run(&options, err);
-    attn_model_close(model);
+    attn_model_free(model);
     return status;
 }
 
@@ -123,7 +123,7 @@ START_TEST(writers_are_measured_in_a_folder_and_leave_nothing)
     ck_assert_uint_eq(seen.n_row, n_format);
     ck_assert(seen.n_byte > 3 * 17 * 17); /* heads, tokens */
     ck_assert_msg(remove(folder) == 0, "something was left in '%s'", folder);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(a_bench_can_be_canceled)
     options.cancel = &cancel;
     ck_assert(attn_bench_run(&options, &err) == ATTN_CANCELED);
     ck_assert_uint_eq(seen.n_row, 0);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

@@ -154,7 +154,7 @@ START_TEST(merges_in_the_order_of_encoder_py)
         tokenizer = attn_make_tokenizer(&files);
         for (size_t i = 0; i < 60; i++)
             compare_with_plain(tokenizer, &bpe, 1 + (size_t)rand() % (i == 0 ? MAX_PIECE : 24));
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
         attn_buffer_release(&bpe.vocab);
         attn_buffer_release(&bpe.lines);
     }

@@ -24,8 +24,8 @@ START_TEST(every_built_in_model_opens_with_its_tokenizer)
                               ATTN_OK &&
                           attn_tokenizer_open(&source, &tokenizer, &err) == ATTN_OK,
                       "%s: %s", name, err.message);
-        attn_tokenizer_close(tokenizer);
-        attn_model_close(model);
+        attn_tokenizer_free(tokenizer);
+        attn_model_free(model);
     }
     ck_assert_str_eq(last, "life-is-short");
 }

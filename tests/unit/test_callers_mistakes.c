@@ -323,10 +323,10 @@ START_TEST(null_is_freed)
     attn_capture_free(NULL);
     attn_records_free(NULL);
     attn_selection_free(NULL);
-    attn_tokenizer_close(NULL);
+    attn_tokenizer_free(NULL);
     attn_encoding_release(NULL);
     attn_text_free(NULL);
-    attn_model_close(NULL);
+    attn_model_free(NULL);
     attn_session_free(NULL);
     attn_ndarray_release(NULL);
     attn_mask_array_release(NULL);

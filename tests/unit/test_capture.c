@@ -30,7 +30,7 @@ static struct attn_selection *select_sites(const struct attn_model *model, const
     const struct attn_dims dims = attn_config_dims(attn_model_config(model), N);
     struct attn_error err = {0};
     struct attn_selection *selection;
-    uint64_t sites;
+    attn_site_set sites;
 
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_sites_parse(list, &sites, &err) == ATTN_OK);
@@ -102,7 +102,7 @@ START_TEST(holds_what_was_told_head_by_head)
     }
     attn_recording_release(&expected);
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -118,7 +118,7 @@ START_TEST(keeps_only_layers_that_are_wanted)
     ck_assert_ptr_nonnull(attn_capture_tensor(capture, ATTN_SITE_Z, 1));
     attn_capture_free(capture);
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(holds_the_selected_part_of_matrices)
         attn_selection_free(selection);
     }
     attn_recording_release(&expected);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(cells_that_attention_leaves_out_are_masked)
         }
     attn_capture_free(capture);
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -256,7 +256,7 @@ START_TEST(vectors_and_keys_are_those_of_selected_heads_and_queries)
     attn_capture_free(whole);
     attn_selection_free(selection);
     attn_selection_free(all);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -279,7 +279,7 @@ START_TEST(failures_leave_nothing_behind)
     ck_assert_int_gt(n, 4);
     attn_capture_free(capture);
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

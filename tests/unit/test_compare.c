@@ -76,7 +76,7 @@ static void setup_close(struct setup *s)
 {
     attn_comparison_free(s->found);
     attn_selection_free(s->selection);
-    attn_model_close(s->model);
+    attn_model_free(s->model);
 }
 
 /* Records a whole run with ATTENTION. */

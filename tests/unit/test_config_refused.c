@@ -345,7 +345,7 @@ static enum attn_status try_value(const struct family *family, const char *key, 
     free(parts.config.bytes);
     parts.config = write_config(family, key, value);
     status = attn_parts_open(&parts, &model, err);
-    attn_model_close(model);
+    attn_model_free(model);
     config.data = (char *)parts.config.bytes;
     attn_buffer_release(&config);
     parts.config = (struct attn_part){0};
@@ -903,7 +903,7 @@ static void check_change(const struct attn_parts *parts, const struct attn_safet
         ck_assert_ptr_nonnull(strstr(err.message, "'m/model.safetensors'"));
         ck_assert_int_eq(status, change == UNSIGNED ? ATTN_UNSUPPORTED : ATTN_FORMAT);
     }
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
@@ -941,7 +941,7 @@ START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
                 check_change(&changed, &entry, change);
                 attn_buffer_release(&file);
             }
-        attn_model_close(model);
+        attn_model_free(model);
         attn_parts_release(&parts);
     }
 }

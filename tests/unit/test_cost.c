@@ -30,7 +30,7 @@ static struct attn_cost find_cost(const char *directory, size_t n, size_t n_sour
     struct attn_error err = {0};
 
     ck_assert_msg(attn_cost_find(model, n, n_source, &cost, &err) == ATTN_OK, "%s", err.message);
-    attn_model_close(model);
+    attn_model_free(model);
     return cost;
 }
 
@@ -130,7 +130,7 @@ static struct attn_kind_cost find_kind(const char *directory, size_t n, const ch
     ck_assert_int_eq(status, ATTN_OK);
     status = attn_cost_find_kind(model, &cost, kind, &found, NULL);
     ck_assert(status == ATTN_OK || status == ATTN_INVALID);
-    attn_model_close(model);
+    attn_model_free(model);
     return found;
 }
 
@@ -225,7 +225,7 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
                       ATTN_OK);
             ck_assert_uint_le(cost.weights, n_byte);
         }
-        attn_model_close(model);
+        attn_model_free(model);
     }
 }
 END_TEST
@@ -241,7 +241,7 @@ START_TEST(groups_parameters)
     ck_assert_uint_eq(p.mlp, 3 * (15 * 22 + 22 + 22 * 15 + 15));
     ck_assert_uint_eq(p.norms, (3 * 2 + 1) * 2 * 15);
     ck_assert_uint_eq(p.output, 0);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -251,7 +251,7 @@ START_TEST(counts_bytes_of_half_precision)
     const struct attn_parameters p = attn_model_parameters(model);
     const size_t n_ctx = attn_model_config(model)->n_ctx;
 
-    attn_model_close(model);
+    attn_model_free(model);
     ck_assert_uint_eq(find_cost("tests/fixtures/gpt2-bf16", n_ctx, 0).weights, sum(&p) * 2);
 }
 END_TEST
@@ -272,7 +272,7 @@ START_TEST(measures_the_memory_of_a_session)
     ck_assert_uint_ge(all - one, 2 * 3 * 64 * (5 + 5) * 4);
     ck_assert_uint_le(all - one, 2 * 3 * 64 * (5 + 64) * 4);
     ck_assert_uint_ge(logits - one, 487 * 4);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -295,7 +295,7 @@ START_TEST(measures_without_allocating_the_session)
     ck_assert_int_eq(attn_alloc_count(), n_measured + 2); /* the session, its arena */
     attn_alloc_fail_off();
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -310,7 +310,7 @@ START_TEST(refuses_lengths_that_do_not_fit)
     err = (struct attn_error){0};
     ck_assert_int_eq(attn_cost_find(model, 0, 0, &cost, &err), ATTN_INVALID);
     ck_assert_uint_eq(cost.n_position, 1234);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -331,7 +331,7 @@ START_TEST(reports_every_failed_allocation)
         ck_assert_int_eq(err.status, status);
     } while (status != ATTN_OK);
     ck_assert_int_gt(n, 3);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

@@ -53,7 +53,7 @@ static void close_trial(struct trial *trial)
 {
     attn_recording_release(&trial->plain);
     attn_recording_release(&trial->edited);
-    attn_model_close(trial->model);
+    attn_model_free(trial->model);
 }
 
 static bool has_site(const struct trial *trial, int site)
@@ -287,7 +287,7 @@ START_TEST(changed_rows_are_counted)
     ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
     ck_assert_uint_eq(attn_session_n_edited_row(session), N_ID + (N_ID - 4));
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

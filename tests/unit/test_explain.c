@@ -49,7 +49,7 @@ static void open_model(void)
 static void close_model(void)
 {
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 /* Feeds the ids to a session that EXPLAINER watches, with EDITS [n_edit]. */
@@ -337,7 +337,7 @@ static void explain_families(enum attn_compute compute)
         for (int layer = 0; layer < (int)config->n_layer; layer++)
             for (int head = 0; head < (int)config->n_head; head++)
                 explain_row(config, layer, head);
-        attn_model_close(model);
+        attn_model_free(model);
     }
 }
 

@@ -116,7 +116,7 @@ START_TEST(patterns_and_logits_are_those_of_transformers)
                   "%s", err.message);
     for (int sentence = 0; sentence < N_SENTENCE; sentence++)
         check_sentence(model, sentence);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

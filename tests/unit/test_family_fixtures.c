@@ -202,7 +202,7 @@ static int run_model(const char *name)
                outcome.worst[OTHER], outcome.first);
         n_failed += outcome.has_failed;
     }
-    attn_model_close(model);
+    attn_model_free(model);
     return n_failed;
 }
 

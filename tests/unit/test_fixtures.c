@@ -219,7 +219,7 @@ done:
         outcome->has_failed = true;
         snprintf(outcome->first, sizeof outcome->first, "%.190s", err.message);
     }
-    attn_model_close(model);
+    attn_model_free(model);
     free(ids);
 }
 

@@ -107,7 +107,7 @@ static struct tally check_golden(const struct golden *golden)
                   "%s", err.message);
     ck_assert_uint_gt(attn_expected_each(folder, &recording, golden->row0, check_row, &tally), 0);
     attn_recording_release(&recording);
-    attn_model_close(model);
+    attn_model_free(model);
     free(ids);
     return tally;
 }
@@ -151,7 +151,7 @@ static void check_dropout(int text, const unsigned char *keep)
     ck_assert_uint_eq(attn_expected_each(folder, &recording, 0, check_row, &tally), 3);
     printf("%-32s %7zu  %.2e\n", tally.folder, tally.n_value, tally.worst);
     attn_recording_release(&recording);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 /* The generator that drew the layer and its inputs goes on with which weights stay. */
@@ -189,7 +189,7 @@ static void assert_ids(const char *directory, const char *text, const char *path
     ck_assert_uint_eq(encoding.n, n);
     ck_assert_mem_eq(encoding.ids, ids, n * sizeof *ids);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     free(ids);
 }
 

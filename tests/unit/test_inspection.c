@@ -36,8 +36,8 @@ static void open_subject(struct subject *subject, const char *directory, size_t 
 
 static void close_subject(struct subject *subject)
 {
-    attn_tokenizer_close(subject->tokenizer);
-    attn_model_close(subject->model);
+    attn_tokenizer_free(subject->tokenizer);
+    attn_model_free(subject->model);
 }
 
 static struct attn_table *inspect(const struct subject *subject, enum attn_inspected part)

@@ -22,7 +22,7 @@ static struct attn_json *parse(const char *text)
     struct attn_error err = {0};
 
     ck_assert_msg(attn_json_parse(&file, &json, &err) == ATTN_OK, "%s", err.message);
-    attn_file_close(&file);
+    attn_file_release(&file);
     return json;
 }
 
@@ -56,7 +56,7 @@ START_TEST(refuses_what_a_tree_cannot_hold)
         ck_assert_int_eq(attn_json_parse(&file, &json, &err), ATTN_FORMAT);
         ck_assert_str_eq(err.message, rows[i].message);
         ck_assert_ptr_null(json);
-        attn_file_close(&file);
+        attn_file_release(&file);
     }
 }
 END_TEST
@@ -70,7 +70,7 @@ START_TEST(refuses_more_than_64_mib_before_reading)
     file.size = ATTN_JSON_MAX_SIZE + 1;
     ck_assert_int_eq(attn_json_parse(&file, &json, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "'m/config.json' has 67108865 bytes, expected at most 67108864");
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 END_TEST
 
@@ -287,7 +287,7 @@ START_TEST(empties_lists_and_objects_that_are_not_named)
         ck_assert_uint_eq(n, 8);
         ck_assert_str_eq(attn_node_string(attn_node_find(attn_json_root(json), "f")), "[");
         attn_json_free(json);
-        attn_file_close(&file);
+        attn_file_release(&file);
     }
 }
 END_TEST
@@ -304,7 +304,7 @@ START_TEST(checks_what_it_does_not_keep)
 
         ck_assert_int_eq(attn_json_parse_named(&file, names, &json, NULL), ATTN_FORMAT);
         ck_assert_ptr_null(json);
-        attn_file_close(&file);
+        attn_file_release(&file);
     }
 }
 END_TEST
@@ -330,7 +330,7 @@ START_TEST(reports_every_failed_allocation)
     }
     ck_assert_int_ge(n, 4);
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 END_TEST
 

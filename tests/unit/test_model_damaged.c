@@ -56,7 +56,7 @@ START_TEST(refuses_weights_cut_anywhere)
             assert_cut_is_refused(&parts, size);
     }
     assert_cut_is_refused(&parts, parts.weights.size - 1);
-    attn_model_close(model);
+    attn_model_free(model);
     attn_parts_release(&parts);
 }
 END_TEST
@@ -81,7 +81,7 @@ START_TEST(a_flipped_bit_of_the_header_changes_nothing_or_is_refused)
 
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
     record(&expected, model);
-    attn_model_close(model);
+    attn_model_free(model);
     for (size_t bit = 0; bit < n_bit; bit++) {
         parts.weights.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
         if (attn_parts_open(&parts, &model, &err) == ATTN_OK) {
@@ -90,7 +90,7 @@ START_TEST(a_flipped_bit_of_the_header_changes_nothing_or_is_refused)
             attn_recording_release(&actual);
             n_same++;
         }
-        attn_model_close(model);
+        attn_model_free(model);
         parts.weights.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     ck_assert_uint_gt(n_same, 0);          /* the text of __metadata__ */
@@ -111,7 +111,7 @@ START_TEST(no_flipped_bit_of_the_config_crashes)
 
         parts.config.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
         n_refused += attn_parts_open(&parts, &model, &err) != ATTN_OK;
-        attn_model_close(model);
+        attn_model_free(model);
         parts.config.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     ck_assert_uint_gt(n_refused, 0);
@@ -174,8 +174,8 @@ static enum attn_status check_event(void *user, const struct attn_trace_event *e
 }
 
 /* Runs MODEL, watching SITES and nothing else. */
-static enum attn_status run_sites(const struct attn_model *model, uint64_t sites, struct told *told,
-                                  struct attn_error *err)
+static enum attn_status run_sites(const struct attn_model *model, attn_site_set sites,
+                                  struct told *told, struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(model), N_ID);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -290,7 +290,7 @@ static void check_directory(const char *directory)
         }
         memcpy(place, saved, sizeof saved);
     }
-    attn_model_close(model);
+    attn_model_free(model);
     attn_parts_release(&parts);
 }
 
@@ -318,7 +318,7 @@ START_TEST(weights_too_large_for_float32_are_told_as_such)
     ck_assert_int_eq(run_sites(model, ATTN_SITE_BIT(ATTN_SITE_MLP_PRE), &told, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "layer 1 of 'm' computes values that are not finite, expected "
                                   "float32 numbers");
-    attn_model_close(model);
+    attn_model_free(model);
     attn_parts_release(&parts);
 }
 END_TEST
@@ -370,7 +370,7 @@ START_TEST(numbers_of_the_caller_that_are_too_large_are_told_as_such)
         err = (struct attn_error){0};
         attn_session_free(session);
     }
-    attn_model_close(model);
+    attn_model_free(model);
     attn_parts_release(&parts);
 }
 END_TEST
@@ -399,7 +399,7 @@ START_TEST(numbers_of_the_caller_must_be_finite)
     err = (struct attn_error){0};
     ck_assert_int_eq(attn_session_feed_embeddings(session, x, 1, &err), ATTN_OK);
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
     attn_parts_release(&parts);
 }
 END_TEST

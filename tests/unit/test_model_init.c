@@ -93,7 +93,7 @@ static void open_made(const struct recipe *recipe)
 
 static void close_made(void)
 {
-    attn_model_close(model);
+    attn_model_free(model);
     model = NULL;
 }
 

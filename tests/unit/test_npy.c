@@ -43,7 +43,7 @@ static void assert_floats(const struct attn_npy_image *image, const float *expec
         ck_assert_msg(memcmp(&actual[i], &expected[i], sizeof *actual) == 0 ||
                           (isnan(actual[i]) && isnan(expected[i])),
                       "element %zu is %a, expected %a", i, (double)actual[i], (double)expected[i]);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
 }
 
 /* The elements of each type in little endian, and what they are. */
@@ -101,7 +101,7 @@ START_TEST(reads_every_type_in_both_byte_orders)
                 assert_floats(&image, types[i].values, 2);
                 npy = open_image(&image);
                 ck_assert_str_eq(attn_npy_dtype_name(npy), types[i].name);
-                attn_npy_close(npy);
+                attn_npy_free(npy);
             }
 }
 END_TEST
@@ -164,7 +164,7 @@ START_TEST(says_shape_and_rank)
     ck_assert_int_eq(attn_npy_dtype(npy), ATTN_DTYPE_I16);
     ck_assert_str_eq(attn_npy_shape_text(npy, text), "[2, 1, 3]");
     ck_assert_str_eq(attn_npy_path(npy), "x.npy");
-    attn_npy_close(npy);
+    attn_npy_free(npy);
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(takes_a_number_alone_and_arrays_of_nothing)
         attn_npy_read_floats(npy, &value);
         ck_assert_int_eq(attn_npy_read_cells(npy, &cell, NULL), ATTN_OK);
         ck_assert(rows[i].n_element == 0 ? value == 9 && cell == 9 : value == 0 && cell == 0);
-        attn_npy_close(npy);
+        attn_npy_free(npy);
     }
 }
 END_TEST
@@ -215,7 +215,7 @@ START_TEST(the_longest_shape_has_a_text)
     image = attn_npy_image_zeros(header, 0);
     npy = open_image(&image);
     ck_assert_uint_eq(strlen(attn_npy_shape_text(npy, text)), 2 + 1 + 22 * 15);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
 }
 END_TEST
 
@@ -262,7 +262,7 @@ START_TEST(gives_floats_in_place_only_where_they_are_floats)
         ck_assert_msg((floats != NULL) == rows[i].is_in_place, "row %zu", i);
         if (floats != NULL)
             ck_assert_int_eq(memcmp(floats, values, sizeof values), 0);
-        attn_npy_close(npy);
+        attn_npy_free(npy);
     }
 }
 END_TEST
@@ -289,7 +289,7 @@ START_TEST(reads_cells_of_every_type)
         npy = open_image(&image);
         ck_assert_int_eq(attn_npy_read_cells(npy, cells, NULL), ATTN_OK);
         ck_assert(cells[0] == 1 && cells[1] == 0);
-        attn_npy_close(npy);
+        attn_npy_free(npy);
     }
 }
 END_TEST
@@ -307,12 +307,12 @@ START_TEST(names_the_cell_that_is_neither_0_nor_1)
     /* The fifth byte in Fortran order: row 0 of the last column. */
     ck_assert_int_eq(attn_npy_read_cells(npy, cells, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "'x.npy' has 7 at [0, 2], expected 0 or 1");
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         image = attn_npy_image_make(1, TEXT(DICT("<f8", "False", "()")), bad[i], sizeof *bad[i]);
         npy = open_image(&image);
         ck_assert_int_eq(attn_npy_read_cells(npy, cells, NULL), ATTN_FORMAT);
-        attn_npy_close(npy);
+        attn_npy_free(npy);
     }
 }
 END_TEST
@@ -333,7 +333,7 @@ static void assert_same_as(const char *path, enum attn_load load, const struct a
     for (size_t i = 0; i < expected->n; i++)
         ck_assert(values[i] == (float)expected->values[i]);
     free(values);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
 }
 
 START_TEST(reads_what_numpy_wrote_mapped_or_not)
@@ -369,7 +369,7 @@ START_TEST(reads_a_pipe)
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
     ck_assert_int_eq(attn_npy_open(path, ATTN_MAP, ATTN_NPY_NUMBERS, &npy, NULL), ATTN_OK);
     ck_assert_uint_eq(attn_npy_n_element(npy), 200);
-    attn_npy_close(npy);
+    attn_npy_free(npy);
     close(ends[0]);
 }
 END_TEST
@@ -382,7 +382,7 @@ START_TEST(says_which_file_cannot_be_opened)
     ck_assert_int_eq(attn_npy_open("no/such.npy", ATTN_MAP, ATTN_NPY_NUMBERS, &npy, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot open 'no/such.npy': No such file or directory");
     ck_assert_ptr_null(npy);
-    attn_npy_close(NULL);
+    attn_npy_free(NULL);
 }
 END_TEST
 
@@ -400,7 +400,7 @@ START_TEST(survives_every_failing_allocation)
         ck_assert(status == ATTN_OK || (status == ATTN_NO_MEMORY && npy == NULL));
     }
     ck_assert_int_eq(n, 4); /* the path, the bytes, the array, then none */
-    attn_npy_close(npy);
+    attn_npy_free(npy);
 }
 END_TEST
 

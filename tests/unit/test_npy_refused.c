@@ -374,7 +374,7 @@ START_TEST(survives_every_other_byte_of_the_header)
                 ck_assert_uint_eq(attn_npy_n_element(npy), 2);
                 n_accepted++;
             }
-            attn_npy_close(npy);
+            attn_npy_free(npy);
         }
         image.bytes[at] = original;
     }

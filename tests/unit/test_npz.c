@@ -45,11 +45,11 @@ static bool read_all(const char *path)
         struct attn_npy_file *npy;
 
         if (attn_npz_read(npz, i, &npy, NULL) == ATTN_OK)
-            attn_npy_close(npy);
+            attn_npy_free(npy);
         else
             is_read = false;
     }
-    attn_npz_close(npz);
+    attn_npz_free(npz);
     return is_read;
 }
 
@@ -77,11 +77,11 @@ START_TEST(reads_what_numpy_wrote)
                       expected.values[k] != expected.values[k]);
         n_found++;
         free(values);
-        attn_npy_close(npy);
+        attn_npy_free(npy);
         attn_npy_release(&expected);
     }
     ck_assert_uint_gt(n_found, 10);
-    attn_npz_close(npz);
+    attn_npz_free(npz);
 }
 END_TEST
 

@@ -141,7 +141,7 @@ START_TEST(computes_what_the_library_computes)
         assert_near(&recording, ATTN_SITE_Z, h, E, layer.z[h][0]);
     }
     attn_recording_release(&recording);
-    attn_model_close(model);
+    attn_model_free(model);
     attn_folder_leave();
 }
 END_TEST

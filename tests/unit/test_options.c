@@ -135,7 +135,7 @@ START_TEST(old_and_new_callers_run_a_model)
     new_session.unknown = 1;
     ck_assert_ptr_null(run(model, &new_session, &err));
     ck_assert_int_eq(err.status, ATTN_INVALID);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -170,8 +170,8 @@ START_TEST(every_call_with_options_refuses_the_size_0)
               ATTN_INVALID);
     ck_assert(attn_tokenizer_encode(tokenizer, "a", 1, NULL, &encoding, NULL) == ATTN_OK);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
-    attn_model_close(model);
+    attn_tokenizer_free(tokenizer);
+    attn_model_free(model);
 }
 END_TEST
 

@@ -62,7 +62,7 @@ static enum attn_status write_files(const char *const *names, bool is_addition,
         status = write_file(directory, names[i], err);
     if (status == ATTN_OK)
         status = attn_directory_finish(directory, run, is_addition, err);
-    attn_directory_close(directory);
+    attn_directory_free(directory);
     return status;
 }
 
@@ -137,9 +137,9 @@ START_TEST(a_wait_ends_with_the_flag)
     ck_assert_int_eq(attn_directory_compare(directory, other), 0);
     ck_assert_int_eq(attn_directory_lock(directory, true, &flag, &err), ATTN_OK);
     ck_assert_int_eq(attn_directory_lock(other, true, &flag, &err), ATTN_CANCELED);
-    attn_directory_close(other);
+    attn_directory_free(other);
     ck_assert_int_eq(access("d", F_OK), 0); /* it is not that of OTHER to remove */
-    attn_directory_close(directory);
+    attn_directory_free(directory);
     ck_assert_int_ne(access("d", F_OK), 0);
     tear_down();
 }
@@ -154,11 +154,11 @@ START_TEST(a_directory_that_was_never_locked_is_removed)
     directory = opened();
     other = opened();
     ck_assert_int_eq(attn_directory_lock(other, false, NULL, &err), ATTN_OK);
-    attn_directory_close(directory);
+    attn_directory_free(directory);
     ck_assert_int_eq(access("d", F_OK), 0); /* another writer has it */
-    attn_directory_close(other);
+    attn_directory_free(other);
     rmdir("d");
-    attn_directory_close(opened());
+    attn_directory_free(opened());
     ck_assert_int_ne(access("d", F_OK), 0);
     tear_down();
 }
@@ -173,11 +173,11 @@ START_TEST(a_directory_that_vanished_meanwhile_is_made_again)
     directory = opened();
     other = opened();
     ck_assert_int_eq(attn_directory_lock(directory, false, NULL, &err), ATTN_OK);
-    attn_directory_close(directory);
+    attn_directory_free(directory);
     ck_assert_int_ne(access("d", F_OK), 0);
     ck_assert_int_eq(attn_directory_lock(other, false, NULL, &err), ATTN_OK);
     ck_assert_int_eq(access("d", F_OK), 0);
-    attn_directory_close(other);
+    attn_directory_free(other);
     ck_assert_uint_eq(attn_folder_count(), 0);
     tear_down();
 }

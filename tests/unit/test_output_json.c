@@ -216,7 +216,7 @@ static void ck_assert_everything(void)
             ck_assert_tensor(attn_node_find(tensors, name), site, of);
         }
     attn_json_free(json);
-    attn_file_close(&file);
+    attn_file_release(&file);
 }
 
 START_TEST(holds_every_number_of_every_tensor)

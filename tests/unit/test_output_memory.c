@@ -78,7 +78,7 @@ static long resident_kib(void)
 }
 
 /* Writes the first N_QUERY rows of SITES to nowhere, and says what that took. */
-static void ck_assert_memory(const char *format, uint64_t sites, const char *queries,
+static void ck_assert_memory(const char *format, attn_site_set sites, const char *queries,
                              size_t n_query, long limit_kib)
 {
     struct attn_selection *selection;

@@ -70,7 +70,7 @@ START_TEST(holds_the_tensors_of_other_forms)
 
             assert_array(&entry);
         }
-        attn_safetensors_close(st);
+        attn_safetensors_free(st);
         /* Texts cannot be tensors. */
         ck_assert_int_eq(unlink("d/tokens.npy") | unlink("d/run.json") | rmdir("d"), 0);
         tear_down();

@@ -100,7 +100,7 @@ static size_t with_all_models(check_fn check)
 
         ck_assert_msg(attn_model_open(&source, NULL, &model, &err) == ATTN_OK, "%s", err.message);
         with_model(directories[i], model, false, check);
-        attn_model_close(model);
+        attn_model_free(model);
     }
     for (size_t i = 0; i < ATTN_N_MADE_UP_MODEL; i++) {
         char name[ATTN_MADE_UP_NAME_SIZE];
@@ -109,7 +109,7 @@ static size_t with_all_models(check_fn check)
         if (model == NULL)
             continue;
         with_model(name, model, true, check);
-        attn_model_close(model);
+        attn_model_free(model);
         n++;
     }
     return n;

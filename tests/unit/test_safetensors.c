@@ -53,7 +53,7 @@ START_TEST(gives_names_types_shapes_and_places)
     ck_assert(!attn_safetensors_find(st, "__metadata__", NULL));
     ck_assert_str_eq(attn_safetensors_path(st, 0), "m.safetensors");
     ck_assert(!attn_safetensors_owns_address(st, entry.tensor.data)); /* not a map */
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -85,7 +85,7 @@ START_TEST(keeps_the_largest_sizes_exact)
     ck_assert_uint_eq(tensor->shape[1], SIZE_MAX);
     ck_assert_uint_eq(tensor->shape[2], 9007199254740993);
     ck_assert_ptr_nonnull(tensor->data);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -109,7 +109,7 @@ START_TEST(keeps_the_directory_of_a_file_that_is_overwritten)
     ck_assert_ptr_eq(entry.tensor.data, image.bytes + image.size - 8);
     ck_assert(attn_safetensors_find(st, "b", &entry));
     ck_assert_int_eq(entry.tensor.rank, 0);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(reports_every_failed_allocation)
         ck_assert_ptr_null(file.path);
     }
     ck_assert_int_ge(n, 5);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -168,13 +168,13 @@ START_TEST(maps_a_file_and_knows_its_addresses)
     ck_assert(!attn_safetensors_owns_address(st, data + 8));
     ck_assert(!attn_safetensors_owns_address(st, data + 7 - image.size));
     ck_assert(!attn_safetensors_owns_address(st, NULL));
-    attn_safetensors_close(st);
-    attn_safetensors_close(NULL);
+    attn_safetensors_free(st);
+    attn_safetensors_free(NULL);
     ck_assert_int_eq(attn_safetensors_open_file(path, ATTN_READ, &st, &err), ATTN_OK);
     ck_assert(attn_safetensors_find(st, "w", &entry));
     data = entry.tensor.data;
     ck_assert(!attn_safetensors_owns_address(st, data));
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     close(descriptor);
     free(image.bytes);
 }
@@ -232,7 +232,7 @@ START_TEST(joins_shards_by_the_index)
     ck_assert(attn_safetensors_find(st, "c", &entry));
     ck_assert_uint_eq(entry.tensor.shape[0], 3);
     ck_assert_str_eq(attn_safetensors_path(st, entry.shard), "m/" SHARD_2);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free_directory(&dir);
 }
 END_TEST
@@ -308,7 +308,7 @@ START_TEST(reports_every_failed_allocation_with_shards)
         ck_assert_ptr_null(st);
     }
     ck_assert_int_gt(n, 15);
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free_directory(&dir);
 }
 END_TEST
@@ -324,7 +324,7 @@ START_TEST(prefers_the_single_file)
     ck_assert_int_eq(attn_safetensors_open(&dir.source, ATTN_MAP, &st, &err), ATTN_OK);
     ck_assert(attn_safetensors_find(st, "unused", NULL));
     ck_assert(!attn_safetensors_find(st, "c", NULL));
-    attn_safetensors_close(st);
+    attn_safetensors_free(st);
     free_directory(&dir);
 }
 END_TEST

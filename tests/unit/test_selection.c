@@ -302,7 +302,7 @@ START_TEST(site_lists_take_names_aliases_and_globs)
 {
     const struct {
         const char *list;
-        uint64_t sites;
+        attn_site_set sites;
     } rows[] = {
         {"pattern", ATTN_SITE_BIT(ATTN_SITE_PATTERN)},
         {"attention,context", ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z)},
@@ -317,7 +317,7 @@ START_TEST(site_lists_take_names_aliases_and_globs)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t sites = 0;
+        attn_site_set sites = 0;
 
         ck_assert(attn_sites_parse(rows[i].list, &sites, NULL) == ATTN_OK);
         ck_assert_msg(sites == rows[i].sites, "%s gave %lx", rows[i].list, (unsigned long)sites);
@@ -331,7 +331,7 @@ START_TEST(unknown_sites_are_refused_with_the_list_of_known_ones)
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct attn_error err = {0};
-        uint64_t sites = 77;
+        attn_site_set sites = 77;
 
         ck_assert(attn_sites_parse(lists[i], &sites, &err) == ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "attn_scores, pattern, pattern_dropped"));

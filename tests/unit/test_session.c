@@ -79,7 +79,7 @@ static void pair_close(struct pair *pair)
 {
     attn_recording_release(&pair->expected);
     attn_recording_release(&pair->actual);
-    attn_model_close(pair->model);
+    attn_model_free(pair->model);
 }
 
 static void check_options(const struct attn_session_options *options, size_t step)
@@ -148,7 +148,7 @@ START_TEST(room_for_fewer_rows_is_less_and_holds_no_more)
     ck_assert_str_eq(err.message, "5 tokens are too many for one feed, the session takes 4");
     ck_assert(attn_session_feed(session, ids, 4, &err) == ATTN_OK);
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -223,7 +223,7 @@ START_TEST(a_model_opened_for_reuse_gives_the_same_bits)
         ck_assert(attn_model_open(&source, &options, &pair.model, &err) == ATTN_OK);
         record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
         attn_assert_same_recording(directories[i], &pair.actual, &pair.expected);
-        attn_model_close(first);
+        attn_model_free(first);
         pair_close(&pair);
     }
     attn_pool_free(options.pool);
@@ -241,7 +241,7 @@ START_TEST(reading_and_mapping_give_the_same_bits)
         pair.model = open_model(directories[i], ATTN_READ);
         record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
         attn_assert_same_recording(directories[i], &pair.actual, &pair.expected);
-        attn_model_close(mapped);
+        attn_model_free(mapped);
         pair_close(&pair);
     }
 }
@@ -288,7 +288,7 @@ static struct attn_selection *select_part(const struct attn_dims *dims, const st
 {
     struct attn_selection *selection;
     struct attn_error err = {0};
-    uint64_t sites;
+    attn_site_set sites;
 
     ck_assert(attn_selection_create(dims, &selection, &err) == ATTN_OK);
     if (choice->sites != NULL)
@@ -522,7 +522,7 @@ START_TEST(matrices_that_do_not_fit_come_in_blocks_with_the_same_bits)
     }
     free(whole);
     free(apart);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -551,7 +551,7 @@ static void talk_open(struct talk *talk, const struct attn_session_options *opti
 static void talk_close(struct talk *talk)
 {
     attn_session_free(talk->session);
-    attn_model_close(talk->model);
+    attn_model_free(talk->model);
 }
 
 static const float *logits_of(struct talk *talk)
@@ -635,7 +635,7 @@ START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
         attn_assert_same_bits("logits", logits, expected + i * n_vocab, n_vocab);
     }
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
     free(expected);
 }
 END_TEST
@@ -692,7 +692,7 @@ START_TEST(logits_of_any_position_can_be_had_when_it_was_computed_to_its_end)
         attn_session_free(session);
     }
     attn_selection_free(selection);
-    attn_model_close(model);
+    attn_model_free(model);
     free(expected);
     free(logits);
 }
@@ -758,7 +758,7 @@ START_TEST(a_model_without_a_mask_wants_its_sequence_whole)
     ck_assert(attn_session_feed(session, ids, 2, &err) == ATTN_OK);
     ck_assert(attn_session_feed(session, ids, 1, &err) == ATTN_INVALID);
     attn_session_free(session);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -825,7 +825,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
             status = attn_session_feed(session, ids, 3, &err);
         attn_alloc_fail_off();
         attn_session_free(session);
-        attn_model_close(model);
+        attn_model_free(model);
         if (status == ATTN_OK)
             break;
         ck_assert_msg(status == ATTN_NO_MEMORY, "allocation %ld: %s", n, err.message);

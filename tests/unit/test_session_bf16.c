@@ -76,8 +76,8 @@ static void check_same(const char *directory, const struct attn_model_options *m
     attn_recording_release(&expected);
     attn_recording_release(&actual);
     attn_pool_free(options.pool);
-    attn_model_close(other);
-    attn_model_close(model);
+    attn_model_free(other);
+    attn_model_free(model);
 }
 
 START_TEST(threads_feeds_and_packing_do_not_change_bits)
@@ -117,7 +117,7 @@ START_TEST(layers_of_several_kinds_share_a_cache)
     attn_assert_same_recording("models/fable", &actual, &expected);
     attn_recording_release(&expected);
     attn_recording_release(&actual);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -169,7 +169,7 @@ static void check_near(const struct attn_model_options *model_options, double pa
     ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), logits);
     attn_recording_release(&exact);
     attn_recording_release(&rounded);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 START_TEST(it_is_near_float32_and_not_it)

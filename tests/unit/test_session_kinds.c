@@ -84,7 +84,7 @@ static void check_feeds(const char *directory, const char *kind)
         attn_recording_release(&pieces);
     }
     attn_recording_release(&whole);
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
 }
 
 START_TEST(feeds_of_any_size_give_the_same_bits)
@@ -116,7 +116,7 @@ START_TEST(threads_and_instructions_change_no_bit)
         attn_assert_same_recording(causal_kinds[i], &other, &one);
         attn_recording_release(&other);
         attn_recording_release(&one);
-        attn_model_close(trial.model);
+        attn_model_free(trial.model);
     }
     attn_pool_free(pool);
 }
@@ -191,7 +191,7 @@ static void expect_same_as_arrays(const char *directory, const char *kind)
     }
     attn_recording_release(&arrays);
     attn_recording_release(&model);
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
 }
 
 START_TEST(a_layer_is_attention_on_the_arrays_of_its_heads)
@@ -231,7 +231,7 @@ static void check_blockwise(const char *directory)
     }
     attn_recording_release(&blocks);
     attn_recording_release(&dense);
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
 }
 
 START_TEST(blockwise_is_near_dense_in_every_layer)
@@ -269,7 +269,7 @@ START_TEST(a_rewind_forgets_what_a_state_has_summed)
         attn_assert_same_bits(causal_kinds[i], logits, first, n_vocab);
         attn_session_free(session);
         free(first);
-        attn_model_close(trial.model);
+        attn_model_free(trial.model);
     }
 }
 END_TEST
@@ -296,7 +296,7 @@ START_TEST(a_head_may_be_ablated_in_sparse_kinds)
                 ck_assert(z->data[p * z->shape[1] * z->shape[2] + e] != 0);
             }
         attn_recording_release(&recording);
-        attn_model_close(trial.model);
+        attn_model_free(trial.model);
     }
 }
 END_TEST
@@ -321,15 +321,15 @@ START_TEST(what_cannot_be_is_refused)
     edit.site = ATTN_SITE_PATTERN;
     open_trial(&trial, WIDE, "linear");
     expect_refusal(&trial, &edit, "linear attention computes z without it");
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
     open_trial(&trial, STACK, "full");
     trial.attention[1].algorithm = ATTN_ALGORITHM_BLOCKWISE;
     expect_refusal(&trial, &edit, "'pattern' of layer 1 cannot be edited");
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
     open_trial(&trial, WIDE, "lowrank:4");
     trial.attention[0].mask = ATTN_MASK_CAUSAL;
     expect_refusal(&trial, NULL, "causal");
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
 }
 END_TEST
 
@@ -348,7 +348,7 @@ START_TEST(a_mask_of_another_size_is_refused_when_it_is_fed)
     ck_assert(attn_session_feed(session, trial.ids, 7, &err) == ATTN_INVALID);
     ck_assert_msg(strstr(err.message, "the mask is [1, 6, 6]") != NULL, "%s", err.message);
     attn_session_free(session);
-    attn_model_close(trial.model);
+    attn_model_free(trial.model);
 }
 END_TEST
 

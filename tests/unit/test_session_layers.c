@@ -43,7 +43,7 @@ static void fed_close(struct fed *fed)
 {
     attn_recording_release(&fed->whole);
     attn_recording_release(&fed->part);
-    attn_model_close(fed->model);
+    attn_model_free(fed->model);
 }
 
 static struct attn_session *session_of(struct fed *fed, const struct attn_attention *attention)

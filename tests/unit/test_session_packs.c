@@ -66,7 +66,7 @@ static void open_pack(struct pack *pack, const char *directory, const char *kind
 
 static void close_pack(struct pack *pack)
 {
-    attn_model_close(pack->model);
+    attn_model_free(pack->model);
 }
 
 /* A number from FIRST to LAST. */

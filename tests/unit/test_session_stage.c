@@ -100,7 +100,7 @@ static void check_same(const char *directory, enum attn_compute compute, struct 
         attn_recording_release(&copied);
     }
     ck_assert(uses_stage(model, "0-1"));
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 START_TEST(copied_weights_give_the_same_bits)
@@ -172,7 +172,7 @@ START_TEST(few_heads_are_read_where_they_are_mapped)
 
     ck_assert(uses_stage(model, "3.*"));
     ck_assert(!uses_stage(model, "0.0"));
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -194,7 +194,7 @@ START_TEST(weights_are_mapped_where_no_file_may_stay_open)
     attn_assert_same_recording("without a file", &copied, &mapped);
     attn_recording_release(&mapped);
     attn_recording_release(&copied);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 
@@ -227,7 +227,7 @@ START_TEST(only_weights_that_are_read_from_maps_take_a_stage)
         struct attn_model *model = open_model_as("models/fable", &cases[i].options);
 
         ck_assert_int_eq(measure(model, true) > measure(model, false), cases[i].has_stage);
-        attn_model_close(model);
+        attn_model_free(model);
     }
 }
 END_TEST
@@ -257,7 +257,7 @@ START_TEST(the_pages_of_packed_weights_are_given_back)
     struct attn_model *model = open_model_as("models/fable", &options);
 
     ck_assert_uint_le(resident("fable/model.safetensors"), 128);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 END_TEST
 

@@ -103,7 +103,7 @@ static void check_callers(const char *directory, enum attn_gemm gemm, bool has_o
     }
     attn_recording_release(&expected);
     pthread_barrier_destroy(&barrier);
-    attn_model_close(model);
+    attn_model_free(model);
 }
 
 START_TEST(sessions_on_one_model_do_not_disturb_each_other)
@@ -211,10 +211,10 @@ static void serve_threads(const struct attn_source *source)
         pthread_join(threads[i], NULL);
         ck_assert_int_eq(readers[i].n_good, 50);
         ck_assert(readers[i].has_same_tokens);
-        attn_tokenizer_close(expected[i]);
+        attn_tokenizer_free(expected[i]);
     }
     pthread_barrier_destroy(&barrier);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 
 START_TEST(a_tokenizer_serves_several_threads)

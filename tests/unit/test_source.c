@@ -51,7 +51,7 @@ static void scene_open(struct scene *scene, const char *model, const char *folde
 static void scene_close(struct scene *scene)
 {
     attn_recording_release(&scene->recording);
-    attn_model_close(scene->model);
+    attn_model_free(scene->model);
     free(scene->ids);
     free(scene->source);
 }
@@ -196,7 +196,7 @@ START_TEST(a_source_equal_to_the_input_is_self_attention)
     cross = attn_recording_find(&scene.recording, ATTN_SITE_Z, 0);
     attn_assert_same_bits("z", cross->data, self->data, self->n);
     attn_recording_release(&expected);
-    attn_model_close(model);
+    attn_model_free(model);
     scene_close(&scene);
 }
 END_TEST
@@ -228,7 +228,7 @@ START_TEST(rows_of_the_embedding_are_what_a_feed_begins_with)
         ck_assert_ptr_nonnull(
             strstr(err.message, "token id 1048576 at position 1 is out of range"));
         attn_recording_release(&recording);
-        attn_model_close(model);
+        attn_model_free(model);
     }
 }
 END_TEST

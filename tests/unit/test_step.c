@@ -75,7 +75,7 @@ static void open_trial(struct trial *trial, const char *directory, enum attn_com
 static void close_trial(struct trial *trial)
 {
     attn_pool_free(trial->options.pool);
-    attn_model_close(trial->model);
+    attn_model_free(trial->model);
     free(trial->plain);
 }
 
@@ -87,7 +87,7 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-static void run_watched(struct trial *trial, uint64_t sites, float *logits)
+static void run_watched(struct trial *trial, attn_site_set sites, float *logits)
 {
     struct attn_trace trace = {.on_event = ignore};
     struct attn_selection *selection;

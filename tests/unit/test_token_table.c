@@ -54,7 +54,7 @@ START_TEST(a_token_is_a_row)
                   "\"added\": \"added\"}\n");
     attn_table_free(table);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -72,7 +72,7 @@ START_TEST(a_pair_has_what_came_before_and_the_next)
            "{\"input_ids\": [0, 4], \"target_id\": 5, \"input\": \"Life is\", "
            "\"target\": \"short\"}\n");
     attn_table_free(table);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -87,7 +87,7 @@ START_TEST(a_pair_of_an_unknown_id_is_refused)
     ck_assert_int_eq(attn_pair_table_append(table, tokenizer, ids, 1, &err), ATTN_INVALID);
     ck_assert_uint_eq(attn_table_n_row(table), 0);
     attn_table_free(table);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -114,7 +114,7 @@ START_TEST(failures_are_reported)
         attn_table_free(pairs);
     }
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 

@@ -40,7 +40,7 @@ static void open_toy(void)
 
 static void close_toy(void)
 {
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     attn_buffer_release(&vocabulary);
     tokenizer = NULL;
 }
@@ -323,7 +323,7 @@ START_TEST(tells_of_tokens_that_no_merge_makes)
         }
         tokenizer = attn_make_tokenizer(&files);
         ck_assert_pstr_eq(attn_tokenizer_note(tokenizer), cases[i].note);
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     }
     attn_buffer_release(&vocabulary);
 }
@@ -432,7 +432,7 @@ START_TEST(reads_merges_again_after_memory_ran_out)
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
         ASSERT_IDS("he the", HE, SP_THE);
         ck_assert_ptr_nonnull(attn_tokenizer_note(tokenizer));
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     }
     attn_encoding_release(&encoding);
     attn_buffer_release(&vocabulary);
@@ -634,7 +634,7 @@ START_TEST(survives_every_failed_allocation)
             ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
                           err.message);
             attn_text_free(decoded);
-            attn_tokenizer_close(tokenizer);
+            attn_tokenizer_free(tokenizer);
         }
         ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);
         attn_encoding_release(&encoding);

@@ -153,8 +153,8 @@ static void assert_style(const char *style)
         attn_json_free(json);
     }
     ck_assert_uint_ge(n, 115);
-    attn_file_close(&file);
-    attn_tokenizer_close(tokenizer);
+    attn_file_release(&file);
+    attn_tokenizer_free(tokenizer);
 }
 
 START_TEST(gives_what_the_library_tokenizers_gives)
@@ -481,7 +481,7 @@ START_TEST(refuses_a_file_that_was_cut)
 
         ck_assert_int_eq(status, blob.size < sizeof text - 1 ? ATTN_FORMAT : ATTN_OK);
         ck_assert(status == ATTN_OK || err.message[0] != '\0');
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     }
 }
 END_TEST
@@ -549,7 +549,7 @@ START_TEST(splits_as_oniguruma_does)
         ck_assert_msg(strcmp(ends, pieces[i].ends) == 0, "%s of '%s': %s, expected %s",
                       pieces[i].pre_tokenizer, pieces[i].text, ends, pieces[i].ends);
         attn_encoding_release(&encoding);
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     }
 }
 END_TEST
@@ -625,7 +625,7 @@ START_TEST(says_which_tokens_it_added)
     ck_assert_uint_eq(encoding.n, 1);
     ck_assert_uint_eq(encoding.n_front + encoding.n_back, 0);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -650,7 +650,7 @@ START_TEST(puts_nothing_before_a_text_that_continues_another)
         ck_assert_uint_eq(encoding.n, 1);
         ck_assert_mem_eq(attn_tokenizer_token(tokenizer, encoding.ids[0], &size), "he", 2);
         attn_encoding_release(&encoding);
-        attn_tokenizer_close(tokenizer);
+        attn_tokenizer_free(tokenizer);
     }
 }
 END_TEST
@@ -672,7 +672,7 @@ START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
     ck_assert_uint_eq(encoding.n, 4); /* not ss, which is not special */
     ck_assert_int_eq(encoding.ids[3], 4);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -687,7 +687,7 @@ START_TEST(keeps_added_tokens_from_the_model)
     ASSERT_TEXT(tokenizer, "x ax", 5, 3, 0, 4);
     ASSERT_TEXT(tokenizer, "x\xc2\xbd", 5, 4); /* one half is no letter */
     ASSERT_TEXT(tokenizer, "x\xcc\x81", 4, 4); /* an accent is */
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -703,7 +703,7 @@ START_TEST(strips_what_is_not_taken)
     ASSERT_TEXT(tokenizer, "a <r> a <l> a", 0, 1, 2, 0, 3, 1, 0);
     ASSERT_TEXT(tokenizer, "<r> <l>", 2, 3);
     ASSERT_TEXT(tokenizer, "<r>  a", 2, 4, 0); /* found although it is taken, as in the library */
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -716,15 +716,15 @@ START_TEST(takes_unknown_characters_as_the_model_says)
     struct attn_error err = {0};
 
     ASSERT_TEXT(tokenizer, "axxa", 0, 0); /* dropped */
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     written.model = "\"unk_token\": \"<u>\",";
     tokenizer = open_written(&written);
     ASSERT_TEXT(tokenizer, "axxa", 0, 1, 1, 0);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     written.model = "\"unk_token\": \"<u>\", \"fuse_unk\": true, \"byte_fallback\": true,";
     tokenizer = open_written(&written);
     ASSERT_TEXT(tokenizer, "axxa\xc3\xa9", 0, 1, 0, 2, 3);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     written.model = "\"unk_token\": \"<v>\",";
     tokenizer = open_written(&written);
     ck_assert(attn_tokenizer_encode(tokenizer, "ax", 2, NULL, &encoding, &err) == ATTN_INVALID);
@@ -732,7 +732,7 @@ START_TEST(takes_unknown_characters_as_the_model_says)
                      "the vocabulary has neither a token for 'x', found at byte 1, nor "
                      "its unknown token '<v>'");
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -753,7 +753,7 @@ START_TEST(takes_holes_between_ids)
     ck_assert(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err) == ATTN_OK);
     ck_assert_str_eq(text, "b a");
     attn_text_free(text);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -767,7 +767,7 @@ START_TEST(numbers_new_tokens_from_the_keys_on)
     struct attn_tokenizer *tokenizer = open_written(&written);
 
     ASSERT_TEXT(tokenizer, "abXY", 0, 5, 2, 3);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -787,7 +787,7 @@ START_TEST(a_piece_of_the_first_character_is_at_the_start)
     struct attn_tokenizer *tokenizer = open_written(&written);
 
     ASSERT_TEXT(tokenizer, "\xc3\xa9\xc3\xa9", 0, 1, 0, 2, 1, 2);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -815,7 +815,7 @@ START_TEST(bytes_that_are_not_utf8_end_a_piece_that_waits_for_what_follows)
     for (size_t i = 0; i < N(expected); i++)
         ck_assert_int_eq(encoding.ids[i], expected[i]);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -828,7 +828,7 @@ START_TEST(merges_in_loops_end)
     struct attn_tokenizer *tokenizer = open_written(&written);
 
     ASSERT_TEXT(tokenizer, "aaaaaa", 3, 1);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -847,7 +847,7 @@ START_TEST(reads_merges_before_the_vocabulary)
     ck_assert_ptr_null(attn_tokenizer_note(tokenizer));
     ck_assert_str_eq(attn_tokenizer_detail(tokenizer),
                      "'tokenizer.json' is read, 'vocab.json' beside it is not");
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -869,7 +869,7 @@ START_TEST(patterns_that_backtrack_without_end_are_refused)
                                   "limit exceeded");
     ck_assert(attn_tokenizer_encode(tokenizer, "aab", 3, NULL, &encoding, &err) == ATTN_OK);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -895,7 +895,7 @@ START_TEST(patterns_that_look_far_at_each_place_are_refused)
     ck_assert_uint_eq(encoding.n, SIZE);
     free(text);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -922,7 +922,7 @@ START_TEST(patterns_that_pass_over_a_run_at_each_place_are_refused)
     ck_assert_uint_eq(encoding.n, SIZE);
     free(text);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -985,7 +985,7 @@ START_TEST(ends_when_it_is_canceled)
     attn_match_free(match);
     attn_pattern_free(pattern);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -1004,14 +1004,14 @@ START_TEST(texts_that_grow_without_end_are_refused)
 
     ck_assert(attn_tokenizer_encode(tokenizer, "aa", 2, NULL, &encoding, &err) == ATTN_OK);
     ck_assert_uint_eq(encoding.n, 128);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     written.normalizer = more;
     tokenizer = open_written(&written);
     ck_assert(attn_tokenizer_encode(tokenizer, "a", 1, NULL, &encoding, &err) == ATTN_UNSUPPORTED);
     ck_assert_str_eq(err.message, "the tokenizer makes more than 64 times its bytes of the text, "
                                   "which is not supported");
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -1038,7 +1038,7 @@ START_TEST(decoders_that_grow_without_end_are_refused)
               ATTN_OK);
     ck_assert_uint_eq(size, 128);
     attn_text_free(text);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     written.decoder = more; /* what a single token stands for is found when it is opened */
     ck_assert(try_written(&written, &tokenizer, &err) == ATTN_UNSUPPORTED);
     ck_assert_str_eq(err.message, message);
@@ -1050,7 +1050,7 @@ START_TEST(decoders_that_grow_without_end_are_refused)
     ck_assert(attn_tokenizer_decode(tokenizer, ids, 2, &text, &size, &err) == ATTN_UNSUPPORTED);
     ck_assert_str_eq(err.message, message);
     ck_assert_ptr_null(text);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -1078,7 +1078,7 @@ START_TEST(finds_many_added_tokens_quickly)
     ck_assert_uint_eq(encoding.n, SIZE - 19 + 1);
     ck_assert_int_eq(encoding.ids[encoding.n - 1], 19 + 3);
     attn_encoding_release(&encoding);
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     attn_buffer_release(&added);
     attn_buffer_release(&text);
 }
@@ -1129,7 +1129,7 @@ START_TEST(refuses_styles_that_were_cut)
             ck_assert_int_eq(attn_tokenizer_open(&source, &tokenizer, &err), ATTN_FORMAT);
             ck_assert(err.message[0] != '\0');
         }
-        attn_file_close(&file);
+        attn_file_release(&file);
     }
 }
 END_TEST
@@ -1165,7 +1165,7 @@ START_TEST(survives_every_failed_allocation)
                           err.message);
             attn_text_free(decoded);
             attn_encoding_release(&encoding);
-            attn_tokenizer_close(tokenizer);
+            attn_tokenizer_free(tokenizer);
         }
     }
 }
@@ -1196,7 +1196,7 @@ START_TEST(a_run_of_named_bytes_is_whole_or_fails)
         ck_assert_uint_eq(size, has_failed ? 0 : N_BYTE);
         attn_text_free(text);
     }
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 

@@ -22,7 +22,7 @@ static void open_life(void)
 
 static void close_tokenizer(void)
 {
-    attn_tokenizer_close(tokenizer);
+    attn_tokenizer_free(tokenizer);
     tokenizer = NULL;
 }
 
@@ -259,7 +259,7 @@ START_TEST(refuses_configs_that_make_no_sense)
     attn_assert_refused(&files, ATTN_FORMAT,
                         "'unk' in 'toy/config.json' is false, expected a string");
     files.config = "{\"tokenizer\": null}";
-    attn_tokenizer_close(attn_make_tokenizer(&files));
+    attn_tokenizer_free(attn_make_tokenizer(&files));
 }
 END_TEST
 

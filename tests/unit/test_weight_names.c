@@ -48,7 +48,7 @@ static enum attn_status record(const struct attn_parts *parts, struct attn_recor
     ck_assert_msg(attn_recording_run(recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, N_ID,
                                      err) == ATTN_OK,
                   "%s", err->message);
-    attn_model_close(model);
+    attn_model_free(model);
     return ATTN_OK;
 }
 

@@ -183,6 +183,12 @@ ATTN_DTYPE_U64 = 21
 ATTN_N_DTYPE = 22
 ATTN_MAX_RANK = 16
 ATTN_SHAPE_TEXT_SIZE = 355
+ATTN_DEPTH_NONE = 0
+ATTN_DEPTH_256 = 1
+ATTN_DEPTH_24_BIT = 2
+ATTN_THEME_LIGHT = 0
+ATTN_THEME_DARK = 1
+ATTN_N_COLOR = 256
 ATTN_CURVE_DEFAULT = 0
 ATTN_CURVE_LINEAR = 1
 ATTN_CURVE_SQRT = 2
@@ -192,12 +198,6 @@ ATTN_SPAN_UNIT = 1
 ATTN_SPAN_MATRIX = 2
 ATTN_SPAN_ROW = 3
 ATTN_SPAN_FIXED = 4
-ATTN_DEPTH_NONE = 0
-ATTN_DEPTH_256 = 1
-ATTN_DEPTH_24_BIT = 2
-ATTN_THEME_LIGHT = 0
-ATTN_THEME_DARK = 1
-ATTN_N_COLOR = 256
 ATTN_FIGURE_DEFAULT = 0
 ATTN_FIGURE_MATRIX = 1
 ATTN_FIGURE_GRID = 2
@@ -427,11 +427,11 @@ class attn_mask_array(Structure):
     pass
 
 
-class attn_color_scale(Structure):
+class attn_rgb(Structure):
     pass
 
 
-class attn_rgb(Structure):
+class attn_color_scale(Structure):
     pass
 
 
@@ -953,17 +953,17 @@ attn_mask_array._fields_ = [
     ("cells", POINTER(c_ubyte)),
     ("file", c_void_p),
 ]
+attn_rgb._fields_ = [
+    ("r", c_ubyte),
+    ("g", c_ubyte),
+    ("b", c_ubyte),
+]
 attn_color_scale._fields_ = [
     ("curve", c_int),
     ("span", c_int),
     ("low", c_double),
     ("high", c_double),
     ("is_signed", c_bool),
-]
-attn_rgb._fields_ = [
-    ("r", c_ubyte),
-    ("g", c_ubyte),
-    ("b", c_ubyte),
 ]
 attn_picture_options._fields_ = [
     ("size", c_size_t),
@@ -1624,7 +1624,7 @@ FUNCTIONS = {
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_model_close": (None, [c_void_p]),
+    "attn_model_free": (None, [c_void_p]),
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
@@ -1658,7 +1658,7 @@ FUNCTIONS = {
     "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
     "attn_output_create_file": (c_int, [POINTER(attn_output), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_tokenizer_close": (None, [c_void_p]),
+    "attn_tokenizer_free": (None, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_note": (c_char_p, [c_void_p]),
     "attn_tokenizer_detail": (c_char_p, [c_void_p]),
@@ -1679,7 +1679,6 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
     "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
     "attn_colormap_at": (c_void_p, [c_size_t]),
@@ -1687,6 +1686,7 @@ FUNCTIONS = {
     "attn_colormap_help": (c_char_p, [c_void_p]),
     "attn_colormap_is_diverging": (c_bool, [c_void_p]),
     "attn_colormap_color": (attn_rgb, [c_void_p, c_int, c_int]),
+    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
