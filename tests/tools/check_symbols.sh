@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# check_symbols.sh - what libattn.so exports is what lib/attn.h declares as ATTN_API: no more, no less.
+# check_symbols.sh - what libattn.so exports is what lib/attn.h declares as ATTN_API, and what
+# tests/install/symbols lists: no more, no less. So each change of the interface is seen in a diff.
+#
+#   check_symbols.sh [--refresh]      --refresh writes the list
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -22,5 +25,7 @@ while read -r name; do
     echo "libattn.so exports '$name', lib/attn.h does not declare it"
     status=1
 done < <(comm -13 "$scratch/declared" "$scratch/exported")
+[ "${1-}" != --refresh ] || cp "$scratch/exported" tests/install/symbols
+diff -u --label tests/install/symbols --label 'what is exported' tests/install/symbols "$scratch/exported" || status=1
 [ -s "$scratch/declared" ] || { echo "no ATTN_API found in lib/attn.h" && status=1; }
 exit $status
