@@ -17,6 +17,6 @@
 #define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))
 
 /* As the argument of an X-macro in an expression: how many entries it has. */
-#define ATTN_COUNT(...) +1
+#define ATTN_COUNT(...) +1 /* NOLINT(bugprone-macro-parentheses) */
 
 #endif

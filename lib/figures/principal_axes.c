@@ -71,8 +71,10 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
 
     space->n = n;
     space->n_vector = n < BLOCK ? n : BLOCK;
-    if (!attn_checked_mul(n, n, &n_cell))
-        return attn_error_no_memory(err);
+    if (!attn_checked_mul(n, n, &n_cell)) {
+        attn_error_no_memory(err);
+        return ATTN_NO_MEMORY;
+    }
     space->matrix = attn_alloc(n_cell, sizeof(double), err);
     space->block = attn_alloc(BLOCK * n, sizeof(double), err);
     space->product = attn_alloc(BLOCK * n, sizeof(double), err);

@@ -800,7 +800,7 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first,
 static enum attn_status check_keys(struct attn_json_reader *reader, struct key_stack *stack,
                                    struct attn_error *err)
 {
-    struct attn_json_token token;
+    struct attn_json_token token = {0};
 
     if (reader->size > UINT32_MAX)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",

@@ -49,8 +49,10 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
 
     if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag))
-        return attn_error_no_memory(err);
+    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
+        attn_error_no_memory(err);
+        return ATTN_NO_MEMORY;
+    }
     s = attn_alloc(1, sizeof *s, err);
     if (!s)
         return ATTN_NO_MEMORY;

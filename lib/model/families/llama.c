@@ -143,9 +143,9 @@ static const struct attn_weight_rule phi_rules[] = {
 
 /* What the rows of all families here have. */
 #define NAMES(type, for_what, list)                                                                \
-    .model_type = type, .prefix = "model.", .rules = list,                                         \
+    .model_type = (type), .prefix = "model.", .rules = (list),                                     \
     .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size",                       \
-    .architecture = for_what
+    .architecture = (for_what)
 #define KEYS .activation_key = "hidden_act", .eps_key = "rms_norm_eps", .rope = WHOLE_HEADS
 #define WHOLE_HEADS                                                                                \
     {                                                                                              \
