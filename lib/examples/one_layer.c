@@ -40,7 +40,7 @@ static void attend(double q[T][E], double k[T][E], double v[T][E], double patter
         double scores[T], sum = 0;
 
         for (int s = 0; s < T; s++) {
-            scores[s] = s <= t ? 0 : -INFINITY; /* the mask: exp(-inf) is 0 */
+            scores[s] = s <= t ? 0 : -HUGE_VAL; /* the mask: exp(-inf) is 0 */
             for (int e = 0; e < E; e++)
                 scores[s] += q[t][e] * k[s][e] / sqrt(E); /* how well the key fits the query */
             sum += exp(scores[s]);

@@ -86,12 +86,12 @@ static enum attn_status refuse_extras(const struct attn_json *json, struct attn_
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 static const struct attn_config_names usual_names = {
-    .n_vocab = {"vocab_size"},
-    .d_model = {"hidden_size"},
-    .d_mlp = {"intermediate_size"},
-    .n_layer = {"num_hidden_layers"},
-    .n_head = {"num_attention_heads"},
-    .n_ctx = {"max_position_embeddings"},
+    .n_vocab = {.name = "vocab_size"},
+    .d_model = {.name = "hidden_size"},
+    .d_mlp = {.name = "intermediate_size"},
+    .n_layer = {.name = "num_hidden_layers"},
+    .n_head = {.name = "num_attention_heads"},
+    .n_ctx = {.name = "max_position_embeddings"},
 };
 
 /* Heads of keys and values, and the width of a head. */

@@ -60,11 +60,19 @@ static struct attn_buffer *words_of(struct attn_document *document)
 
 void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
 {
-    char text[1024];
-    const int size = vsnprintf(text, sizeof text, format, arguments);
+    struct attn_buffer *words = words_of(document);
+    va_list again;
+    char *text;
+    int size;
 
-    assert(size >= 0 && (size_t)size < sizeof text);
-    attn_buffer_append(words_of(document), text, (size_t)size);
+    va_copy(again, arguments);
+    size = vsnprintf(NULL, 0, format, arguments);
+    text = size >= 0 ? attn_buffer_reserve(words, (size_t)size + 1) : NULL;
+    if (text) {
+        vsnprintf(text, (size_t)size + 1, format, again);
+        words->size += (size_t)size;
+    }
+    va_end(again);
 }
 
 void attn_document_text(struct attn_document *document, const char *format, ...)

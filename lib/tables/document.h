@@ -82,7 +82,8 @@ struct attn_document {
 /* Words of text: lines and parts of lines, text from outside (made printable), and a value as
  * aligned tables show it. */
 void attn_document_text(struct attn_document *document, const char *format, ...) ATTN_PRINTF(2, 3);
-void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments);
+void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
+    ATTN_PRINTF(2, 0);
 void attn_document_escaped(struct attn_document *document, const char *text, size_t size);
 void attn_document_cell(struct attn_document *document, const struct attn_column *column,
                         struct attn_cell cell);

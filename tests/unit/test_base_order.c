@@ -7,7 +7,7 @@
 
 START_TEST(nan_stands_after_every_number)
 {
-    static const double sorted[] = {-INFINITY, -1, 0, 1e-300, 2, INFINITY, NAN};
+    static const double sorted[] = {-HUGE_VAL, -1, 0, 1e-300, 2, HUGE_VAL, (double)NAN};
     enum { N = sizeof sorted / sizeof *sorted };
 
     for (int i = 0; i < N; i++)

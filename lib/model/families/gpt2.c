@@ -103,9 +103,9 @@ static const struct attn_weight_rule neo_rules[] = {
     .has_no_heads_keys = true
 
 static const struct attn_config_names gpt2_names = {
-    .n_vocab = {"vocab_size"},
+    .n_vocab = {.name = "vocab_size"},
     .d_model = {"n_embd", "hidden_size"},
-    .d_mlp = {"n_inner"},
+    .d_mlp = {.name = "n_inner"},
     .n_layer = {"n_layer", "num_hidden_layers"},
     .n_head = {"n_head", "num_attention_heads"},
     .n_ctx = {"n_positions", "max_position_embeddings"},
@@ -145,12 +145,12 @@ const struct attn_family attn_family_gpt2 = {
 /* --- GPT-Neo ---------------------------------------------------------------------------------- */
 
 static const struct attn_config_names neo_names = {
-    .n_vocab = {"vocab_size"},
-    .d_model = {"hidden_size"},
-    .d_mlp = {"intermediate_size"},
+    .n_vocab = {.name = "vocab_size"},
+    .d_model = {.name = "hidden_size"},
+    .d_mlp = {.name = "intermediate_size"},
     .n_layer = {"num_layers", "num_hidden_layers"},
     .n_head = {"num_heads", "num_attention_heads"},
-    .n_ctx = {"max_position_embeddings"},
+    .n_ctx = {.name = "max_position_embeddings"},
 };
 
 /* The types that a list has named so far. */
