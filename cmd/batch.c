@@ -623,7 +623,7 @@ static int perform(struct batch *batch)
 {
     const bool is_quiet = batch->args->running.is_quiet;
     char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
-    struct attn_batch_result result;
+    struct attn_batch_result result = {0};
     struct attn_error err = {0};
     int code = check(batch->args);
 

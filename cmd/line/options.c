@@ -96,7 +96,7 @@ static bool find_letter(struct option_walk *walk, char letter)
 static bool find_others(const char *name, size_t size, char hint[128])
 {
     size_t used = 0, n = 0;
-    for (size_t i = 0; commands[i]; i++) {
+    for (size_t i = 0; i < n_command; i++) {
         struct option_walk walk = {.command = commands[i]};
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;

@@ -72,7 +72,8 @@ static const struct option_group group = OPTION_GROUP(rows);
 static const struct option_part parts[] = {{&group, 0}};
 
 static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
-const struct command *const commands[] = {&command, NULL};
+const struct command *const commands[] = {&command};
+const size_t n_command = 1;
 
 /* --- what options.c and prompt.c call --------------------------------------------------------- */
 
