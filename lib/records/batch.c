@@ -456,13 +456,17 @@ static void end_early(struct attn_batch *batch, const struct attn_error *err,
 {
     const struct attn_batch_options *options = &batch->options;
     const bool is_output = err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY;
+    const char *model;
 
     result->is_abandoned = attn_records_is_abandoned(batch->records);
     if (result->is_abandoned)
         return;
     if (batch->work.done.n_record > 0 && !batch->is_finishing && !is_output &&
-        !(options->is_spoiled && options->is_spoiled(options->user)))
+        !(options->is_spoiled && options->is_spoiled(options->user))) {
+        if (batch->model) /* nothing can be resumed without their digests, unless it is canceled */
+            attn_model_files_wait(batch->model, &model, NULL);
         attn_batch_work_checkpoint(&batch->work, NULL);
+    }
     result->can_resume = batch->work.has_checkpoint;
     if (!result->can_resume)
         remove_parts(batch);

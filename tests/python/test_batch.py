@@ -55,7 +55,7 @@ class Batch(TestCase):
         self.assert_raises(attn.FileError, "an earlier run did not finish", self.run_batch, "out.jsonl")
         problem = self.assert_raises(attn.InvalidError, "other options", self.run_batch, "out.jsonl", resume=True,
                                      heads="0.1")
-        self.assertEqual(problem.hint, "where it is removed, resume begins anew")
+        self.assertEqual(problem.hint, "remove it, and resume begins anew")
         done = self.run_batch("out.jsonl", resume=True)
         self.assertEqual(done.n_record, len(TEXTS))
         self.assertIn("continues at record", done.notes[0])
