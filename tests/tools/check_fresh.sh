@@ -83,8 +83,8 @@ trap '[ -z "$root" ] || debian_remove "$root"; rm -rf "$log" "$clone"' EXIT
 mkdir -p build/fresh
 git clone -q --depth 1 "file://$PWD" "$clone" 2>"$log" || give_up "no clone: $(tail -n 1 "$log")"
 
-# The first block of commands: README says that these two are enough.
-mapfile -t commands < <(awk '/^```sh$/ { inside = 1; next } /^```$/ && inside { exit } inside' "$clone/README.md")
+# What make is asked for in the first block of commands: README says that these two are enough.
+mapfile -t commands < <(awk '/^```sh$/ { inside = 1; next } /^```$/ && inside { exit } inside && /^make /' "$clone/README.md")
 [[ ${#commands[@]} -eq 2 && ${commands[0]} == 'make run '* && ${commands[1]} == 'make test '* ]] ||
     give_up "README.md begins with ${#commands[@]} commands, '${commands[*]}', expected make run and make test"
 say "of $(git -C "$clone" log -1 --format='%h, %s')"
