@@ -210,7 +210,7 @@ void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
 /* The last tensor that F's trace and logits depend on. */
 struct attn_step_place attn_plan_end(const struct attn_forward *f);
 
-/* All buffers of F from ARENA, which measures first (base/arena.h). */
+/* All buffers of F from ARENA, which measures first (base/memory.h). */
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
 
 /* Multiply-adds of a feed of N_ROW positions. */

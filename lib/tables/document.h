@@ -46,7 +46,7 @@ enum attn_json_layout {
 /* How text shows the numbers of a column. */
 enum attn_number_style {
     ATTN_NUMBER_PLAIN,
-    ATTN_NUMBER_QUANTITY, /* base/quantity.h: bytes and operations, as the unit is, or a count */
+    ATTN_NUMBER_QUANTITY, /* base/number.h: bytes and operations, as the unit is, or a count */
     ATTN_NUMBER_PERCENT   /* of a share */
 };
 
