@@ -47,7 +47,7 @@ static void read_rows(FILE *text, const char *name, int n_row, int n_column, flo
 /* Runs BUILD/lib/examples/one_layer; this program is BUILD/tests/unit/test_one_layer. */
 static void read_layer(struct layer *layer)
 {
-    char path[4096];
+    char path[4096], command[4200];
     ssize_t size = readlink("/proc/self/exe", path, 4000);
     FILE *text;
 
@@ -55,8 +55,8 @@ static void read_layer(struct layer *layer)
     path[size] = '\0';
     for (int i = 0; i < 3; i++)
         *strrchr(path, '/') = '\0';
-    memcpy(path + strlen(path), "/lib/examples/one_layer", sizeof "/lib/examples/one_layer");
-    ck_assert_ptr_nonnull(text = popen(path, "r"));
+    snprintf(command, sizeof command, "'%s/lib/examples/one_layer'", path); /* it may hold spaces */
+    ck_assert_ptr_nonnull(text = popen(command, "r"));
     read_rows(text, "x", T, D, layer->x[0]);
     for (int h = 0; h < H; h++) {
         read_rows(text, "W_Q", D, E, layer->W_Q[h][0]);
