@@ -96,8 +96,8 @@ struct attn_experiment {
 struct attn_inquiry {
     struct attn_host *host;
     const struct attn_request *request;
-    const void *given; /* arguments, which begin with their size (base/given.h); or NULL */
-    void *args;        /* their defaults, over which these are copied; or what takes none */
+    const void *given;         /* arguments, which begin with their size (base/given.h); or NULL */
+    void *args;                /* their defaults, over which these are copied; or what takes none */
     struct attn_table **table; /* untouched on failure, likewise `sum` */
     void *sum;
 };
