@@ -44,12 +44,6 @@ int attn_measures_count(uint64_t set)
     return __builtin_popcountll(set & ATTN_MEASURES_ALL);
 }
 
-const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which)
-{
-    *which = measures[measure].which;
-    return measures[measure].metric;
-}
-
 /* --- Groups ----------------------------------------------------------------------------------- */
 
 /* The place of the metric of MEASURE in GROUP; `n` when it has none. */

@@ -5,9 +5,6 @@
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
-/* The metric that finds MEASURE, and which of its values that is. */
-const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
-
 /* The measurements that find a set of measures, each metric once. Initialize with zeros. */
 struct attn_measure_group {
     const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */

@@ -1,7 +1,6 @@
 /* many_item.c - see many_item.h. */
 #include "run/many_item.h"
 
-#include "analysis/measure_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -132,21 +131,6 @@ static enum attn_status read_options(struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* The metrics that find what is asked for, each once. */
-static void list_metrics(struct attn_many_task *task)
-{
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        int which;
-        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
-        bool is_new = (task->options.measures & ATTN_MEASURE_BIT(m)) != 0;
-
-        for (size_t i = 0; i < task->n_metric; i++)
-            is_new = is_new && task->metrics[i] != metric;
-        if (is_new)
-            task->metrics[task->n_metric++] = metric;
-    }
-}
-
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
                                      const struct attn_many_options *given, struct attn_error *err)
 {
@@ -157,7 +141,6 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     ATTN_TRY(attn_error_at(read_options(task, given, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_host_check_model(host, err));
     config = attn_model_config(host->model);
-    list_metrics(task);
     task->n_layer = config->n_layer;
     task->n_head = config->n_head;
     task->n_most = config->n_ctx;
@@ -358,9 +341,8 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     const struct attn_metric_settings settings = attn_run_metric_settings(item->run);
 
     ATTN_TRY(select_watched(task, item->run, &item->watched, err));
-    for (size_t i = 0; i < task->n_metric; i++)
-        ATTN_TRY(attn_measurement_create(task->metrics[i], &settings, item->watched, item->pool,
-                                         &item->measurements[i], err));
+    ATTN_TRY(attn_measure_group_create(task->options.measures, &settings, item->watched, item->pool,
+                                       &item->group, err));
     if (task->options.n_edge > 0)
         ATTN_TRY(
             attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
@@ -401,14 +383,12 @@ static void find_surprisal(void *context, size_t task, int worker)
 
 static void measure(const struct attn_many_item *item, const struct attn_trace_event *event)
 {
-    size_t n = 0;
+    const struct attn_measure_group *group = &item->group;
 
-    while (n < ATTN_N_MEASURE && item->measurements[n])
-        n++;
     if (!item->pool)
-        attn_measurements_add(item->measurements, n, event);
-    for (size_t i = 0; item->pool && i < n; i++)
-        attn_measurement_add(item->measurements[i], event, NULL);
+        attn_measurements_add(group->items, group->n, event);
+    for (size_t i = 0; item->pool && i < group->n; i++)
+        attn_measurement_add(group->items[i], event, NULL);
 }
 
 /* An attn_trace_fn. USER is the item, which listens. */
@@ -437,20 +417,12 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
                          enum attn_measure measure, double *values)
 {
-    size_t place = 0;
-    int which;
-    const struct attn_metric *metric = attn_measure_metric(measure, &which);
-
-    while (task->metrics[place] != metric)
-        place++;
     for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
         const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
-        double found[ATTN_METRIC_MOST] = {0};
 
-        attn_measurement_find(item->measurements[place], layer, head, found);
         values[i] = attn_selection_has_layer(item->watched, layer) &&
                             attn_selection_has_head(item->watched, layer, head)
-                        ? found[which]
+                        ? attn_measure_group_find(&item->group, measure, layer, head)
                         : (double)NAN;
     }
 }
@@ -476,10 +448,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     }
     for (size_t i = 0; i < n * n_cell; i++)
         item->measures[i] = (float)item->exact[i];
-    for (size_t i = 0; i < task->n_metric; i++) {
-        attn_measurement_free(item->measurements[i]);
-        item->measurements[i] = NULL;
-    }
+    attn_measure_group_release(&item->group);
     return ATTN_OK;
 }
 
@@ -518,8 +487,7 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 
 void attn_many_item_release(struct attn_many_item *item)
 {
-    for (size_t i = 0; i < ATTN_N_MEASURE; i++)
-        attn_measurement_free(item->measurements[i]);
+    attn_measure_group_release(&item->group);
     attn_edges_free(item->edges);
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);

@@ -12,7 +12,7 @@
 #ifndef ATTN_RUN_MANY_ITEM_H
 #define ATTN_RUN_MANY_ITEM_H
 
-#include "analysis/metric.h"
+#include "analysis/measure_internal.h"
 #include "run/many.h"
 #include "run/run_internal.h"
 
@@ -22,8 +22,6 @@ struct attn_many_task {
     struct attn_many_options options; /* what it points to is borrowed */
     struct attn_request request;      /* of every record, but for its input and source */
     size_t n_layer, n_head;
-    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n_metric] that find the measures */
-    size_t n_metric;
     size_t n_most;  /* tokens of the longest text that is taken */
     bool has_cross; /* some layer attends to a source */
 
@@ -52,15 +50,15 @@ struct attn_many_item {
     size_t n_byte;        /* that it holds, about, from when it is computed until it is released */
 
     /* Of one that is computed: */
-    struct attn_selection *watched;                        /* owns; what it listens to */
-    struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
-    struct attn_edges *edges;                              /* owns; or NULL */
-    struct attn_capture *capture;                          /* owns; or NULL */
-    float *measures;                                       /* [n_measure, L, H] owns; or NULL */
-    double *exact;                                         /* likewise; before they were rounded */
-    double *surprisal;                                     /* [n_token] owns; or NULL */
-    struct attn_pool *pool;                                /* helps with what is heard; or NULL */
-    struct attn_result result;                             /* owns its predictions */
+    struct attn_selection *watched;  /* owns; what it listens to */
+    struct attn_measure_group group; /* owns; what finds the measures */
+    struct attn_edges *edges;        /* owns; or NULL */
+    struct attn_capture *capture;    /* owns; or NULL */
+    float *measures;                 /* [n_measure, L, H] owns; or NULL */
+    double *exact;                   /* likewise; before they were rounded */
+    double *surprisal;               /* [n_token] owns; or NULL */
+    struct attn_pool *pool;          /* helps with what is heard; or NULL */
+    struct attn_result result;       /* owns its predictions */
     struct attn_many_result outcome; /* what the caller gets of all this, and of a failure */
 };
 
