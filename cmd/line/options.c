@@ -92,29 +92,30 @@ static bool find_letter(struct option_walk *walk, char letter)
     return false;
 }
 
+enum { HINT_SIZE = 128 };
+
 /* Writes which other commands have the option --NAME [size]; false when none has it. */
-static bool find_others(const char *name, size_t size, char hint[128])
+static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
     for (size_t i = 0; i < n_command; i++) {
         struct option_walk walk = {.command = commands[i]};
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;
-        int length = snprintf(hint + used, 128 - used, "%s'attn-cli %s'", used > 0 ? ", " : "",
-                              commands[i]->name);
-        used += (size_t)length;
+        attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
+                               commands[i]->name);
     }
     if (n > 0)
-        snprintf(hint + used, 128 - used,
-                 n == 1  ? " has it"
-                 : n > 3 ? " and others have it"
-                         : " have it");
+        attn_fixed_text_append(hint, HINT_SIZE, &used, "%s",
+                               n == 1  ? " has it"
+                               : n > 3 ? " and others have it"
+                                       : " have it");
     return n > 0;
 }
 
 static int report_unknown(const struct command *command, const char *typed, size_t size)
 {
-    char hint[128];
+    char hint[HINT_SIZE];
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return report_problem(EXIT_USAGE, hint, "'%.*s' is no option of '%s'", (int)size, typed,
                               command->name);
