@@ -261,8 +261,8 @@ static int read_pattern(const struct heads_args *args, struct attn_survey_args *
     return EXIT_DONE;
 }
 
-/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first of
- * those that were chosen. */
+/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
+ * of those that were chosen. */
 static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how)
 {
     if (args->sort)

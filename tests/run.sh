@@ -30,21 +30,21 @@ list_items() { # PART
     esac
 }
 
-# One line an item, `SECONDS PART ITEM`, the longest first.
+# One line per item, `SECONDS PART ITEM`, the longest first.
 list_queue() { # PART...
-    local part item
+    local part
     for part; do
-        list_items "$part" | while read -r item; do
-            awk -v item="$part $item" -v name="$part/${item##*/unit/}" -v longest="$longest" '
-                $2 " " $3 == item { seconds = $1 }
-                END {
-                    n = split(longest, names, /[ \n]+/)
-                    for (i = 1; seconds == "" && i <= n; i++)
-                        if (index(name, names[i]) == 1) seconds = 100 - i
-                    print seconds + 0, item
-                }' "$times"
-        done
-    done | LC_ALL=C sort -k 1,1nr -s
+        list_items "$part" | sed "s|^|$part |"
+    done | awk -v longest="$longest" '
+        BEGIN { n = split(longest, names, /[ \n]+/) }
+        FILENAME != "-" { seconds[$2 " " $3] = $1; next }
+        !($0 in seconds) {
+            name = $1 "/" $2
+            sub(/\/.*\/unit\//, "/", name)
+            for (i = n; i > 0; i--)
+                if (index(name, names[i]) == 1) seconds[$0] = 100 - i
+        }
+        { print seconds[$0] + 0, $0 }' "$times" - | LC_ALL=C sort -k 1,1nr -s
 }
 
 # Leaves what ITEM printed, and adds how long it took to the times.

@@ -130,8 +130,9 @@ static bool find_program(char folder[MODEL_PATH_SIZE])
 }
 
 /*
- * The source tree, seen from FOLDER: a line of the file that the Makefile puts beside what it builds,
- * and that no installation has. Other programs may lie two folders below a `models` of their user.
+ * The source tree, seen from FOLDER: a line of the file that the Makefile puts beside what it
+ * builds, and that no installation has. Other programs may lie two folders below a `models` of
+ * their user.
  */
 static bool read_source_tree(const char *folder, char tree[MODEL_PATH_SIZE])
 {

@@ -36,9 +36,9 @@ struct model_catalog {
 
 /*
  * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
- * which are those of the source tree that it was built in, or of the installation; and the cache of Hugging Face:
- * $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that of ~/.cache.
- * Reports and returns an exit code; release it in every case.
+ * which are those of the source tree that it was built in, or of the installation; and the cache of
+ * Hugging Face: $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that
+ * of ~/.cache. Reports and returns an exit code; release it in every case.
  */
 int model_catalog_open(struct model_catalog *catalog);
 void model_catalog_release(struct model_catalog *catalog);

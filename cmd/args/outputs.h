@@ -42,8 +42,8 @@ int outputs_check_tables(const struct output_args *args);
 int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
                          size_t n_table, struct attn_sink *standard);
 
-/* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is NULL
- * and nothing is asked for, text. free() *items. Reports and returns an exit code. */
+/* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is
+ * NULL and nothing is asked for, text. free() *items. Reports and returns an exit code. */
 int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
                  struct attn_output **items, size_t *n);
 
@@ -57,8 +57,8 @@ int outputs_check_predictions(const struct output_args *args);
 
 /*
  * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
- * the headings Attention, Precision, Selection, Interventions and View. free() *options. Reports and
- * returns an exit code.
+ * the headings Attention, Precision, Selection, Interventions and View. free() *options. Reports
+ * and returns an exit code.
  */
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n);

@@ -42,7 +42,8 @@ struct question_args {
         .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
     }
 
-/* The groups of options that fill the struct question_args at the offset AT: the input; the rest. */
+/* The groups of options that fill the struct question_args at the offset AT: the input; the
+ * rest. */
 #define QUESTION_INPUT_PARTS(at)                                                                   \
     {&prompt_text_options, (at) + offsetof(struct question_args, prompt)},                         \
         {&prompt_options, (at) + offsetof(struct question_args, prompt)},                          \

@@ -64,7 +64,8 @@ struct served {
  * SERVED->out: without it the command is over. End with request_close. */
 int request_parse(struct served *served, int argc, char **argv, void *args);
 
-/* Prints what the value 'help' of an option asks for, by SITES those of --sites. Whether one did. */
+/* Prints what the value 'help' of an option asks for, by SITES those of --sites. Whether one
+ * did. */
 bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out));
 
 /* Whether the shared options go together. */

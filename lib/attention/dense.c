@@ -254,7 +254,7 @@ static void compute_products(struct dense_work *work)
 }
 
 /* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
- * done: where nobody sees the scores and there is no cap, the softmax scales. */
+ * done: where no trace wants the scores and there is no cap, the softmax scales. */
 static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;

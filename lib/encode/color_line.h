@@ -1,5 +1,5 @@
 /*
- * color_line.h - lines of text with colours behind and on them, for terminals: SGR sequences where
+ * color_line.h - lines of text with coloured ground and letters, for terminals: SGR sequences where
  * a colour changes, and a reset at the end of each line that has any.
  *
  *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};

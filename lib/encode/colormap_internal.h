@@ -25,7 +25,7 @@ enum attn_cell_kind {
     ATTN_CELL_NOT_FINITE /* NaN or infinity: the ground, hatched red */
 };
 
-/* The colour behind a cell that has no value, and of the lines that hatch it. */
+/* The background of a cell that has no value, and the colour of the lines that hatch it. */
 struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme);
 struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme);
 

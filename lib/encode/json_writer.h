@@ -11,9 +11,9 @@
  *     attn_json_end(&json);
  *     attn_json_end(&json);                  // {"rows": [\n    3]}
  *
- * Values of an array and members of an object are separated by `comma`, or by "," and a line that is
- * indented by `indent` blanks for each object and array that is open. Lack of memory stays in the
- * buffer. The caller may hand the buffer to a sink and empty it between any two calls.
+ * Values of an array and members of an object are separated by `comma`, or by "," and a line that
+ * is indented by `indent` blanks for each object and array that is open. Lack of memory stays in
+ * the buffer. The caller may hand the buffer to a sink and empty it between any two calls.
  */
 #ifndef ATTN_ENCODE_JSON_WRITER_H
 #define ATTN_ENCODE_JSON_WRITER_H

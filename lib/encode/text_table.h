@@ -89,8 +89,8 @@ size_t attn_text_fit(const char *text, size_t size, size_t width);
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis);
 
-/* The same of a token, as a label: without the blanks around it, which BPE tokens begin with. One of
- * blanks alone is quoted. */
+/* The same of a token, as a label: without the blanks around it, which BPE tokens begin with. One
+ * of blanks alone is quoted. */
 void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
                             const char *ellipsis);
 

@@ -62,8 +62,8 @@ struct attn_head_place {
  *
  * HEADS   layer (of arrays batch), head, error (local or propagated), difference
  * COSTS   layer, then pairs, bytes and seconds of exact and of chosen attention
- * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query and
- *         of these two
+ * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query
+ *         and of these two
  */
 enum attn_comparison_part { ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS, ATTN_COMPARISON_LOGITS };
 

@@ -9,8 +9,8 @@
  * Three more where memory is limited. When libxsmm cannot allocate its registry it does not say so,
  * and crashes at the first look-up: we ask for the registry. When it cannot map executable memory
  * it puts code into memory of malloc, which cannot be executed: we give it another malloc. It needs
- * 130 KiB of stack to make a kernel, and a stack that may not grow ends the process: we let it grow
- * while somebody looks.
+ * 130 KiB of stack to make a kernel, and a stack that may not grow ends the process: we let it
+ * grow before we start it, when there is room.
  */
 #include "kernels/gemm_xsmm_internal.h"
 #include "kernels/isa_internal.h"

@@ -4,9 +4,9 @@
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.h) with a byte a cell, 0 where it is masked, else
- * 1 + round(254 sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then
- * the low ones, of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
+ * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254
+ * sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then the low ones,
+ * of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
  * attention. Then follow the run (page_run.h), the thumbnails, the first view, and the script.
  */
 #include "output/view.h"
