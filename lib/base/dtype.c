@@ -5,10 +5,14 @@
 
 static const struct {
     const char *name;
-    size_t bits;
+    size_t bits;            /* of a number */
+    size_t n_value, n_byte; /* of a block */
 } dtypes[] = {
-#define DTYPE_ROW(name, bits) [ATTN_DTYPE_##name] = {#name, bits},
+#define DTYPE_ROW(name, bits) [ATTN_DTYPE_##name] = {#name, bits, 1, 0},
     ATTN_DTYPE_MAP(DTYPE_ROW)
+#undef DTYPE_ROW
+#define DTYPE_ROW(name, number, values, bytes) [ATTN_DTYPE_##name] = {#name, 0, values, bytes},
+        ATTN_BLOCK_DTYPE_MAP(DTYPE_ROW)
 #undef DTYPE_ROW
 };
 
@@ -22,14 +26,26 @@ size_t attn_dtype_bits(enum attn_dtype dtype)
     return (size_t)dtype < ATTN_N_DTYPE ? dtypes[dtype].bits : 0;
 }
 
+size_t attn_dtype_block(enum attn_dtype dtype)
+{
+    return (size_t)dtype < ATTN_N_DTYPE ? dtypes[dtype].n_value : 1;
+}
+
+size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n)
+{
+    const size_t bits = attn_dtype_bits(dtype);
+
+    if (attn_dtype_block(dtype) > 1)
+        return n / dtypes[dtype].n_value * dtypes[dtype].n_byte;
+    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits need not fit */
+}
+
 enum attn_dtype attn_dtype_find(const char *name, size_t size)
 {
-    size_t i = 0;
-
-    while (i < ATTN_N_DTYPE &&
-           (strlen(dtypes[i].name) != size || memcmp(dtypes[i].name, name, size) != 0))
-        i++;
-    return (enum attn_dtype)i;
+    for (size_t i = 0; i < ATTN_N_PLAIN_DTYPE; i++)
+        if (strlen(dtypes[i].name) == size && memcmp(dtypes[i].name, name, size) == 0)
+            return (enum attn_dtype)i;
+    return ATTN_N_DTYPE;
 }
 
 size_t attn_tensor_n_element(const struct attn_tensor *tensor)
@@ -43,7 +59,5 @@ size_t attn_tensor_n_element(const struct attn_tensor *tensor)
 
 size_t attn_tensor_n_byte(const struct attn_tensor *tensor)
 {
-    const size_t n = attn_tensor_n_element(tensor), bits = attn_dtype_bits(tensor->dtype);
-
-    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits need not fit */
+    return attn_dtype_n_byte(tensor->dtype, attn_tensor_n_element(tensor));
 }

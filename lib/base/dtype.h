@@ -33,12 +33,37 @@
     X(I64, 64)                                                                                     \
     X(U64, 64)
 
+/*
+ * X(name, number, values, bytes): the types of GGUF whose values lie in blocks, with their numbers
+ * in such files (ggml.h `ggml_type`; the layouts are in kernels/blocks.h). A row of a matrix is
+ * whole blocks.
+ */
+#define ATTN_BLOCK_DTYPE_MAP(X)                                                                    \
+    X(Q4_0, 2, 32, 18)                                                                             \
+    X(Q4_1, 3, 32, 20)                                                                             \
+    X(Q5_0, 6, 32, 22)                                                                             \
+    X(Q5_1, 7, 32, 24)                                                                             \
+    X(Q8_0, 8, 32, 34)                                                                             \
+    X(Q2_K, 10, 256, 84)                                                                           \
+    X(Q3_K, 11, 256, 110)                                                                          \
+    X(Q4_K, 12, 256, 144)                                                                          \
+    X(Q5_K, 13, 256, 176)                                                                          \
+    X(Q6_K, 14, 256, 210)                                                                          \
+    X(IQ4_NL, 20, 32, 18)                                                                          \
+    X(IQ4_XS, 23, 256, 136)                                                                        \
+    X(MXFP4, 39, 32, 17)
+
 enum attn_dtype {
 #define ATTN_DTYPE_ENUM(name, bits) ATTN_DTYPE_##name,
     ATTN_DTYPE_MAP(ATTN_DTYPE_ENUM)
 #undef ATTN_DTYPE_ENUM
-        ATTN_N_DTYPE
+#define ATTN_DTYPE_ENUM(name, number, values, bytes) ATTN_DTYPE_##name,
+        ATTN_BLOCK_DTYPE_MAP(ATTN_DTYPE_ENUM)
+#undef ATTN_DTYPE_ENUM
+            ATTN_N_DTYPE
 };
+
+enum { ATTN_N_PLAIN_DTYPE = ATTN_DTYPE_U64 + 1 }; /* those of one number each come first */
 
 enum { ATTN_MAX_RANK = 16 };
 

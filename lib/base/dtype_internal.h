@@ -5,9 +5,15 @@
 #include "base/dtype.h"
 
 const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
-size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32 */
+size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32; 0 of blocks */
 
-/* The type called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
+/* How many values a block of DTYPE has; 1 of a type of one number. */
+size_t attn_dtype_block(enum attn_dtype dtype);
+
+/* Bytes of N values, which are whole blocks; rounded up where a number has fewer than 8 bits. */
+size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n);
+
+/* The type of one number called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
 enum attn_dtype attn_dtype_find(const char *name, size_t size);
 
 size_t attn_tensor_n_element(const struct attn_tensor *tensor);

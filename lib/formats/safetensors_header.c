@@ -207,9 +207,9 @@ static enum attn_status read_dtype(struct header *header, struct members *member
     int dtype = 0;
 
     ATTN_TRY(expect(header, ATTN_JSON_STRING, "the name of a type such as \"F32\"", &token));
-    while (dtype < ATTN_N_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
+    while (dtype < ATTN_N_PLAIN_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
         dtype++;
-    if (dtype == ATTN_N_DTYPE)
+    if (dtype == ATTN_N_PLAIN_DTYPE)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has dtype '%s', expected a type of safetensors such as "
                               "F32, F16 or BF16",

@@ -98,7 +98,7 @@ void attn_container_add_any(struct attn_case *c, struct attn_container *containe
 
         snprintf(name, sizeof name, "%s%zu", names[attn_case_below(c, 12)], i);
         tensor = attn_container_add(container, name,
-                                    (enum attn_dtype)attn_case_below(c, ATTN_N_DTYPE), 0);
+                                    (enum attn_dtype)attn_case_below(c, ATTN_N_PLAIN_DTYPE), 0);
         tensor->rank = (int)attn_case_below(c, attn_case_chance(c, 10) ? ATTN_MAX_RANK + 1 : 4);
         for (int d = 0; d < tensor->rank; d++)
             tensor->shape[d] = tensor->rank > 4 ? 1 : attn_case_below(c, 4);

@@ -39,7 +39,7 @@ static void check_entry(const struct attn_safetensors *st, size_t i, const uint8
     FUZZ_CHECK(attn_safetensors_find(st, entry.name, &found) && found.name == entry.name);
     FUZZ_CHECK(entry.shard == 0);
     FUZZ_CHECK(entry.tensor.rank >= 0 && entry.tensor.rank <= ATTN_MAX_RANK);
-    FUZZ_CHECK(entry.tensor.dtype < ATTN_N_DTYPE);
+    FUZZ_CHECK(entry.tensor.dtype < ATTN_N_PLAIN_DTYPE);
     FUZZ_CHECK(entry.offset <= size && n_byte <= size - entry.offset);
     FUZZ_CHECK(entry.tensor.data == data + entry.offset);
     FUZZ_CHECK(attn_tensor_n_element(&entry.tensor) * attn_dtype_bits(entry.tensor.dtype) ==

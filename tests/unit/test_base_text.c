@@ -545,13 +545,13 @@ END_TEST
 
 START_TEST(element_types_are_found_by_name)
 {
-    for (int i = 0; i < ATTN_N_DTYPE; i++) {
+    for (int i = 0; i < ATTN_N_PLAIN_DTYPE; i++) {
         const char *name = attn_dtype_name((enum attn_dtype)i);
 
         ck_assert_int_eq(attn_dtype_find(name, strlen(name)), i);
         ck_assert(attn_dtype_bits((enum attn_dtype)i) >= 4);
     }
-    ck_assert_int_eq(ATTN_N_DTYPE, 22);
+    ck_assert_int_eq(ATTN_N_PLAIN_DTYPE, 22);
     ck_assert_str_eq(attn_dtype_name(ATTN_DTYPE_BF16), "BF16");
     ck_assert_uint_eq(attn_dtype_bits(ATTN_DTYPE_BF16), 16);
     ck_assert_uint_eq(attn_dtype_bits(ATTN_DTYPE_F6_E2M3), 6);

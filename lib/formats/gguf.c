@@ -1,0 +1,981 @@
+/*
+ * gguf.c - one pass over pairs and tensors of each file, then a sort by name, which shows what
+ * stands there twice.
+ *
+ * Nothing is allocated by a number of the file: a count is compared with the bytes that are left,
+ * and room grows with what was read. Keys and names are copied; values stay in the file.
+ */
+#include "formats/gguf.h"
+
+#include "base/buffer.h"
+#include "base/dtype_internal.h"
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_KEY = 65535,
+    MOST_NAME = 63, /* bytes, llama.cpp's limit */
+    MOST_DIM = 4,
+    MOST_ALIGNMENT = 65536,
+    DEFAULT_ALIGNMENT = 32,
+    LEAST_PAIR = 8 + 1 + 4 + 1,          /* bytes: a key of one, a type, a value */
+    LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8 /* a name of one, one dimension, type and offset */
+};
+
+/* Names are found in `names` while it grows, and are pointers at the end. */
+struct pair_record {
+    struct attn_gguf_pair pair;
+    size_t key_at;
+};
+
+struct tensor_record {
+    struct attn_gguf_tensor entry;
+    size_t name_at;
+};
+
+struct attn_gguf {
+    struct attn_file *shards; /* [n_shard]; owns */
+    int n_shard;
+    struct attn_buffer names;      /* of pairs and tensors, terminated each */
+    struct pair_record *pairs;     /* [n_pair], by key; owns */
+    struct tensor_record *tensors; /* [n_tensor], by name; owns */
+    size_t n_pair, pair_capacity, n_tensor, tensor_capacity;
+};
+
+static const struct {
+    const char *word;
+    size_t n_byte; /* 0: a size of its own */
+} types[ATTN_N_GGUF_TYPE] = {
+#define TYPE_ROW(name, number, bytes, word) [ATTN_GGUF_##name] = {word, bytes},
+    ATTN_GGUF_TYPE_MAP(TYPE_ROW)
+#undef TYPE_ROW
+};
+
+/* --- Reading a file --------------------------------------------------------------------------- */
+
+/* A place in a file, and what the functions that read it share. */
+struct scan {
+    const struct attn_file *file; /* borrowed */
+    size_t at;
+    const char *path; /* quoted, for messages */
+    struct attn_gguf *gguf;
+    struct attn_error *err;
+};
+
+static size_t left(const struct scan *scan)
+{
+    return scan->file->size - scan->at;
+}
+
+static enum attn_status refuse_end(const struct scan *scan, const char *where)
+{
+    attn_error_set(scan->err, ATTN_FORMAT,
+                   "'%s' ends at byte %zu, in %s, expected the rest of its header", scan->path,
+                   scan->file->size, where);
+    attn_error_hint(scan->err, "a download that broke off? fetch it again");
+    return ATTN_FORMAT;
+}
+
+/* N bytes, little-endian. WHERE is for the message when they are not there. */
+static enum attn_status read_number(struct scan *scan, size_t n, const char *where,
+                                    uint64_t *number)
+{
+    if (left(scan) < n)
+        return refuse_end(scan, where);
+    *number = 0;
+    memcpy(number, scan->file->data + scan->at, n);
+    scan->at += n;
+    return ATTN_OK;
+}
+
+/* The bytes of a string. */
+static enum attn_status read_string(struct scan *scan, const char *where, const char **text,
+                                    size_t *size)
+{
+    uint64_t n = 0;
+
+    ATTN_TRY(read_number(scan, 8, where, &n));
+    if (n > left(scan)) {
+        attn_error_set(scan->err, ATTN_FORMAT,
+                       "'%s' has a string of %" PRIu64 " bytes at byte %zu, in %s, and %zu bytes "
+                       "after it",
+                       scan->path, n, scan->at - 8, where, left(scan));
+        attn_error_hint(scan->err, "a download that broke off? fetch it again");
+        return ATTN_FORMAT;
+    }
+    *text = (const char *)scan->file->data + scan->at;
+    *size = (size_t)n;
+    scan->at += *size;
+    return ATTN_OK;
+}
+
+/* A key or a name of 1 to MOST bytes, copied; WHAT and the number I are for messages. */
+static enum attn_status read_name(struct scan *scan, const char *what, uint64_t i, size_t most,
+                                  size_t *name_at)
+{
+    struct attn_buffer *names = &scan->gguf->names;
+    const char *text = NULL;
+    size_t size = 0;
+    char where[60];
+
+    snprintf(where, sizeof where, "the %s of number %" PRIu64, what, i);
+    ATTN_TRY(read_string(scan, where, &text, &size));
+    if (size == 0 || size > most)
+        return attn_error_set(scan->err, ATTN_FORMAT, "%s of '%s' has %zu bytes, expected 1 to %zu",
+                              where, scan->path, size, most);
+    if (attn_utf8_valid_length(text, size) != size || memchr(text, 0, size))
+        return attn_error_set(scan->err, ATTN_FORMAT,
+                              "%s of '%s' is '%s', expected UTF-8 without NUL", where, scan->path,
+                              attn_quote(text, size).text);
+    *name_at = names->size;
+    attn_buffer_append(names, text, size);
+    attn_buffer_append_char(names, '\0');
+    return attn_buffer_check(names, scan->err);
+}
+
+/* --- Pairs ------------------------------------------------------------------------------------ */
+
+static enum attn_status check_type(const struct scan *scan, uint64_t type, const char *key)
+{
+    if (type < ATTN_N_GGUF_TYPE)
+        return ATTN_OK;
+    return attn_error_set(scan->err, ATTN_FORMAT,
+                          "'%s' in '%s' has values of type %" PRIu64
+                          ", expected a type from 0 to %d",
+                          attn_quote_string(key).text, scan->path, type, ATTN_N_GGUF_TYPE - 1);
+}
+
+/* Reads over the items of PAIR, which begins here. */
+static enum attn_status skip_items(struct scan *scan, struct attn_gguf_pair *pair, const char *key)
+{
+    const size_t size = types[pair->type].n_byte;
+    char where[ATTN_QUOTE_SIZE + 20];
+
+    snprintf(where, sizeof where, "the value of '%s'", attn_quote_string(key).text);
+    if (pair->n > left(scan) / (size > 0 ? size : 8)) {
+        if (!pair->is_array)
+            return refuse_end(scan, where);
+        attn_error_set(scan->err, ATTN_FORMAT,
+                       "'%s' in '%s' has %" PRIu64 " items of type %s, and %zu bytes are after it",
+                       attn_quote_string(key).text, scan->path, pair->n, types[pair->type].word,
+                       left(scan));
+        attn_error_hint(scan->err, "a download that broke off? fetch it again");
+        return ATTN_FORMAT;
+    }
+    pair->at = scan->file->data + scan->at;
+    if (size > 0)
+        scan->at += (size_t)pair->n * size;
+    for (uint64_t i = 0; size == 0 && i < pair->n; i++) {
+        const char *text;
+        size_t n;
+
+        ATTN_TRY(read_string(scan, where, &text, &n));
+    }
+    pair->end = scan->file->data + scan->at;
+    return ATTN_OK;
+}
+
+static enum attn_status read_pair(struct scan *scan, uint64_t i, struct pair_record *record)
+{
+    struct attn_gguf_pair *pair = &record->pair;
+    uint64_t type = 0;
+    const char *key;
+
+    ATTN_TRY(read_name(scan, "key", i, MOST_KEY, &record->key_at));
+    key = scan->gguf->names.data + record->key_at;
+    ATTN_TRY(read_number(scan, 4, "the type of a value", &type));
+    ATTN_TRY(check_type(scan, type, key));
+    *pair = (struct attn_gguf_pair){.n = 1, .is_array = type == ATTN_GGUF_ARRAY};
+    if (pair->is_array) {
+        ATTN_TRY(read_number(scan, 4, "the type of an array", &type));
+        if (type == ATTN_GGUF_ARRAY)
+            return attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                                  "'%s' in '%s' is an array of arrays, which are not read",
+                                  attn_quote_string(key).text, scan->path);
+        ATTN_TRY(check_type(scan, type, key));
+        ATTN_TRY(read_number(scan, 8, "the length of an array", &pair->n));
+    }
+    pair->type = (enum attn_gguf_type)type;
+    return skip_items(scan, pair, key);
+}
+
+static enum attn_status read_pairs(struct scan *scan, uint64_t n)
+{
+    struct attn_gguf *gguf = scan->gguf;
+
+    for (uint64_t i = 0; i < n; i++) {
+        ATTN_TRY(attn_grow((void **)&gguf->pairs, &gguf->pair_capacity, gguf->n_pair + 1,
+                           sizeof *gguf->pairs, scan->err));
+        ATTN_TRY(read_pair(scan, i, &gguf->pairs[gguf->n_pair]));
+        gguf->n_pair++;
+    }
+    return ATTN_OK;
+}
+
+/* --- Tensors ---------------------------------------------------------------------------------- */
+
+/* What a number of a tensor's type stands for. */
+static const struct {
+    const char *name; /* NULL: not known */
+    bool is_removed, is_read;
+    enum attn_dtype dtype;
+} tensor_types[] = {[0] = {"F32", false, true, ATTN_DTYPE_F32},
+                    [1] = {"F16", false, true, ATTN_DTYPE_F16},
+                    [4] = {"Q4_2", true, false, 0},
+                    [5] = {"Q4_3", true, false, 0},
+                    [9] = {"Q8_1", false, false, 0},
+                    [15] = {"Q8_K", false, false, 0},
+                    [16] = {"IQ2_XXS", false, false, 0},
+                    [17] = {"IQ2_XS", false, false, 0},
+                    [18] = {"IQ3_XXS", false, false, 0},
+                    [19] = {"IQ1_S", false, false, 0},
+                    [21] = {"IQ3_S", false, false, 0},
+                    [22] = {"IQ2_S", false, false, 0},
+                    [24] = {"I8", false, true, ATTN_DTYPE_I8},
+                    [25] = {"I16", false, true, ATTN_DTYPE_I16},
+                    [26] = {"I32", false, true, ATTN_DTYPE_I32},
+                    [27] = {"I64", false, true, ATTN_DTYPE_I64},
+                    [28] = {"F64", false, true, ATTN_DTYPE_F64},
+                    [29] = {"IQ1_M", false, false, 0},
+                    [30] = {"BF16", false, true, ATTN_DTYPE_BF16},
+                    [31] = {"Q4_0_4_4", true, false, 0},
+                    [32] = {"Q4_0_4_8", true, false, 0},
+                    [33] = {"Q4_0_8_8", true, false, 0},
+                    [34] = {"TQ1_0", false, false, 0},
+                    [35] = {"TQ2_0", false, false, 0},
+                    [36] = {"IQ4_NL_4_4", true, false, 0},
+                    [37] = {"IQ4_NL_4_8", true, false, 0},
+                    [38] = {"IQ4_NL_8_8", true, false, 0},
+                    [40] = {"NVFP4", false, false, 0},
+                    [41] = {"Q1_0", false, false, 0},
+                    [42] = {"Q2_0", false, false, 0},
+#define BLOCK_ROW(name, number, values, bytes) [number] = {#name, false, true, ATTN_DTYPE_##name},
+                    ATTN_BLOCK_DTYPE_MAP(BLOCK_ROW)
+#undef BLOCK_ROW
+};
+
+static enum attn_status find_dtype(const struct scan *scan, const char *name, uint64_t type,
+                                   enum attn_dtype *dtype)
+{
+    const bool is_known =
+        type < sizeof tensor_types / sizeof *tensor_types && tensor_types[type].name;
+
+    if (is_known && tensor_types[type].is_read) {
+        *dtype = tensor_types[type].dtype;
+        return ATTN_OK;
+    }
+    if (!is_known)
+        return attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                              "type %" PRIu64 " of tensor '%s' in '%s' is not read", type,
+                              attn_quote_string(name).text, scan->path);
+    attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                   "type %" PRIu64 " (%s) of tensor '%s' in '%s' is %s", type,
+                   tensor_types[type].name, attn_quote_string(name).text, scan->path,
+                   tensor_types[type].is_removed ? "no longer used" : "not read");
+    attn_error_hint(scan->err, tensor_types[type].is_removed
+                                   ? "convert the model anew"
+                                   : "take a file of another quantization "
+                                     "of this model, as Q4_K_M or Q8_0");
+    return ATTN_UNSUPPORTED;
+}
+
+/* Reads the sizes of TENSOR, which are in the opposite order in the file. */
+static enum attn_status read_shape(struct scan *scan, const char *name, struct attn_tensor *tensor)
+{
+    uint64_t n_dim = 0, dims[MOST_DIM] = {0};
+    size_t n = 1;
+
+    ATTN_TRY(read_number(scan, 4, "the directory of tensors", &n_dim));
+    if (n_dim < 1 || n_dim > MOST_DIM)
+        return attn_error_set(scan->err, ATTN_FORMAT,
+                              "tensor '%s' in '%s' has %" PRIu64 " dimensions, expected 1 to %d",
+                              attn_quote_string(name).text, scan->path, n_dim, MOST_DIM);
+    for (size_t i = 0; i < n_dim; i++) {
+        ATTN_TRY(read_number(scan, 8, "the directory of tensors", &dims[i]));
+        if (dims[i] < 1 || dims[i] > INT64_MAX || !attn_checked_mul(n, (size_t)dims[i], &n) ||
+            n > SIZE_MAX / 16)
+            return attn_error_set(scan->err, ATTN_FORMAT,
+                                  "dimension %zu of tensor '%s' in '%s' is %" PRIu64
+                                  ", expected 1 or more, and a product that fits",
+                                  i, attn_quote_string(name).text, scan->path, dims[i]);
+    }
+    while (n_dim > 2 && dims[n_dim - 1] == 1) /* a matrix is written as four of them, too */
+        n_dim--;
+    tensor->rank = (int)n_dim;
+    for (size_t i = 0; i < n_dim; i++)
+        tensor->shape[i] = (size_t)dims[n_dim - 1 - i];
+    return ATTN_OK;
+}
+
+static enum attn_status read_tensor(struct scan *scan, uint64_t i, struct tensor_record *record)
+{
+    struct attn_tensor *tensor = &record->entry.tensor;
+    uint64_t type = 0, offset = 0;
+    size_t n_in, block;
+    const char *name;
+
+    *record = (struct tensor_record){.entry = {.shard = (int)(scan->file - scan->gguf->shards)}};
+    ATTN_TRY(read_name(scan, "tensor", i, MOST_NAME, &record->name_at));
+    name = scan->gguf->names.data + record->name_at;
+    ATTN_TRY(read_shape(scan, name, tensor));
+    ATTN_TRY(read_number(scan, 4, "the directory of tensors", &type));
+    ATTN_TRY(read_number(scan, 8, "the directory of tensors", &offset));
+    ATTN_TRY(find_dtype(scan, name, type, &tensor->dtype));
+    n_in = tensor->shape[tensor->rank - 1];
+    block = attn_dtype_block(tensor->dtype);
+    if (n_in % block != 0)
+        return attn_error_set(scan->err, ATTN_FORMAT,
+                              "rows of tensor '%s' in '%s' have %zu values, expected a multiple of "
+                              "%zu, the block of %s",
+                              attn_quote_string(name).text, scan->path, n_in, block,
+                              attn_dtype_name(tensor->dtype));
+    record->entry.offset = (size_t)offset;
+    return ATTN_OK;
+}
+
+static enum attn_status read_tensors(struct scan *scan, uint64_t n)
+{
+    struct attn_gguf *gguf = scan->gguf;
+
+    for (uint64_t i = 0; i < n; i++) {
+        ATTN_TRY(attn_grow((void **)&gguf->tensors, &gguf->tensor_capacity, gguf->n_tensor + 1,
+                           sizeof *gguf->tensors, scan->err));
+        ATTN_TRY(read_tensor(scan, i, &gguf->tensors[gguf->n_tensor]));
+        gguf->n_tensor++;
+    }
+    return ATTN_OK;
+}
+
+/*
+ * Places the tensors from FIRST on, which are those of the file, in its data: each begins where the
+ * one before it ends, rounded up to ALIGNMENT, as ggml demands. So none overlap.
+ */
+static enum attn_status place_tensors(struct scan *scan, size_t first, size_t alignment)
+{
+    const size_t start = (scan->at + alignment - 1) / alignment * alignment;
+    size_t end = 0;
+
+    for (size_t i = first; i < scan->gguf->n_tensor; i++) {
+        struct attn_gguf_tensor *entry = &scan->gguf->tensors[i].entry;
+        const size_t n_byte = attn_tensor_n_byte(&entry->tensor);
+        const char *name = scan->gguf->names.data + scan->gguf->tensors[i].name_at;
+        size_t begin;
+
+        if (!attn_checked_add(end, alignment - 1, &begin))
+            begin = SIZE_MAX;
+        begin = begin / alignment * alignment;
+        if (entry->offset != begin)
+            return attn_error_set(scan->err, ATTN_FORMAT,
+                                  "tensor '%s' in '%s' begins at byte %zu of the data, expected "
+                                  "%zu, where the one before it ends, aligned to %zu",
+                                  attn_quote_string(name).text, scan->path, entry->offset, begin,
+                                  alignment);
+        if (!attn_checked_add(begin, n_byte, &end) || end > SIZE_MAX - start)
+            return attn_error_set(scan->err, ATTN_FORMAT,
+                                  "tensor '%s' in '%s' ends beyond any file",
+                                  attn_quote_string(name).text, scan->path);
+        if (start + end > scan->file->size) {
+            attn_error_set(scan->err, ATTN_FORMAT,
+                           "'%s' has %zu bytes, and tensor '%s' ends at byte %zu: %zu are missing",
+                           scan->path, scan->file->size, attn_quote_string(name).text, start + end,
+                           start + end - scan->file->size);
+            attn_error_hint(scan->err, "a download that broke off? fetch it again");
+            return ATTN_FORMAT;
+        }
+        entry->offset = start + begin;
+        entry->tensor.data = scan->file->data + entry->offset;
+    }
+    return ATTN_OK;
+}
+
+/* --- A file ----------------------------------------------------------------------------------- */
+
+bool attn_gguf_is_file(const struct attn_file *file)
+{
+    return file->size >= 4 && memcmp(file->data, "GGUF", 4) == 0;
+}
+
+static enum attn_status check_magic(struct scan *scan)
+{
+    static const char *const old[] = {"GGML", "ggjt", "ggla", "ggmf",
+                                      "lmgg", "tjgg", "algg", "fmgg"};
+    const struct attn_file *file = scan->file;
+    uint64_t version = 0;
+
+    for (size_t i = 0; file->size >= 4 && i < sizeof old / sizeof *old; i++)
+        if (memcmp(file->data, old[i], 4) == 0) {
+            attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                           "'%s' is a GGML file of before August 2023, which is too old to be read",
+                           scan->path);
+            attn_error_hint(scan->err, "convert the model anew, to GGUF");
+            return ATTN_UNSUPPORTED;
+        }
+    if (!attn_gguf_is_file(file))
+        return attn_error_set(
+            scan->err, ATTN_FORMAT, "'%s' begins with '%s', expected GGUF", scan->path,
+            attn_quote((const char *)file->data, file->size < 4 ? file->size : 4).text);
+    scan->at = 4;
+    ATTN_TRY(read_number(scan, 4, "its version", &version));
+    if (version == 2 || version == 3)
+        return ATTN_OK;
+    if (version > 0 && (version & 0xffff) == 0)
+        return attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                              "'%s' is a big-endian GGUF file, expected a little-endian one",
+                              scan->path);
+    attn_error_set(scan->err, ATTN_UNSUPPORTED,
+                   "'%s' is a GGUF file of version %" PRIu64 ", expected version 2 or 3",
+                   scan->path, version);
+    if (version == 1)
+        attn_error_hint(scan->err, "convert the model anew");
+    return ATTN_UNSUPPORTED;
+}
+
+/* The pair KEY among those from FIRST on, which are not sorted yet. */
+static const struct pair_record *find_unsorted(const struct attn_gguf *gguf, size_t first,
+                                               const char *key)
+{
+    for (size_t i = first; i < gguf->n_pair; i++)
+        if (strcmp(gguf->names.data + gguf->pairs[i].key_at, key) == 0)
+            return &gguf->pairs[i];
+    return NULL;
+}
+
+static enum attn_status read_alignment(const struct scan *scan, size_t first, size_t *alignment)
+{
+    const struct pair_record *record = find_unsorted(scan->gguf, first, "general.alignment");
+    uint64_t value = 0;
+
+    *alignment = DEFAULT_ALIGNMENT;
+    if (!record)
+        return ATTN_OK;
+    if (record->pair.type == ATTN_GGUF_U32 && !record->pair.is_array)
+        memcpy(&value, record->pair.at, 4);
+    if (value == 0 || value > MOST_ALIGNMENT || (value & (value - 1)) != 0)
+        return attn_error_set(scan->err, ATTN_FORMAT,
+                              "'general.alignment' in '%s' is %s%" PRIu64
+                              ", expected a u32, a power of two from 1 to %d",
+                              scan->path, value == 0 ? "of another type or " : "", value,
+                              MOST_ALIGNMENT);
+    *alignment = (size_t)value;
+    return ATTN_OK;
+}
+
+/* A whole number of SPLIT's keys, before they are sorted; DEFAULT where it is not there. */
+static enum attn_status read_split(const struct scan *scan, size_t first, const char *key,
+                                   uint64_t *value)
+{
+    const struct pair_record *record = find_unsorted(scan->gguf, first, key);
+    struct attn_gguf_pair pair;
+    int64_t number = -1;
+
+    if (!record)
+        return ATTN_OK;
+    pair = record->pair;
+    if (pair.is_array || pair.type == ATTN_GGUF_STRING || pair.type == ATTN_GGUF_BOOL ||
+        !attn_gguf_next_int(&pair, &number) || number < 0)
+        return attn_error_set(scan->err, ATTN_FORMAT,
+                              "'%s' in '%s' is no whole number, expected one", key, scan->path);
+    *value = (uint64_t)number;
+    return ATTN_OK;
+}
+
+/* What the keys of a shard say; of a file that is none: number 0 of 1. */
+struct split {
+    uint64_t no, count, n_tensor;
+};
+
+/* Adds what FILE, one of the shards of GGUF, has. */
+static enum attn_status read_file(struct attn_gguf *gguf, const struct attn_file *file,
+                                  struct split *split, struct attn_error *err)
+{
+    const struct attn_quote path = attn_quote_string(file->path);
+    struct scan scan = {.file = file, .path = path.text, .gguf = gguf, .err = err};
+    const size_t first_pair = gguf->n_pair, first_tensor = gguf->n_tensor;
+    uint64_t n_tensor = 0, n_pair = 0;
+    size_t alignment;
+
+    ATTN_TRY(check_magic(&scan));
+    ATTN_TRY(read_number(&scan, 8, "its number of tensors", &n_tensor));
+    ATTN_TRY(read_number(&scan, 8, "its number of pairs", &n_pair));
+    if (n_pair == 0 || n_pair > left(&scan) / LEAST_PAIR)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has %" PRIu64 " pairs of metadata in %zu bytes, expected 1 to "
+                              "%zu",
+                              path.text, n_pair, left(&scan), left(&scan) / LEAST_PAIR);
+    if (n_tensor > left(&scan) / LEAST_TENSOR)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has %" PRIu64 " tensors in %zu bytes, expected at most %zu",
+                              path.text, n_tensor, left(&scan), left(&scan) / LEAST_TENSOR);
+    ATTN_TRY(read_pairs(&scan, n_pair));
+    ATTN_TRY(read_tensors(&scan, n_tensor));
+    ATTN_TRY(read_alignment(&scan, first_pair, &alignment));
+    ATTN_TRY(place_tensors(&scan, first_tensor, alignment));
+    *split = (struct split){.count = 1, .n_tensor = n_tensor};
+    ATTN_TRY(read_split(&scan, first_pair, "split.no", &split->no));
+    ATTN_TRY(read_split(&scan, first_pair, "split.count", &split->count));
+    return read_split(&scan, first_pair, "split.tensors.count", &split->n_tensor);
+}
+
+/* --- Shards ----------------------------------------------------------------------------------- */
+
+/* The longest name of a file with its number, "-00001-of-00003.gguf". */
+enum { SPLIT_SUFFIX = 20, MOST_SHARD = 99999 };
+
+/* Reads the end of PATH, "-00001-of-00003.gguf". */
+static bool read_suffix(const char *path, unsigned *no, unsigned *count)
+{
+    const size_t size = strlen(path);
+    int end = 0;
+
+    return size > SPLIT_SUFFIX &&
+           sscanf(path + size - SPLIT_SUFFIX, "-%5u-of-%5u.gguf%n", no, count, &end) == 2 &&
+           end == SPLIT_SUFFIX;
+}
+
+/* Opens shard NUMBER of those of which the first is open, and reads it. */
+static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn_load load,
+                                   struct attn_error *err)
+{
+    const char *first = gguf->shards[0].path;
+    const size_t n_pair = gguf->n_pair;
+    char path[ATTN_PATH_SIZE];
+    struct split split;
+    int size;
+
+    size = snprintf(path, sizeof path, "%.*s-%05d-of-%05d.gguf",
+                    (int)(strlen(first) - SPLIT_SUFFIX), first, number + 1, gguf->n_shard);
+    if (size < 0 || size >= ATTN_PATH_SIZE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is too long a name",
+                              attn_quote_string(first).text);
+    ATTN_TRY(attn_file_open_regular(path, load, &gguf->shards[number], err));
+    ATTN_TRY(read_file(gguf, &gguf->shards[number], &split, err));
+    gguf->n_pair = n_pair; /* the first shard alone says what the model is */
+    if (split.no != (uint64_t)number || split.count != (uint64_t)gguf->n_shard)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'%s' has 'split.no' %" PRIu64 " and 'split.count' %" PRIu64 ", expected %d and %d",
+            attn_quote_string(path).text, split.no, split.count, number, gguf->n_shard);
+    return ATTN_OK;
+}
+
+/* Opens what SPLIT, which the first file says, has beside it. */
+static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *split,
+                                    enum attn_load load, struct attn_error *err)
+{
+    const struct attn_quote path = attn_quote_string(gguf->shards[0].path);
+    unsigned no = 0, count = 0;
+    struct attn_file *shards;
+
+    if (split->count <= 1)
+        return ATTN_OK;
+    if (!read_suffix(gguf->shards[0].path, &no, &count) || count != split->count ||
+        no != split->no + 1)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' is number %" PRIu64 " of %" PRIu64
+                              " files, expected a name that ends so, as in NAME-00001-of-%05" PRIu64
+                              ".gguf, with the others beside it",
+                              path.text, split->no + 1, split->count, split->count);
+    if (split->no != 0) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is a later part of a model, expected the first",
+                       path.text);
+        attn_error_hint(err, "give the first shard, %.*s-00001-of-%05u.gguf",
+                        (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
+        return ATTN_INVALID;
+    }
+    shards = attn_alloc(count, sizeof *shards, err);
+    if (!shards)
+        return ATTN_NO_MEMORY;
+    shards[0] = gguf->shards[0];
+    attn_free(gguf->shards);
+    gguf->shards = shards;
+    gguf->n_shard = (int)count;
+    for (int i = 1; i < gguf->n_shard; i++)
+        ATTN_TRY(open_shard(gguf, i, load, err));
+    if (gguf->n_tensor != split->n_tensor)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'%s' and the other %d files have %zu tensors in all, expected %" PRIu64
+            ", its 'split.tensors.count'",
+            path.text, gguf->n_shard - 1, gguf->n_tensor, split->n_tensor);
+    return ATTN_OK;
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+static int compare_pairs(const void *a, const void *b)
+{
+    return strcmp(((const struct pair_record *)a)->pair.key,
+                  ((const struct pair_record *)b)->pair.key);
+}
+
+static int compare_tensors(const void *a, const void *b)
+{
+    return strcmp(((const struct tensor_record *)a)->entry.name,
+                  ((const struct tensor_record *)b)->entry.name);
+}
+
+/* Sorts pairs and tensors by name; none may be there twice. */
+static enum attn_status sort(struct attn_gguf *gguf, struct attn_error *err)
+{
+    const struct attn_quote path = attn_quote_string(gguf->shards[0].path);
+
+    for (size_t i = 0; i < gguf->n_pair; i++)
+        gguf->pairs[i].pair.key = gguf->names.data + gguf->pairs[i].key_at;
+    for (size_t i = 0; i < gguf->n_tensor; i++)
+        gguf->tensors[i].entry.name = gguf->names.data + gguf->tensors[i].name_at;
+    qsort(gguf->pairs, gguf->n_pair, sizeof *gguf->pairs, compare_pairs);
+    if (gguf->n_tensor > 0)
+        qsort(gguf->tensors, gguf->n_tensor, sizeof *gguf->tensors, compare_tensors);
+    for (size_t i = 1; i < gguf->n_pair; i++)
+        if (compare_pairs(&gguf->pairs[i - 1], &gguf->pairs[i]) == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has the key '%s' a second time",
+                                  path.text, attn_quote_string(gguf->pairs[i].pair.key).text);
+    for (size_t i = 1; i < gguf->n_tensor; i++)
+        if (compare_tensors(&gguf->tensors[i - 1], &gguf->tensors[i]) == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has the tensor '%s' a second time",
+                                  path.text, attn_quote_string(gguf->tensors[i].entry.name).text);
+    if (gguf->n_tensor == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tensors, expected those of a model",
+                              path.text);
+    return ATTN_OK;
+}
+
+static enum attn_status read(struct attn_gguf *gguf, enum attn_load load, struct attn_error *err)
+{
+    struct split split;
+
+    ATTN_TRY(read_file(gguf, &gguf->shards[0], &split, err));
+    ATTN_TRY(open_shards(gguf, &split, load, err));
+    return sort(gguf, err);
+}
+
+enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, struct attn_gguf **out,
+                                struct attn_error *err)
+{
+    struct attn_gguf *gguf = attn_alloc(1, sizeof *gguf, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (gguf)
+        gguf->shards = attn_alloc(1, sizeof *gguf->shards, err);
+    if (!gguf || !gguf->shards) {
+        attn_file_release(file);
+    } else {
+        gguf->shards[0] = *file, gguf->n_shard = 1;
+        *file = (struct attn_file){0};
+        status = read(gguf, load, err);
+    }
+    if (status == ATTN_OK)
+        *out = gguf;
+    else
+        attn_gguf_free(gguf);
+    return status;
+}
+
+enum attn_status attn_gguf_open_file(const char *path, enum attn_load load, struct attn_gguf **out,
+                                     struct attn_error *err)
+{
+    struct attn_file file = {0};
+
+    ATTN_TRY(attn_file_open(path, load, &file, err));
+    return attn_gguf_take(&file, load, out, err);
+}
+
+void attn_gguf_free(struct attn_gguf *gguf)
+{
+    if (!gguf)
+        return;
+    for (int i = 0; i < gguf->n_shard; i++)
+        attn_file_release(&gguf->shards[i]);
+    attn_free(gguf->shards);
+    attn_buffer_release(&gguf->names);
+    attn_free(gguf->pairs);
+    attn_free(gguf->tensors);
+    attn_free(gguf);
+}
+
+/* --- What is in it ---------------------------------------------------------------------------- */
+
+size_t attn_gguf_count(const struct attn_gguf *gguf)
+{
+    return gguf->n_tensor;
+}
+
+struct attn_gguf_tensor attn_gguf_tensor(const struct attn_gguf *gguf, size_t i)
+{
+    return gguf->tensors[i].entry;
+}
+
+bool attn_gguf_find(const struct attn_gguf *gguf, const char *name, struct attn_gguf_tensor *tensor)
+{
+    const struct tensor_record key = {.entry = {.name = name}};
+    const struct tensor_record *record =
+        bsearch(&key, gguf->tensors, gguf->n_tensor, sizeof key, compare_tensors);
+
+    if (record && tensor)
+        *tensor = record->entry;
+    return record;
+}
+
+int attn_gguf_n_shard(const struct attn_gguf *gguf)
+{
+    return gguf->n_shard;
+}
+
+const char *attn_gguf_path(const struct attn_gguf *gguf, int shard)
+{
+    return gguf->shards[shard].path;
+}
+
+size_t attn_gguf_file_size(const struct attn_gguf *gguf, int shard)
+{
+    return gguf->shards[shard].size;
+}
+
+/* The mapped file that ADDRESS lies in, or NULL. */
+static const struct attn_file *find_file(const struct attn_gguf *gguf, const void *address)
+{
+    for (int i = 0; i < gguf->n_shard; i++) {
+        const struct attn_file *file = &gguf->shards[i];
+
+        if (file->storage == ATTN_FILE_MAPPED &&
+            (uintptr_t)address - (uintptr_t)file->data < file->size)
+            return file;
+    }
+    return NULL;
+}
+
+bool attn_gguf_read_again(const struct attn_gguf *gguf, const void *data, size_t size, void *copy)
+{
+    const struct attn_file *file = find_file(gguf, data);
+
+    return file && attn_file_read_again(file, data, size, copy);
+}
+
+bool attn_gguf_owns_address(const struct attn_gguf *gguf, const void *address)
+{
+    return find_file(gguf, address);
+}
+
+size_t attn_gguf_n_pair(const struct attn_gguf *gguf)
+{
+    return gguf->n_pair;
+}
+
+struct attn_gguf_pair attn_gguf_pair(const struct attn_gguf *gguf, size_t i)
+{
+    return gguf->pairs[i].pair;
+}
+
+bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key, struct attn_gguf_pair *pair)
+{
+    const struct pair_record wanted = {.pair = {.key = key}};
+    const struct pair_record *record =
+        bsearch(&wanted, gguf->pairs, gguf->n_pair, sizeof wanted, compare_pairs);
+
+    if (record && pair)
+        *pair = record->pair;
+    return record;
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+/* The bits of the next item of PAIR, whose type has N_BYTE; false when there is none. */
+static bool next_bits(struct attn_gguf_pair *pair, size_t n_byte, uint64_t *bits)
+{
+    if (pair->n == 0 || n_byte == 0 || (size_t)(pair->end - pair->at) < n_byte)
+        return false;
+    *bits = 0;
+    memcpy(bits, pair->at, n_byte);
+    pair->at += n_byte;
+    pair->n--;
+    return true;
+}
+
+bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t *size)
+{
+    uint64_t n;
+
+    if (pair->type != ATTN_GGUF_STRING || !next_bits(pair, 8, &n) ||
+        n > (size_t)(pair->end - pair->at))
+        return false;
+    *text = (const char *)pair->at;
+    *size = (size_t)n;
+    pair->at += n;
+    return true;
+}
+
+bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value)
+{
+    uint64_t bits;
+
+    if (pair->type == ATTN_GGUF_F32 || pair->type == ATTN_GGUF_F64 ||
+        !next_bits(pair, types[pair->type].n_byte, &bits))
+        return false;
+    switch (pair->type) {
+    case ATTN_GGUF_I8:
+        *value = (int8_t)bits;
+        break;
+    case ATTN_GGUF_I16:
+        *value = (int16_t)bits;
+        break;
+    case ATTN_GGUF_I32:
+        *value = (int32_t)bits;
+        break;
+    case ATTN_GGUF_I64:
+        *value = (int64_t)bits;
+        break;
+    case ATTN_GGUF_BOOL:
+        *value = bits != 0;
+        break;
+    default:
+        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+        break;
+    }
+    return true;
+}
+
+bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value)
+{
+    uint64_t bits;
+    float single;
+
+    if ((pair->type != ATTN_GGUF_F32 && pair->type != ATTN_GGUF_F64) ||
+        !next_bits(pair, types[pair->type].n_byte, &bits))
+        return false;
+    if (pair->type == ATTN_GGUF_F64) {
+        memcpy(value, &bits, sizeof *value);
+    } else {
+        memcpy(&single, &bits, sizeof single);
+        *value = (double)single;
+    }
+    return true;
+}
+
+/* "an array of f32", "a string" */
+static void describe(const struct attn_gguf_pair *pair, char text[40])
+{
+    snprintf(text, 40, "%s%s", pair->is_array ? "an array of " : "of type ",
+             types[pair->type].word);
+}
+
+/* Refuses PAIR, since WHAT is expected. */
+static enum attn_status refuse(const struct attn_gguf *gguf, const struct attn_gguf_pair *pair,
+                               const char *what, struct attn_error *err)
+{
+    char found[40];
+
+    describe(pair, found);
+    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s",
+                          attn_quote_string(pair->key).text,
+                          attn_quote_string(gguf->shards[0].path).text, found, what);
+}
+
+static bool is_whole(const struct attn_gguf_pair *pair)
+{
+    return pair->type != ATTN_GGUF_F32 && pair->type != ATTN_GGUF_F64 &&
+           pair->type != ATTN_GGUF_BOOL && pair->type != ATTN_GGUF_STRING;
+}
+
+enum attn_status attn_gguf_get_size(const struct attn_gguf *gguf, const char *key, size_t *out,
+                                    struct attn_error *err)
+{
+    struct attn_gguf_pair pair, rest;
+    int64_t value = -1, next;
+
+    if (!attn_gguf_find_pair(gguf, key, &pair))
+        return ATTN_OK;
+    rest = pair;
+    if (!is_whole(&pair) || !attn_gguf_next_int(&rest, &value))
+        return refuse(gguf, &pair, "a whole number", err);
+    while (attn_gguf_next_int(&rest, &next))
+        if (next != value)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' in '%s' is %" PRId64 " in one layer and %" PRId64
+                                  " in another, expected one number for all",
+                                  attn_quote_string(key).text,
+                                  attn_quote_string(gguf->shards[0].path).text, value, next);
+    if (value < 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %" PRId64 ", expected 0 or more",
+                              attn_quote_string(key).text,
+                              attn_quote_string(gguf->shards[0].path).text, value);
+    *out = (size_t)value;
+    return ATTN_OK;
+}
+
+enum attn_status attn_gguf_get_real(const struct attn_gguf *gguf, const char *key, double *out,
+                                    struct attn_error *err)
+{
+    struct attn_gguf_pair pair, rest;
+    double value, next;
+
+    if (!attn_gguf_find_pair(gguf, key, &pair))
+        return ATTN_OK;
+    rest = pair;
+    if (!attn_gguf_next_real(&rest, &value))
+        return refuse(gguf, &pair, "a number of type f32", err);
+    while (attn_gguf_next_real(&rest, &next))
+        if (!(next == value))
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' in '%s' is %g in one layer and %g in another, expected one "
+                                  "number for all",
+                                  attn_quote_string(key).text,
+                                  attn_quote_string(gguf->shards[0].path).text, value, next);
+    if (!isfinite(value))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not finite, expected a number",
+                              attn_quote_string(key).text,
+                              attn_quote_string(gguf->shards[0].path).text);
+    *out = value;
+    return ATTN_OK;
+}
+
+enum attn_status attn_gguf_get_bool(const struct attn_gguf *gguf, const char *key, bool *out,
+                                    struct attn_error *err)
+{
+    struct attn_gguf_pair pair;
+    int64_t value;
+
+    if (!attn_gguf_find_pair(gguf, key, &pair))
+        return ATTN_OK;
+    if (pair.is_array || pair.type != ATTN_GGUF_BOOL || !attn_gguf_next_int(&pair, &value))
+        return refuse(gguf, &pair, "a bool", err);
+    *out = value != 0;
+    return ATTN_OK;
+}
+
+enum attn_status attn_gguf_get_text(const struct attn_gguf *gguf, const char *key,
+                                    const char **text, size_t *size, struct attn_error *err)
+{
+    struct attn_gguf_pair pair;
+
+    if (!attn_gguf_find_pair(gguf, key, &pair))
+        return ATTN_OK;
+    if (pair.is_array || !attn_gguf_next_text(&pair, text, size))
+        return refuse(gguf, &pair, "a string", err);
+    return ATTN_OK;
+}
+
+enum attn_status attn_gguf_get_array(const struct attn_gguf *gguf, const char *key,
+                                     enum attn_gguf_type type, struct attn_gguf_pair *pair,
+                                     struct attn_error *err)
+{
+    char expected[40];
+
+    if (!attn_gguf_find_pair(gguf, key, pair)) {
+        *pair = (struct attn_gguf_pair){.key = key, .type = type};
+        return ATTN_OK;
+    }
+    if (pair->is_array && pair->type == type)
+        return ATTN_OK;
+    snprintf(expected, sizeof expected, "an array of %s", types[type].word);
+    return refuse(gguf, pair, expected, err);
+}

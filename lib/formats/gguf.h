@@ -1,0 +1,142 @@
+/*
+ * gguf.h - the metadata and the tensors of a GGUF file, or of its shards.
+ *
+ *     struct attn_gguf *gguf;
+ *     size_t n_layer;
+ *     attn_gguf_open_file("model.gguf", ATTN_MAP, &gguf, &err);
+ *     attn_gguf_get_size(gguf, "llama.block_count", &n_layer, &err);
+ *     for (size_t i = 0; i < attn_gguf_count(gguf); i++)
+ *         puts(attn_gguf_tensor(gguf, i).name);
+ *     attn_gguf_free(gguf);
+ *
+ * Layout, little-endian: "GGUF", u32 version, u64 tensors, u64 pairs; each pair a key, a u32 type
+ * and a value; each tensor a name, u32 dimensions, their u64 sizes (the contiguous one first), a u32
+ * type, a u64 offset; zeros up to the alignment, then the data, which the tensors tile. See ggml's
+ * docs/gguf.md. All of it is checked before the directory exists, and the data are not touched.
+ *
+ * Values stay where they lie in the file: arrays of strings are read by attn_gguf_next_text, which
+ * compares sizes with what is left each time, so that a map may change under it.
+ */
+#ifndef ATTN_FORMATS_GGUF_H
+#define ATTN_FORMATS_GGUF_H
+
+#include "base/dtype.h"
+#include "base/file.h"
+#include "base/source.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_gguf; /* one file or several shards; owns their maps */
+
+/* Whether FILE begins as a GGUF file does. */
+bool attn_gguf_is_file(const struct attn_file *file);
+
+/* Opens the file, or the shards of which it is the first. */
+enum attn_status attn_gguf_open_file(const char *path, enum attn_load load, struct attn_gguf **out,
+                                     struct attn_error *err);
+
+/* The same of FILE, which is taken over (released on failure too); LOAD is for further shards. */
+enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, struct attn_gguf **out,
+                                struct attn_error *err);
+
+void attn_gguf_free(struct attn_gguf *gguf); /* NULL is allowed */
+
+/* --- Tensors ---------------------------------------------------------------------------------- */
+
+/* A tensor of the directory, which its name and data belong to. */
+struct attn_gguf_tensor {
+    const char *name;          /* terminated: "blk.0.attn_q.weight" */
+    struct attn_tensor tensor; /* in our order: [out, in]; data points into the file */
+    int shard;                 /* index for attn_gguf_path */
+    size_t offset;             /* of the data in its file, bytes */
+};
+
+size_t attn_gguf_count(const struct attn_gguf *gguf);
+
+/* Tensor 0 .. count-1 in ascending order of name (bytes). */
+struct attn_gguf_tensor attn_gguf_tensor(const struct attn_gguf *gguf, size_t i);
+
+/* Looks for NAME: whether it is there, and then *tensor unless that is NULL. */
+bool attn_gguf_find(const struct attn_gguf *gguf, const char *name,
+                    struct attn_gguf_tensor *tensor);
+
+/* The files, as of attn_safetensors. */
+int attn_gguf_n_shard(const struct attn_gguf *gguf);
+const char *attn_gguf_path(const struct attn_gguf *gguf, int shard);
+size_t attn_gguf_file_size(const struct attn_gguf *gguf, int shard);
+bool attn_gguf_read_again(const struct attn_gguf *gguf, const void *data, size_t size, void *copy);
+bool attn_gguf_owns_address(const struct attn_gguf *gguf, const void *address);
+
+/* --- Metadata --------------------------------------------------------------------------------- */
+
+/* X(name, number, bytes, word): the types of values; bytes 0: they have a size of their own. */
+#define ATTN_GGUF_TYPE_MAP(X)                                                                      \
+    X(U8, 0, 1, "u8")                                                                              \
+    X(I8, 1, 1, "i8")                                                                              \
+    X(U16, 2, 2, "u16")                                                                            \
+    X(I16, 3, 2, "i16")                                                                            \
+    X(U32, 4, 4, "u32")                                                                            \
+    X(I32, 5, 4, "i32")                                                                            \
+    X(F32, 6, 4, "f32")                                                                            \
+    X(BOOL, 7, 1, "bool")                                                                          \
+    X(STRING, 8, 0, "string")                                                                      \
+    X(ARRAY, 9, 0, "array")                                                                        \
+    X(U64, 10, 8, "u64")                                                                           \
+    X(I64, 11, 8, "i64")                                                                           \
+    X(F64, 12, 8, "f64")
+
+enum attn_gguf_type {
+#define ATTN_GGUF_TYPE_ENUM(name, number, bytes, word) ATTN_GGUF_##name = (number),
+    ATTN_GGUF_TYPE_MAP(ATTN_GGUF_TYPE_ENUM)
+#undef ATTN_GGUF_TYPE_ENUM
+        ATTN_N_GGUF_TYPE
+};
+
+/* A pair of the first file, which it belongs to; and a place in its items. A copy goes through them
+ * on its own. */
+struct attn_gguf_pair {
+    const char *key; /* terminated */
+    bool is_array;
+    enum attn_gguf_type type;      /* of the value, or of the array's items */
+    uint64_t n;                    /* items that are left; 1 of a value */
+    const unsigned char *at, *end; /* the first of them; the end of what the file has of them */
+};
+
+size_t attn_gguf_n_pair(const struct attn_gguf *gguf);
+
+/* Pair 0 .. n-1 in ascending order of key. */
+struct attn_gguf_pair attn_gguf_pair(const struct attn_gguf *gguf, size_t i);
+bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key,
+                         struct attn_gguf_pair *pair);
+
+/*
+ * The value of KEY. A key that is not there leaves *out as it is. Any type of integer serves as a
+ * size if it fits, of 0 or more; any type with a point as a real; an array whose items are all the
+ * same serves as that item. ATTN_FORMAT, naming the key, for all else.
+ */
+enum attn_status attn_gguf_get_size(const struct attn_gguf *gguf, const char *key, size_t *out,
+                                    struct attn_error *err);
+enum attn_status attn_gguf_get_real(const struct attn_gguf *gguf, const char *key, double *out,
+                                    struct attn_error *err);
+enum attn_status attn_gguf_get_bool(const struct attn_gguf *gguf, const char *key, bool *out,
+                                    struct attn_error *err);
+/* Bytes that belong to the file, not terminated; *text is NULL where they were not there before. */
+enum attn_status attn_gguf_get_text(const struct attn_gguf *gguf, const char *key,
+                                    const char **text, size_t *size, struct attn_error *err);
+
+/* *pair becomes that of KEY, an array of TYPE; ATTN_FORMAT where it is none. A key that is not there
+ * gives no items. */
+enum attn_status attn_gguf_get_array(const struct attn_gguf *gguf, const char *key,
+                                     enum attn_gguf_type type, struct attn_gguf_pair *pair,
+                                     struct attn_error *err);
+
+/* The next item of PAIR, whose type is asked for; false when there is none, or when the file has
+ * changed and it lies outside. Integers come as int64_t, u64 above that as INT64_MAX. */
+bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t *size);
+bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value);
+bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value);
+
+#endif
