@@ -121,6 +121,9 @@ struct attn_kernels {
      * BF16. */
     void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
 
+    /* y [n] = the values of whole blocks of DTYPE, a type of ATTN_BLOCK_DTYPE_MAP. */
+    void (*decode)(const void *blocks, enum attn_dtype dtype, size_t n, float *y);
+
     /*
      * Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:
      * panel[(r / 64)][c][r % 64], rows first .. first+rows-1 of the panels; the rest is left alone.

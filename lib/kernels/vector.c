@@ -19,6 +19,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .split_bf16 = ATTN_FOR_ISA(attn_vector_split_bf16),
     .pack_panel = ATTN_FOR_ISA(attn_vector_pack_panel),
     .convert = ATTN_FOR_ISA(attn_vector_convert),
+    .decode = ATTN_FOR_ISA(attn_vector_decode),
     .pack_keys = ATTN_FOR_ISA(attn_vector_pack_keys),
     .add = ATTN_FOR_ISA(attn_vector_add),
     .scale = ATTN_FOR_ISA(attn_vector_scale),

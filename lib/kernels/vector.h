@@ -21,6 +21,8 @@ void ATTN_FOR_ISA(attn_vector_split_bf16)(const float *x, size_t n, float *high,
 void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
                                           size_t width, float *panel);
 void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_decode)(const void *blocks, enum attn_dtype dtype, size_t n,
+                                      float *y);
 void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows, size_t n,
                                          size_t first, float *panels);
 void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y);

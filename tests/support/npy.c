@@ -91,6 +91,8 @@ static double value_at(const unsigned char *data, size_t i, const char *descr)
     double f8;
     int64_t i8;
 
+    if (strcmp(descr, "|u1") == 0)
+        return data[i];
     if (strcmp(descr, "<f4") == 0)
         return (double)*(float *)memcpy(&f4, data + i * sizeof f4, sizeof f4);
     if (strcmp(descr, "<f8") == 0)
@@ -114,8 +116,8 @@ bool attn_npy_read(const char *path, struct attn_npy *array)
     ck_assert_msg(text != NULL, "'%s' has no descr", path);
     memcpy(descr, text + strlen("'descr': '"), 3);
     ck_assert_msg(strcmp(descr, "<f4") == 0 || strcmp(descr, "<f8") == 0 ||
-                      strcmp(descr, "<i8") == 0,
-                  "'%s' holds '%s', expected '<f4', '<f8' or '<i8'", path, descr);
+                      strcmp(descr, "<i8") == 0 || strcmp(descr, "|u1") == 0,
+                  "'%s' holds '%s', expected '<f4', '<f8', '<i8' or '|u1'", path, descr);
     size = array->n * (size_t)(descr[2] - '0');
     data = malloc(size + 1);
     array->values = malloc(array->n * sizeof *array->values + 1);

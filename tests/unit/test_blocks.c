@@ -1,0 +1,95 @@
+/*
+ * test_blocks.c - the blocks of GGUF: values are those of the package gguf, bit for bit, with every
+ * instruction set.
+ */
+#include "kernels/isa_internal.h"
+#include "kernels/kernels.h"
+#include "tests/support/near.h"
+#include "tests/support/npy.h"
+#include "tests/support/reference.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum attn_dtype types[] = {
+#define TYPE(name, number, values, bytes) ATTN_DTYPE_##name,
+    ATTN_BLOCK_DTYPE_MAP(TYPE)
+#undef TYPE
+};
+
+enum { N_TYPE = sizeof types / sizeof *types };
+
+/* What a file of tests/golden has under NAME. */
+static struct attn_npy read_golden(const char *name, const char *suffix)
+{
+    struct attn_npy array;
+    char path[100];
+
+    snprintf(path, sizeof path, "tests/golden/gguf_blocks.npz/%s%s.npy", name, suffix);
+    ck_assert_msg(attn_npy_read(path, &array), "%s is missing", path);
+    return array;
+}
+
+START_TEST(blocks_have_the_values_of_ggml)
+{
+    for (size_t t = 0; t < N_TYPE; t++) {
+        const char *name = attn_dtype_name(types[t]);
+        struct attn_npy stored = read_golden(name, "_blocks"), values = read_golden(name, "");
+        unsigned char *blocks = malloc(stored.n);
+        float *expected = malloc(values.n * sizeof *expected), *y = malloc(values.n * sizeof *y);
+
+        ck_assert(blocks && expected && y);
+        ck_assert_uint_eq(attn_dtype_n_byte(types[t], values.n), stored.n);
+        for (size_t i = 0; i < stored.n; i++)
+            blocks[i] = (unsigned char)stored.values[i];
+        for (size_t i = 0; i < values.n; i++)
+            expected[i] = (float)values.values[i];
+        for (int isa = 0; isa <= (int)attn_isa_detect(); isa++) {
+            memset(y, 0xff, values.n * sizeof *y);
+            attn_kernels_find((enum attn_isa)isa)->decode(blocks, types[t], values.n, y);
+            attn_assert_same_bits(name, y, expected, values.n);
+        }
+        attn_npy_release(&stored);
+        attn_npy_release(&values);
+        free(blocks), free(expected), free(y);
+    }
+}
+END_TEST
+
+/* Makes one NaN of all, whose bits nothing promises. */
+static void unite_nans(float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = isnan(y[i]) ? NAN : y[i];
+}
+
+/* Bits at random: scales may be infinite or NaN, too. */
+START_TEST(instruction_sets_give_the_same_bits)
+{
+    enum { N_BLOCK = 500, MOST_BYTE = 210, MOST_VALUE = 256 };
+    static unsigned char blocks[N_BLOCK * MOST_BYTE];
+    static float expected[N_BLOCK * MOST_VALUE], y[N_BLOCK * MOST_VALUE];
+    uint32_t random = 1;
+
+    for (size_t i = 0; i < sizeof blocks; i++) {
+        random = random * 1664525 + 1013904223;
+        blocks[i] = (unsigned char)(random >> 24);
+    }
+    for (size_t t = 0; t < N_TYPE; t++) {
+        const size_t n = N_BLOCK * attn_dtype_block(types[t]);
+
+        attn_kernels_find(ATTN_ISA_BASELINE)->decode(blocks, types[t], n, expected);
+        unite_nans(expected, n);
+        for (int isa = 1; isa <= (int)attn_isa_detect(); isa++) {
+            attn_kernels_find((enum attn_isa)isa)->decode(blocks, types[t], n, y);
+            unite_nans(y, n);
+            attn_assert_same_bits(attn_dtype_name(types[t]), y, expected, n);
+        }
+    }
+}
+END_TEST
+
+ATTN_SUITE("blocks", blocks_have_the_values_of_ggml, instruction_sets_give_the_same_bits)
