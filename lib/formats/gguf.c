@@ -380,19 +380,21 @@ static enum attn_status place_tensors(struct scan *scan, size_t first, size_t al
                                   "%zu, where the one before it ends, aligned to %zu",
                                   attn_quote_string(name).text, scan->path, entry->offset, begin,
                                   alignment);
-        if (!attn_checked_add(begin, n_byte, &end) || end > SIZE_MAX - start)
+        if (!attn_checked_add(begin, n_byte, &end) || end > SIZE_MAX / 2 - start)
             return attn_error_set(scan->err, ATTN_FORMAT,
                                   "tensor '%s' in '%s' ends beyond any file",
                                   attn_quote_string(name).text, scan->path);
-        if (start + end > scan->file->size) {
-            attn_error_set(scan->err, ATTN_FORMAT,
-                           "'%s' has %zu bytes, and tensor '%s' ends at byte %zu: %zu are missing",
-                           scan->path, scan->file->size, attn_quote_string(name).text, start + end,
-                           start + end - scan->file->size);
-            attn_error_hint(scan->err, "a download that broke off? fetch it again");
-            return ATTN_FORMAT;
-        }
         entry->offset = start + begin;
+    }
+    if (scan->gguf->n_tensor > first && start + end > scan->file->size) {
+        attn_error_set(scan->err, ATTN_FORMAT, "'%s' is short of %zu of its %zu bytes", scan->path,
+                       start + end - scan->file->size, start + end);
+        attn_error_hint(scan->err, "a download that broke off? fetch it again");
+        return ATTN_FORMAT;
+    }
+    for (size_t i = first; i < scan->gguf->n_tensor; i++) {
+        struct attn_gguf_tensor *entry = &scan->gguf->tensors[i].entry;
+
         entry->tensor.data = scan->file->data + entry->offset;
     }
     return ATTN_OK;
