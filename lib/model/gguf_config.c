@@ -1,0 +1,495 @@
+/*
+ * gguf_config.c - see gguf_config.h.
+ *
+ * Sizes are checked here, so that a message names the key of the file; what is left, its family
+ * checks. Numbers with a point are float32 in the file, and their text reads back as the same.
+ */
+#include "model/gguf_config.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/status_internal.h"
+#include "model/family.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Which layers have a window, where the file has a width for it. */
+enum window_layers {
+    WINDOWS_NEVER, /* whatever the file says: llama.cpp reads it for no layer */
+    WINDOWS_REFUSED,
+    WINDOWS_BY_TURNS /* of each `n`, the first n - 1 */
+};
+
+/* An architecture: the name of its family here, and what the metadata do not say. */
+static const struct architecture {
+    const char *name, *model_type, *activation;
+    enum window_layers windows;
+    size_t n_turn;        /* of WINDOWS_BY_TURNS */
+    size_t default_width; /* of a window; 0: none */
+    size_t n_layer_large; /* the model of so many layers scales scores by D / H; 0: none */
+    bool turns_whole_heads;
+} architectures[] = {
+    {.name = "llama", .model_type = "llama", .activation = "silu", .turns_whole_heads = true},
+    {.name = "qwen2", .model_type = "qwen2", .activation = "silu", .turns_whole_heads = true},
+    {.name = "qwen3", .model_type = "qwen3", .activation = "silu", .turns_whole_heads = true},
+    {.name = "gemma2", .model_type = "gemma2", .activation = "gelu_pytorch_tanh",
+     .windows = WINDOWS_BY_TURNS, .n_turn = 2, .default_width = 4096, .n_layer_large = 46,
+     .turns_whole_heads = true},
+    {.name = "gemma3", .model_type = "gemma3_text", .activation = "gelu_pytorch_tanh",
+     .windows = WINDOWS_BY_TURNS, .n_turn = 6, .n_layer_large = 62, .turns_whole_heads = true},
+    {.name = "gpt2", .model_type = "gpt2", .activation = "gelu_new"},
+    {.name = "gptneox", .model_type = "gpt_neox", .activation = "gelu"},
+    {.name = "olmo2", .model_type = "olmo2", .activation = "silu", .windows = WINDOWS_REFUSED,
+     .turns_whole_heads = true},
+    {.name = "phi2", .model_type = "phi", .activation = "gelu_new"},
+};
+
+enum { N_ARCHITECTURE = sizeof architectures / sizeof *architectures, KEY_SIZE = 96 };
+
+/* What the functions of one writing share. */
+struct writing {
+    const struct attn_gguf *gguf;
+    const struct architecture *architecture;
+    const struct attn_family *family;
+    struct attn_buffer *json;
+    struct attn_error *err;
+    const char *path;  /* quoted, for messages */
+    size_t n_layer, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
+};
+
+/* --- Reading keys of the architecture --------------------------------------------------------- */
+
+static void write_key(const struct writing *w, const char *key, char full[KEY_SIZE])
+{
+    snprintf(full, KEY_SIZE, "%s.%s", w->architecture->name, key);
+}
+
+static bool has_key(const struct writing *w, const char *key)
+{
+    char full[KEY_SIZE];
+
+    write_key(w, key, full);
+    return attn_gguf_find_pair(w->gguf, full, NULL);
+}
+
+static enum attn_status refuse_missing(const struct writing *w, const char *key)
+{
+    char full[KEY_SIZE];
+
+    write_key(w, key, full);
+    return attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'", full, w->path);
+}
+
+/* A size from 1 to MAX; absent it stays, and is missing if it was 0. */
+static enum attn_status get_size(const struct writing *w, const char *key, size_t max, size_t *size)
+{
+    char full[KEY_SIZE];
+
+    write_key(w, key, full);
+    ATTN_TRY(attn_gguf_get_size(w->gguf, full, size, w->err));
+    if (*size == 0 && !has_key(w, key))
+        return refuse_missing(w, key);
+    if (*size < 1 || *size > max)
+        return attn_error_set(w->err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected 1 to %zu", full,
+                              w->path, *size, max);
+    return ATTN_OK;
+}
+
+/* A number; absent it stays. */
+static enum attn_status get_real(const struct writing *w, const char *key, double *value)
+{
+    char full[KEY_SIZE];
+
+    write_key(w, key, full);
+    return attn_gguf_get_real(w->gguf, full, value, w->err);
+}
+
+/* --- What is refused -------------------------------------------------------------------------- */
+
+static enum attn_status refuse_value(const struct writing *w, const char *key, const char *what)
+{
+    char full[KEY_SIZE];
+
+    write_key(w, key, full);
+    return attn_error_set(w->err, ATTN_UNSUPPORTED,
+                          "'%s' in '%s' is %s, which this version does not support", full, w->path,
+                          what);
+}
+
+/* Keys of whole numbers that may only be 0, and of others that may only have one value. */
+static enum attn_status refuse_extras(const struct writing *w)
+{
+    static const char *const counts[] = {"expert_count", "nextn_predict_layers"};
+    static const struct {
+        const char *key;
+        double usual;
+    } numbers[] = {
+        {"attention.clamp_kqv", 0},        {"attention.max_alibi_bias", 0},
+        {"attention.scale", 0},            {"logit_scale", 0},
+        {"residual_scale", 0},             {"embedding_scale", 0},
+        {"rope.scaling.attn_factor", 1},   {"rope.scaling.yarn_attn_factor", 1},
+        {"rope.scaling.yarn_ext_factor", 1}, {"rope.scaling.yarn_log_multiplier", 0},
+    };
+    char full[KEY_SIZE], text[40];
+    bool is_causal = true;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t n = 0;
+
+        write_key(w, counts[i], full);
+        ATTN_TRY(attn_gguf_get_size(w->gguf, full, &n, w->err));
+        snprintf(text, sizeof text, "%zu", n);
+        if (n > 0)
+            return refuse_value(w, counts[i], text);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double value = numbers[i].usual;
+
+        ATTN_TRY(get_real(w, numbers[i].key, &value));
+        snprintf(text, sizeof text, "%g", value);
+        if (value < numbers[i].usual || value > numbers[i].usual)
+            return refuse_value(w, numbers[i].key, text);
+    }
+    write_key(w, "attention.causal", full);
+    ATTN_TRY(attn_gguf_get_bool(w->gguf, full, &is_causal, w->err));
+    if (!is_causal)
+        return refuse_value(w, "attention.causal", "false");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "rope_factors_long.weight" : "rope_factors_short.weight";
+
+        if (attn_gguf_find(w->gguf, name, NULL))
+            return attn_error_set(w->err, ATTN_UNSUPPORTED,
+                                  "'%s' has a tensor '%s', which this version does not support",
+                                  w->path, name);
+    }
+    return ATTN_OK;
+}
+
+/* --- Sizes ------------------------------------------------------------------------------------ */
+
+static enum attn_status refuse_division(const struct writing *w, const char *key, size_t n,
+                                        const char *whole_key, size_t whole)
+{
+    char full[KEY_SIZE], whole_full[KEY_SIZE];
+
+    write_key(w, key, full);
+    write_key(w, whole_key, whole_full);
+    return attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu", full, n,
+                          w->path, whole_full, whole);
+}
+
+static enum attn_status read_sizes(struct writing *w)
+{
+    struct attn_gguf_tensor up;
+    size_t d_value;
+
+    ATTN_TRY(get_size(w, "block_count", ATTN_MAX_LAYER, &w->n_layer));
+    ATTN_TRY(get_size(w, "context_length", ATTN_MAX_CTX, &w->n_ctx));
+    ATTN_TRY(get_size(w, "embedding_length", ATTN_MAX_WIDTH, &w->d_model));
+    ATTN_TRY(get_size(w, "attention.head_count", ATTN_MAX_WIDTH, &w->n_head));
+    ATTN_TRY(get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, &w->d_mlp));
+    /* GPT-2's converter writes 4 D, whatever it was: the tensor decides. */
+    if (w->family->form.has_no_heads_keys &&
+        attn_gguf_find(w->gguf, "blk.0.ffn_up.weight", &up) && up.tensor.rank == 2)
+        w->d_mlp = up.tensor.shape[0];
+    w->n_kv_head = w->n_head;
+    ATTN_TRY(get_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, &w->n_kv_head));
+    if (w->n_head % w->n_kv_head != 0)
+        return refuse_division(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count",
+                               w->n_head);
+    if (!has_key(w, "attention.key_length") && w->d_model % w->n_head != 0)
+        return refuse_division(w, "attention.head_count", w->n_head, "embedding_length",
+                               w->d_model);
+    w->d_head = w->d_model / w->n_head;
+    if (has_key(w, "attention.key_length"))
+        ATTN_TRY(get_size(w, "attention.key_length", ATTN_MAX_WIDTH, &w->d_head));
+    d_value = w->d_head;
+    ATTN_TRY(get_size(w, "attention.value_length", ATTN_MAX_WIDTH, &d_value));
+    if (d_value != w->d_head) {
+        char text[40];
+
+        snprintf(text, sizeof text, "%zu beside keys of %zu", d_value, w->d_head);
+        return refuse_value(w, "attention.value_length", text);
+    }
+    return ATTN_OK;
+}
+
+/* --- Members of the config -------------------------------------------------------------------- */
+
+static void put_text(const struct writing *w, const char *key, const char *text)
+{
+    attn_buffer_append_format(w->json, ",\n\"%s\": \"%s\"", key, text);
+}
+
+static void put_size(const struct writing *w, const char *key, size_t n)
+{
+    attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
+}
+
+static void put_real(const struct writing *w, const char *key, double value)
+{
+    attn_buffer_append_format(w->json, ",\n\"%s\": %.17g", key, value);
+}
+
+static void put_sizes(const struct writing *w, size_t n_vocab)
+{
+    const struct attn_config_names *names =
+        w->family->form.names ? w->family->form.names : &attn_config_usual_names;
+
+    put_size(w, names->n_vocab.name, n_vocab);
+    put_size(w, names->d_model.name, w->d_model);
+    put_size(w, names->d_mlp.name, w->d_mlp);
+    put_size(w, names->n_layer.name, w->n_layer);
+    put_size(w, names->n_head.name, w->n_head);
+    put_size(w, names->n_ctx.name, w->n_ctx);
+    if (!w->family->form.has_no_heads_keys) {
+        put_size(w, "num_key_value_heads", w->n_kv_head);
+        put_size(w, "head_dim", w->d_head);
+    }
+}
+
+/* The family's epsilon, which has another name where norms subtract the mean. */
+static enum attn_status put_eps(const struct writing *w)
+{
+    const bool is_rms = w->family->form.defaults.norm != ATTN_NORM_LAYERNORM;
+    const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+    double eps = -1;
+
+    ATTN_TRY(get_real(w, key, &eps));
+    if (eps < 0 && !has_key(w, key))
+        return refuse_missing(w, key);
+    put_real(w, w->family->form.eps_key, eps);
+    return ATTN_OK;
+}
+
+/* The share of a head that R components are, such that their number comes out again. */
+static double share_of(size_t d_rotary, size_t d_head)
+{
+    const double share = (double)d_rotary / (double)d_head;
+
+    return (size_t)(share * (double)d_head) < d_rotary ? nextafter(share, 1) : share;
+}
+
+/* Linear and YaRN scaling, as `rope_scaling` has it; nothing where there is none. */
+static enum attn_status put_scaling(const struct writing *w)
+{
+    char full[KEY_SIZE];
+    const char *type = "none";
+    size_t size = 4, n_original = w->n_ctx;
+    double factor = 0, fast = 32, slow = 1;
+
+    if (has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear"))
+        type = "linear", size = 6;
+    write_key(w, "rope.scaling.type", full);
+    ATTN_TRY(attn_gguf_get_text(w->gguf, full, &type, &size, w->err));
+    ATTN_TRY(get_real(w, "rope.scale_linear", &factor));
+    ATTN_TRY(get_real(w, "rope.scaling.factor", &factor));
+    if (size == 4 && memcmp(type, "none", 4) == 0)
+        return ATTN_OK;
+    factor = factor > 0 ? factor : 1;
+    if (size == 6 && memcmp(type, "linear", 6) == 0) {
+        attn_buffer_append_format(w->json,
+                                  ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}",
+                                  factor);
+        return ATTN_OK;
+    }
+    if (size != 4 || memcmp(type, "yarn", 4) != 0)
+        return attn_error_set(w->err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' is '%s', this version reads none, linear and yarn", full,
+                              w->path, attn_quote(type, size).text);
+    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n_original));
+    ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_fast", &fast));
+    ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_slow", &slow));
+    attn_buffer_append_format(w->json,
+                              ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
+                              "\"original_max_position_embeddings\": %zu, \"beta_fast\": %.17g, "
+                              "\"beta_slow\": %.17g}",
+                              factor, n_original, fast, slow);
+    return ATTN_OK;
+}
+
+static enum attn_status put_rope(const struct writing *w)
+{
+    const struct attn_config_form *form = &w->family->form;
+    double theta = 10000, local = form->rope_of_windows.default_theta;
+    size_t d_rotary = w->d_head;
+
+    if (!form->rope.theta)
+        return ATTN_OK;
+    ATTN_TRY(get_real(w, "rope.global.freq_base", &theta)); /* Ollama's name */
+    ATTN_TRY(get_real(w, "rope.freq_base", &theta));
+    put_real(w, form->rope.theta, theta);
+    if (form->rope_of_windows.theta) {
+        ATTN_TRY(get_real(w, "rope.local.freq_base", &local));
+        ATTN_TRY(get_real(w, "rope.freq_base_swa", &local));
+        put_real(w, form->rope_of_windows.theta, local);
+    }
+    ATTN_TRY(get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, &d_rotary));
+    if (d_rotary > w->d_head || (w->architecture->turns_whole_heads && d_rotary != w->d_head)) {
+        char text[60];
+
+        snprintf(text, sizeof text, "%zu, of heads of %zu", d_rotary, w->d_head);
+        return refuse_value(w, "rope.dimension_count", text);
+    }
+    if (!w->architecture->turns_whole_heads)
+        put_real(w, form->rope.partial, share_of(d_rotary, w->d_head));
+    return put_scaling(w);
+}
+
+/* Of each N layers the first n - 1 have a window, or an array says which. */
+static enum attn_status find_pattern(const struct writing *w, size_t *n,
+                                     struct attn_gguf_pair *list)
+{
+    char full[KEY_SIZE];
+
+    *n = w->architecture->n_turn;
+    *list = (struct attn_gguf_pair){0};
+    write_key(w, "attention.sliding_window_pattern", full);
+    if (!attn_gguf_find_pair(w->gguf, full, list) || !list->is_array)
+        return get_size(w, "attention.sliding_window_pattern", ATTN_MAX_LAYER, n);
+    if (list->type == ATTN_GGUF_BOOL && list->n == w->n_layer)
+        return ATTN_OK;
+    return attn_error_set(w->err, ATTN_FORMAT,
+                          "'%s' in '%s' has %" PRIu64 " items, expected %zu of type bool, one for "
+                          "each layer",
+                          full, w->path, list->n, w->n_layer);
+}
+
+static enum attn_status put_windows(const struct writing *w)
+{
+    size_t width = w->architecture->default_width, n = 0;
+    struct attn_gguf_pair list;
+    char full[KEY_SIZE];
+
+    if (w->architecture->windows == WINDOWS_NEVER)
+        return ATTN_OK;
+    write_key(w, "attention.sliding_window", full);
+    ATTN_TRY(attn_gguf_get_size(w->gguf, full, &width, w->err));
+    if (w->architecture->windows == WINDOWS_REFUSED)
+        return width == 0 ? ATTN_OK : refuse_value(w, "attention.sliding_window", "set");
+    ATTN_TRY(find_pattern(w, &n, &list));
+    if (width > 0)
+        put_size(w, "sliding_window", width);
+    attn_buffer_append_string(w->json, ",\n\"layer_types\": [");
+    for (size_t layer = 0; layer < w->n_layer; layer++) {
+        int64_t has_window = layer % n < n - 1;
+
+        if (list.is_array)
+            attn_gguf_next_int(&list, &has_window);
+        attn_buffer_append_format(w->json, "%s\"%s_attention\"", layer > 0 ? ", " : "",
+                                  width > 0 && has_window ? "sliding" : "full");
+    }
+    attn_buffer_append_char(w->json, ']');
+    return ATTN_OK;
+}
+
+/* What Gemma alone has. */
+static enum attn_status put_gemma(const struct writing *w)
+{
+    const struct attn_config_form *form = &w->family->form;
+    const bool is_large = w->n_layer == w->architecture->n_layer_large;
+    double score_cap = form->score_cap, logits_cap = form->defaults.logits_cap;
+
+    if (form->query_scalar > 0)
+        put_real(w, "query_pre_attn_scalar",
+                 is_large ? (double)w->d_model / (double)w->n_head : (double)w->d_head);
+    ATTN_TRY(get_real(w, "attn_logit_softcapping", &score_cap));
+    ATTN_TRY(get_real(w, "final_logit_softcapping", &logits_cap));
+    if (form->score_cap > 0 && score_cap > 0)
+        put_real(w, "attn_logit_softcapping", score_cap);
+    else if (form->score_cap > 0)
+        attn_buffer_append_string(w->json, ",\n\"attn_logit_softcapping\": null");
+    if (form->has_logits_cap_key && logits_cap > 0)
+        put_real(w, "final_logit_softcapping", logits_cap);
+    else if (form->has_logits_cap_key)
+        attn_buffer_append_string(w->json, ",\n\"final_logit_softcapping\": null");
+    return ATTN_OK;
+}
+
+static bool has_tensor(const struct writing *w, const char *name)
+{
+    return attn_gguf_find(w->gguf, name, NULL);
+}
+
+/* Parts that are there when their tensors are. */
+static enum attn_status put_parts(const struct writing *w)
+{
+    const struct attn_config_form *form = &w->family->form;
+    char full[KEY_SIZE];
+    bool is_parallel = false;
+
+    attn_buffer_append_format(w->json, ",\n\"tie_word_embeddings\": %s",
+                              has_tensor(w, "output.weight") ? "false" : "true");
+    if (form->has_attention_bias_key && (has_tensor(w, "blk.0.attn_q.bias") ||
+                                         has_tensor(w, "blk.0.attn_qkv.bias")))
+        attn_buffer_append_string(w->json, ",\n\"attention_bias\": true");
+    if (form->has_mlp_bias_key && has_tensor(w, "blk.0.ffn_up.bias"))
+        attn_buffer_append_string(w->json, ",\n\"mlp_bias\": true");
+    if (!form->has_parallel_key)
+        return ATTN_OK;
+    if (!has_key(w, "use_parallel_residual"))
+        return refuse_missing(w, "use_parallel_residual");
+    write_key(w, "use_parallel_residual", full);
+    ATTN_TRY(attn_gguf_get_bool(w->gguf, full, &is_parallel, w->err));
+    attn_buffer_append_format(w->json, ",\n\"use_parallel_residual\": %s",
+                              is_parallel ? "true" : "false");
+    return ATTN_OK;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status find_architecture(struct writing *w)
+{
+    const char *name = NULL;
+    size_t size = 0, used = 0;
+    char names[200];
+
+    ATTN_TRY(attn_gguf_get_text(w->gguf, "general.architecture", &name, &size, w->err));
+    if (!name)
+        return attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'",
+                              w->path);
+    for (size_t i = 0; i < N_ARCHITECTURE; i++) {
+        const struct architecture *row = &architectures[i];
+
+        if (strlen(row->name) == size && memcmp(row->name, name, size) == 0) {
+            w->architecture = row;
+            w->family = attn_family_find(row->model_type);
+            return ATTN_OK;
+        }
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "", row->name);
+    }
+    attn_error_set(w->err, ATTN_UNSUPPORTED,
+                   "'general.architecture' in '%s' is '%s', which is not read", w->path,
+                   attn_quote(name, size).text);
+    attn_error_hint(w->err, "architectures that are read: %s", names);
+    return ATTN_UNSUPPORTED;
+}
+
+enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
+                                        struct attn_error *err)
+{
+    const struct attn_quote path = attn_quote_string(attn_gguf_path(gguf, 0));
+    struct writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
+    struct attn_gguf_tensor embed;
+
+    ATTN_TRY(find_architecture(&w));
+    ATTN_TRY(refuse_extras(&w));
+    ATTN_TRY(read_sizes(&w));
+    if (!attn_gguf_find(gguf, "token_embd.weight", &embed) || embed.tensor.rank != 2)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no matrix 'token_embd.weight', expected the embedding",
+                              path.text);
+    attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.architecture->model_type);
+    put_sizes(&w, embed.tensor.shape[0]);
+    put_text(&w, w.family->form.activation_key, w.architecture->activation);
+    ATTN_TRY(put_eps(&w));
+    ATTN_TRY(put_rope(&w));
+    ATTN_TRY(put_windows(&w));
+    ATTN_TRY(put_gemma(&w));
+    ATTN_TRY(put_parts(&w));
+    attn_buffer_append_string(json, "}\n");
+    return attn_buffer_check(json, err);
+}

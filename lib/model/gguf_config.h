@@ -1,0 +1,24 @@
+/*
+ * gguf_config.h - the metadata of a GGUF file as the config.json that its family reads.
+ *
+ *     struct attn_buffer json = {0};
+ *     attn_gguf_write_config(gguf, &json, &err); // {"model_type": "llama", "hidden_size": 2048, ...
+ *
+ * Keys are those of llama.cpp (src/llama-arch.cpp); what it leaves to its code, as activations and
+ * which layers have windows, is a row here.
+ */
+#ifndef ATTN_MODEL_GGUF_CONFIG_H
+#define ATTN_MODEL_GGUF_CONFIG_H
+
+#include "base/buffer.h"
+#include "formats/gguf.h"
+
+/*
+ * Writes the text of a config.json for GGUF. ATTN_UNSUPPORTED names an architecture that is not
+ * read, and a key that asks for what this version has not; ATTN_FORMAT a key that is missing or
+ * wrong.
+ */
+enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
+                                        struct attn_error *err);
+
+#endif
