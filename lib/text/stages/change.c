@@ -237,27 +237,25 @@ struct prefix {
     char text[];
 };
 
-/* Whether SLICE begins in the first character of the given text: a byte of it may be a piece. */
-static bool is_at_start(struct attn_slice slice)
-{
-    const struct attn_layer *given = slice.layer;
-    size_t at = attn_layer_origin(slice.layer, slice.begin);
-
-    while (given->under)
-        given = given->under;
-    while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
-        at--;
-    return at == 0;
-}
-
 static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
 {
+    const struct attn_layer *given = slice.layer;
+    size_t at;
+
     if (prefix->when == ATTN_PREFIX_ALWAYS)
         return true;
     if (prefix->size <= attn_slice_size(slice) &&
         memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
         return false;
-    return prefix->when == ATTN_PREFIX_UNLESS_THERE || is_at_start(slice);
+    if (prefix->when == ATTN_PREFIX_UNLESS_THERE)
+        return true;
+    /* At the start is the first character of the given text: a byte of it may be a piece. */
+    at = attn_layer_origin(slice.layer, slice.begin);
+    while (given->under)
+        given = given->under;
+    while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
+        at--;
+    return at == 0;
 }
 
 static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
