@@ -259,7 +259,7 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
         }
     if (!needs_letters)
         return ATTN_OK;
-    return attn_pattern_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json",
+    return attn_pattern_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json", false,
                                &stage->letter, err);
 }
 

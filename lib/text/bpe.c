@@ -41,28 +41,20 @@ static bool next_line(const char **text, const char *end, struct merge_line *lin
     return true;
 }
 
-/* Whether the two KEYS make that of token ID, if there is one. */
-static bool is_joined(const struct attn_vocabulary *vocabulary, int32_t id,
-                      const struct attn_merge_keys *keys)
-{
-    size_t size;
-    const char *key;
-
-    if (!attn_vocabulary_has(vocabulary, id))
-        return false;
-    key = attn_vocabulary_key(vocabulary, id, &size);
-    return size == keys->n_left + keys->n_right && memcmp(key, keys->left, keys->n_left) == 0 &&
-           memcmp(key + keys->n_left, keys->right, keys->n_right) == 0;
-}
-
 enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
                                   const struct attn_merge_keys *keys, struct attn_buffer *joined,
                                   struct attn_merge *merge, struct attn_error *err)
 {
     merge->left = attn_vocabulary_find(vocabulary, keys->left, keys->n_left);
     merge->right = attn_vocabulary_find(vocabulary, keys->right, keys->n_right);
-    if (is_joined(vocabulary, ++merge->merged, keys))
-        return ATTN_OK;
+    if (attn_vocabulary_has(vocabulary, ++merge->merged)) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, merge->merged, &size);
+
+        if (size == keys->n_left + keys->n_right && memcmp(key, keys->left, keys->n_left) == 0 &&
+            memcmp(key + keys->n_left, keys->right, keys->n_right) == 0)
+            return ATTN_OK;
+    }
     attn_buffer_reset(joined);
     attn_buffer_append(joined, keys->left, keys->n_left);
     attn_buffer_append(joined, keys->right, keys->n_right);

@@ -333,7 +333,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &pattern, err));
+    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));

@@ -306,8 +306,7 @@ static enum attn_status add_pattern(const struct part *part,
 {
     struct attn_pattern *pattern = NULL;
 
-    ATTN_TRY((is_regex ? attn_pattern_create : attn_pattern_create_literal)(
-        text, strlen(text), file_name, &pattern, err));
+    ATTN_TRY(attn_pattern_create(text, strlen(text), file_name, !is_regex, &pattern, err));
     return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 

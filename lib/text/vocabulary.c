@@ -77,23 +77,11 @@ static enum attn_status read_id(struct attn_json_reader *reader, const char *key
                           attn_quote(token.text, token.size).text, mark, INT32_MAX);
 }
 
-/* Adds the members that come next and are written plainly, while there is room. */
-static void take_plain_members(struct attn_vocabulary *vocabulary, struct attn_json_reader *reader)
-{
-    struct attn_buffer *keys = &vocabulary->keys;
-    const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
-    size_t size;
-    uint32_t id;
-
-    while (vocabulary->n < vocabulary->capacity &&
-           attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size, &id))
-        add_entry(vocabulary, size, (int32_t)id);
-}
-
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err)
 {
+    struct attn_buffer *keys = &vocabulary->keys;
     struct attn_json_token token;
 
     ATTN_TRY(reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err));
@@ -102,16 +90,22 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
         return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
                               attn_quote_string(reader->name).text);
     for (;;) {
+        const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
+        uint32_t plain_id;
         int32_t id = 0;
         size_t size;
         char *key;
 
-        take_plain_members(vocabulary, reader);
+        /* Those that come next and are written plainly, while there is room. */
+        while (vocabulary->n < vocabulary->capacity &&
+               attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size,
+                                    &plain_id))
+            add_entry(vocabulary, size, (int32_t)plain_id);
         ATTN_TRY(attn_json_next(reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
         ATTN_TRY(reserve(vocabulary, 1, token.size, err));
-        key = vocabulary->keys.data + vocabulary->keys.size;
+        key = keys->data + keys->size;
         size = attn_json_unescape_to(&token, key);
         ATTN_TRY(read_id(reader, key, size, &id, err));
         add_entry(vocabulary, size, id);

@@ -156,32 +156,27 @@ static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *w
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* Refuses word NUMBER, where WALK is in LAYER. */
-static enum attn_status refuse_word(const struct attn_word_level *words,
-                                    const struct attn_layer *layer, const struct word_walk *walk,
-                                    size_t number, struct attn_error *err)
-{
-    const char *what = words->rule.is_by_character ? "character" : "word";
-
-    (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
-                         attn_quote(walk->kept.data, walk->kept.size).text, what, number,
-                         attn_layer_origin(layer, walk->begin));
-    if (!words->rule.is_by_character) /* every character is near every other */
-        hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
-    return ATTN_INVALID;
-}
-
+/* Encodes what WALK has of LAYER. */
 static enum attn_status encode_words(const struct attn_word_level *words, struct word_walk *walk,
                                      const struct attn_layer *layer, struct attn_encoding *encoding,
                                      struct attn_error *err)
 {
+    const char *what = words->rule.is_by_character ? "character" : "word";
+
     while (next_word(walk)) {
         int32_t id = attn_vocabulary_find(words->vocabulary, walk->kept.data, walk->kept.size);
 
         id = id < 0 ? words->unk : id;
-        if (id < 0)
-            return refuse_word(words, layer, walk, encoding->n, err);
-        ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
+        if (id >= 0) {
+            ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
+            continue;
+        }
+        (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
+                             attn_quote(walk->kept.data, walk->kept.size).text, what, encoding->n,
+                             attn_layer_origin(layer, walk->begin));
+        if (!words->rule.is_by_character) /* every character is near every other */
+            hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
+        return ATTN_INVALID;
     }
     return attn_buffer_check(&walk->kept, err);
 }
