@@ -195,7 +195,8 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
     return attn_walk_next(walk, at, (struct attn_slice){slice.layer, found.done, slice.end}, err);
 }
 
-static const struct attn_text_stage_kind kind = {run_added, begin_scratch, end_scratch, free_stage};
+static const struct attn_text_stage_kind kind = {
+    .run = run_added, .begin = begin_scratch, .end = end_scratch, .free = free_stage};
 
 /* --- Building it ------------------------------------------------------------------------------ */
 

@@ -348,4 +348,5 @@ static void end_scratch(void *data)
     attn_free(scratch);
 }
 
-const struct attn_text_stage_kind attn_bpe_stage = {run_bpe, begin_scratch, end_scratch, NULL};
+const struct attn_text_stage_kind attn_bpe_stage = {
+    .run = run_bpe, .begin = begin_scratch, .end = end_scratch};

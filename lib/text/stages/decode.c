@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "text/layer.h"
+#include "text/pipeline.h"
 #include "text/vocabulary.h"
 
 #include <string.h>

@@ -137,9 +137,10 @@ static void free_pattern(void *data)
     attn_pattern_free(data);
 }
 
-const struct attn_text_stage_kind attn_split_isolated = {run_split, begin_match, end_match,
-                                                         free_pattern};
-const struct attn_text_stage_kind attn_split_after = {run_split, begin_match, end_match,
-                                                      free_pattern};
-const struct attn_text_stage_kind attn_split_before = {run_split, begin_match, end_match,
-                                                       free_pattern};
+#define SPLIT                                                                                      \
+    {                                                                                              \
+        .run = run_split, .begin = begin_match, .end = end_match, .free = free_pattern             \
+    }
+const struct attn_text_stage_kind attn_split_isolated = SPLIT;
+const struct attn_text_stage_kind attn_split_after = SPLIT;
+const struct attn_text_stage_kind attn_split_before = SPLIT;
