@@ -353,25 +353,12 @@ static const struct {
 };
 enum { ID, CONTENT, N_MEMBER = sizeof members / sizeof *members };
 
-/* Stores the value of MEMBER; false when it is of a wrong kind. */
-static bool store(struct added_reader *reader, int member, const struct attn_json_token *value)
-{
-    if (member == ID)
-        return attn_json_uint(value, &reader->id) && reader->id <= INT32_MAX;
-    if (member == CONTENT) {
-        if (value->type == ATTN_JSON_STRING)
-            attn_json_unescape(value, &reader->content);
-        return value->type == ATTN_JSON_STRING && value->size > 0;
-    }
-    *(bool *)((char *)reader + members[member].offset) = value->type == ATTN_JSON_TRUE;
-    return value->type == ATTN_JSON_TRUE || value->type == ATTN_JSON_FALSE;
-}
-
 static enum attn_status read_member(struct added_reader *reader, const struct attn_json_token *key,
                                     struct attn_error *err)
 {
     struct attn_json_token value;
     int member = 0;
+    bool is_right;
 
     while (member < N_MEMBER && !attn_json_equals(key, members[member].key))
         member++;
@@ -382,7 +369,17 @@ static enum attn_status read_member(struct added_reader *reader, const struct at
                               reader->index, file_name, members[member].key);
     reader->seen |= 1u << member;
     ATTN_TRY(attn_json_next(&reader->json, &value, err));
-    if (!store(reader, member, &value))
+    if (member == ID) {
+        is_right = attn_json_uint(&value, &reader->id) && reader->id <= INT32_MAX;
+    } else if (member == CONTENT) {
+        is_right = value.type == ATTN_JSON_STRING && value.size > 0;
+        if (is_right)
+            attn_json_unescape(&value, &reader->content);
+    } else {
+        is_right = value.type == ATTN_JSON_TRUE || value.type == ATTN_JSON_FALSE;
+        *(bool *)((char *)reader + members[member].offset) = value.type == ATTN_JSON_TRUE;
+    }
+    if (!is_right)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' of added token %zu in '%s' is '%s', expected %s",
                               members[member].key, reader->index, file_name,

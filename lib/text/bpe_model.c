@@ -147,34 +147,27 @@ static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
     return true;
 }
 
-/* Refuses the part of LAYER at AT, whose key is KEY. */
-static enum attn_status refuse_part(const struct attn_bpe_model *model,
-                                    const struct attn_layer *layer, size_t at, const char *key,
-                                    size_t size, struct attn_error *err)
-{
-    if (model->needs_all)
-        return attn_error_set(
-            err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
-            (unsigned)(unsigned char)layer->text[at], attn_layer_origin(layer, at));
-    return attn_error_set(err, ATTN_INVALID,
-                          "the vocabulary has neither a token for '%s', found at byte %zu, nor its "
-                          "unknown token '%s'",
-                          attn_quote(key, size).text, attn_layer_origin(layer, at),
-                          attn_quote(model->unk, model->n_unk).text);
-}
-
 /* Adds PART of the piece SLICE. */
 static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_slice slice,
                                     const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
+    const size_t at = slice.begin + part->begin;
 
     scratch->is_plain = false;
     if (model->has_byte_fallback && add_bytes(scratch, part))
         return ATTN_OK;
-    if (model->needs_all || (model->unk && model->unk_id < 0))
-        return refuse_part(model, slice.layer, slice.begin + part->begin, part->key, part->size,
-                           err);
+    if (model->needs_all)
+        return attn_error_set(
+            err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
+            (unsigned)(unsigned char)slice.layer->text[at], attn_layer_origin(slice.layer, at));
+    if (model->unk && model->unk_id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the vocabulary has neither a token for '%s', found at byte %zu, nor "
+                              "its unknown token '%s'",
+                              attn_quote(part->key, part->size).text,
+                              attn_layer_origin(slice.layer, at),
+                              attn_quote(model->unk, model->n_unk).text);
     if (!model->unk)
         return ATTN_OK;
     if (!scratch->has_unk || !model->fuses_unk) {

@@ -256,47 +256,39 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
         attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
 }
 
-static enum attn_status refuse_unmade(const struct unmade_search *search, const char *path,
-                                      struct attn_error *err)
+/* Refuses the file PATH for the tokens that were found, or stores a line for the user in *note. */
+static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
+                                      char **note, struct attn_error *err)
 {
-    struct attn_buffer names = {0};
+    const bool is_refused = search->whole.n > MOST_WHOLE;
+    struct attn_buffer names = {0}, text = {0};
     enum attn_status status;
 
     append_names(&names, search->vocabulary, &search->whole);
+    if (!is_refused)
+        append_names(&names, search->vocabulary, &search->added);
     (void)attn_buffer_string(&names);
     status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK) {
+    if (status == ATTN_OK && is_refused) {
         status = attn_error_set(err, ATTN_FORMAT,
                                 "no line of '%s' makes %s of the vocabulary, expected one for each "
                                 "token that is neither a byte nor special",
                                 attn_quote_string(path).text, names.data);
         attn_error_hint(err, "a file that was cut has lines missing; special tokens are named in "
                              "special_tokens_map.json or added_tokens.json");
+    } else if (status == ATTN_OK) {
+        attn_buffer_append_format(
+            &text, "no line of '%s' makes %s: no text has %s", attn_quote_string(path).text,
+            names.data, search->whole.n + search->added.n == 1 ? "this token" : "these tokens");
+        (void)attn_buffer_string(&text);
+        status = attn_buffer_check(&text, err);
     }
     attn_buffer_release(&names);
-    return status;
-}
-
-/* Stores a line for the user in *note. */
-static enum attn_status make_note(const struct unmade_search *search, const char *path, char **note,
-                                  struct attn_error *err)
-{
-    const size_t n = search->whole.n + search->added.n;
-    struct attn_buffer text = {0}, names = {0};
-
-    append_names(&names, search->vocabulary, &search->whole);
-    append_names(&names, search->vocabulary, &search->added);
-    if (attn_buffer_string(&names))
-        attn_buffer_append_format(&text, "no line of '%s' makes %s: no text has %s",
-                                  attn_quote_string(path).text, names.data,
-                                  n == 1 ? "this token" : "these tokens");
-    attn_buffer_release(&names);
-    if (!attn_buffer_string(&text)) {
+    if (status == ATTN_OK)
+        *note = text.data; /* the buffer's memory is handed on */
+    else
         attn_buffer_release(&text);
-        return attn_error_no_memory(err);
-    }
-    *note = text.data; /* the buffer's memory is handed on */
-    return ATTN_OK;
+    return status;
 }
 
 /* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
@@ -312,10 +304,9 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
     attn_match_free(search.match);
     attn_free(search.is_made);
     ATTN_TRY(status);
-    if (search.whole.n > MOST_WHOLE)
-        return refuse_unmade(&search, path, err);
-    return search.whole.n + search.added.n > 0 ? make_note(&search, path, &tokenizer->note, err)
-                                               : ATTN_OK;
+    return search.whole.n + search.added.n == 0
+               ? ATTN_OK
+               : report_unmade(&search, path, &tokenizer->note, err);
 }
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
