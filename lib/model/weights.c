@@ -99,44 +99,33 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
     return sizes[i].n;
 }
 
-enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND };
+enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
 
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
 {
-    const bool has_norm = config->norm != ATTN_NORM_NONE, has_mlp = config->d_mlp > 0;
+    const bool has_positions = config->positions == ATTN_POSITIONS_LEARNED;
+    const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
+    const bool has_norm = config->norm != ATTN_NORM_NONE;
     const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST;
     const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE;
+    const bool has_mlp = config->d_mlp > 0, has_gate = has_mlp && config->has_gated_mlp;
+    const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
+    const bool is_mlp_post = is_post && has_mlp;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
-    const bool is_needed[] = {
-        [ATTN_PART_EMBEDDING] = true,
-        [ATTN_PART_POSITIONS] = config->positions == ATTN_POSITIONS_LEARNED,
-        [ATTN_PART_SOURCE_POSITIONS] = config->source_positions == ATTN_POSITIONS_LEARNED,
-        [ATTN_PART_NORM] = is_pre,
-        [ATTN_PART_POST_NORM] = is_post,
-        [ATTN_PART_PROJECTIONS] = config->has_projections,
-        [ATTN_PART_QKV_BIAS] = config->has_qkv_bias,
-        [ATTN_PART_QK_NORM] = config->qk_norm != ATTN_QK_NORM_NONE,
-        [ATTN_PART_OUT_PROJ] = config->has_out_proj,
-        [ATTN_PART_OUT_BIAS] = config->has_out_bias,
-        [ATTN_PART_MLP_NORM] = is_pre && has_mlp && !config->has_single_norm,
-        [ATTN_PART_MLP_POST_NORM] = is_post && has_mlp,
-        [ATTN_PART_MLP] = has_mlp,
-        [ATTN_PART_MLP_GATE] = has_mlp && config->has_gated_mlp,
-        [ATTN_PART_MLP_BIAS] = has_mlp && config->has_mlp_bias,
-        [ATTN_PART_MLP_GATE_BIAS] = has_mlp && config->has_gated_mlp && config->has_mlp_bias,
-        [ATTN_PART_FINAL_NORM] = config->has_final_norm,
-        [ATTN_PART_OUTPUT] = has_own,
-        [ATTN_PART_OUTPUT_FOUND] = has_own,
-        [ATTN_PART_OUTPUT_BIAS] = has_output && config->has_output_bias,
-        [ATTN_PART_IGNORED] = false,
-    };
+    enum { PART, BIAS, FOUND, OUTPUT };
+    static const enum need needs[][2] = {[PART] = {NOT_NEEDED, NEEDED},
+                                         [BIAS] = {REFUSED, NEEDED},
+                                         [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
+                                         [OUTPUT] = {USED_IF_FOUND, NEEDED}};
 
-    if (is_needed[part])
-        return NEEDED;
-    if ((part == ATTN_PART_MLP_BIAS_FOUND && has_mlp) || part == ATTN_PART_OUTPUT_FOUND ||
-        (part == ATTN_PART_OUTPUT_BIAS_FOUND && has_own))
-        return USED_IF_FOUND;
+    switch (part) {
+#define PART_NEED(id, group, need, is_so)                                                          \
+    case ATTN_PART_##id:                                                                           \
+        return needs[need][is_so];
+        ATTN_WEIGHT_PART_MAP(PART_NEED)
+#undef PART_NEED
+    }
     return NOT_NEEDED;
 }
 
@@ -340,20 +329,17 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     const enum need need = find_need(rule->part, binder->config);
     struct attn_safetensors_entry entry;
     const enum attn_weight_part part = rule->part;
-    const bool is_bias = part == ATTN_PART_QKV_BIAS || part == ATTN_PART_OUT_BIAS ||
-                         part == ATTN_PART_MLP_BIAS || part == ATTN_PART_MLP_GATE_BIAS ||
-                         part == ATTN_PART_OUTPUT_BIAS;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED && !is_bias) /* a bias that nothing wants is refused */
+    if (need == NOT_NEEDED)
         return ATTN_OK;
     is_found = find_tensor(binder, rule, layer, name, &entry);
-    if (need == NOT_NEEDED && is_found)
+    if (need == REFUSED && is_found)
         return attn_error_set(
             err, ATTN_FORMAT, "'%s' is in '%s', but 'config.json' says that the map has no bias",
             name, attn_quote_string(attn_safetensors_path(binder->st, entry.shard)).text);
-    if (need == NOT_NEEDED)
+    if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
         is_found = find_tied_output(binder, &entry);
@@ -393,7 +379,7 @@ static enum attn_status describe(const struct describer *describer,
     const enum need need = find_need(rule->part, describer->config);
     struct attn_weight_spec spec = {.rule = rule, .layer = layer};
 
-    if (need == NOT_NEEDED || (need == USED_IF_FOUND && !(is_bias && describer->with_biases)))
+    if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && describer->with_biases))
         return ATTN_OK;
     write_name(spec.name, prefix ? prefix : "", rule->name, layer);
     spec.rank = (int)strlen(rule->shape);
