@@ -11,7 +11,7 @@
 #include "base/table_internal.h"
 #include "formats/safetensors.h"
 #include "model/differences.h"
-#include "model/finite.h"
+#include "model/elements.h"
 #include "model/model.h"
 #include "text/settings.h"
 #include "text/tokenizer.h"

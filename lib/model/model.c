@@ -72,34 +72,25 @@ static enum attn_status read_generation_config(const struct attn_source *source,
     return status;
 }
 
-/* Tensors that the model does not use are collected into one note. */
-struct unused {
-    char names[300]; /* the first few, quoted */
-    size_t size;
-    size_t n;
-};
-
-static void note_unused(void *user, const char *tensor_name)
-{
-    struct unused *unused = user;
-    const struct attn_quote name = attn_quote_string(tensor_name);
-
-    if (unused->n++ < 3)
-        attn_fixed_text_append(unused->names, sizeof unused->names, &unused->size, "%s'%s'",
-                               unused->size == 0 ? "" : ", ", name.text);
-}
-
+/* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
-    struct unused unused = {.n = 0};
-    char message[512];
+    char names[300], message[512]; /* names: of the first few, quoted */
+    size_t size = 0, n = 0;
 
-    attn_weights_list_unused(model->config.model_type, model->st, note_unused, &unused);
-    if (unused.n == 0)
+    for (size_t i = 0; i < attn_safetensors_count(model->st); i++) {
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(model->st, i);
+
+        if (attn_weights_know(model->config.model_type, entry.name))
+            continue;
+        if (n++ < 3)
+            attn_fixed_text_append(names, sizeof names, &size, "%s'%s'", size == 0 ? "" : ", ",
+                                   attn_quote_string(entry.name).text);
+    }
+    if (n == 0)
         return;
-    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", unused.n,
-             unused.n == 1 ? "" : "s", unused.n == 1 ? "is" : "are", unused.names,
-             unused.n > 3 ? ", ..." : "");
+    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", n,
+             n == 1 ? "" : "s", n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
     options->on_note(options->user, message);
 }
 

@@ -12,7 +12,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "formats/safetensors.h"
-#include "model/finite.h"
+#include "model/elements.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -598,32 +598,11 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
     return NULL;
 }
 
-void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
-                              attn_unused_fn fn, void *user)
+bool attn_weights_know(const char *model_type, const char *name)
 {
-    const struct attn_family *family = family_of(model_type);
     int layer;
 
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
-
-        if (!find_rule(family, entry.name, &layer))
-            fn(user, entry.name);
-    }
-}
-
-static enum attn_status scan_tensor(const struct attn_safetensors *st,
-                                    const struct attn_safetensors_entry *entry,
-                                    struct attn_error *err)
-{
-    const struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
-
-    if (found.n_nan + found.n_infinite == 0)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_FORMAT, "'%s' in '%s' holds %g at element %zu, expected finite values",
-        attn_quote_string(entry->name).text,
-        attn_quote_string(attn_safetensors_path(st, entry->shard)).text, found.value, found.first);
+    return find_rule(family_of(model_type), name, &layer);
 }
 
 enum attn_status attn_weights_find_non_finite(const char *model_type,
@@ -636,10 +615,18 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
         int at;
         const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
+        struct attn_non_finite found;
 
-        if (rule && rule->part != ATTN_PART_IGNORED && at == layer &&
-            is_readable(entry.tensor.dtype))
-            ATTN_TRY(scan_tensor(st, &entry, err));
+        if (!rule || rule->part == ATTN_PART_IGNORED || at != layer ||
+            !is_readable(entry.tensor.dtype))
+            continue;
+        found = attn_tensor_find_non_finite(&entry.tensor);
+        if (found.n_nan + found.n_infinite > 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' holds %g at element %zu, expected finite values",
+                                  attn_quote_string(entry.name).text,
+                                  attn_quote_string(attn_safetensors_path(st, entry.shard)).text,
+                                  found.value, found.first);
     }
     return ATTN_OK;
 }
