@@ -7,6 +7,7 @@
 #include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
 #include "base/memory.h"
+#include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
 
@@ -225,13 +226,11 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
                                 struct attn_cost *cost, struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(&model->config, n);
-    struct attn_cost found = {.n_position = n};
+    struct attn_cost found = {.n_position = n,
+                              .n_source = attn_config_has_cross(&model->config) ? n_source : 0};
     struct attn_selection *selection = NULL;
     enum attn_status status;
 
-    for (size_t layer = 0; layer < model->config.n_layer; layer++)
-        if (model->config.is_cross[layer])
-            found.n_source = n_source;
     dims.n_source = found.n_source;
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = find_session(model, selection, &found, err);

@@ -426,11 +426,8 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
-    bool has_cross = false;
 
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        has_cross = has_cross || config->is_cross[layer];
-    if (!has_cross)
+    if (!attn_config_has_cross(config))
         return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
                               attn_quote_string(f->model->name).text);
     if (n == 0 || n > f->dims.n_source)
