@@ -158,18 +158,14 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
  * version 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and
  * fills LAYERS->rope. A type of scaling that is not known is refused by name.
  *
- * The first is the same for all layers: the object is `rope_scaling` if it is filled, else
- * `rope_parameters`. In the second, layers with a window have the object `sliding_attention` of
- * `rope_parameters`, by default that of LOCAL; the others `full_attention`, or what `rope_scaling`
- * has, by default that of GLOBAL.
+ * Where FORM has no rope_of_windows, it is the same for all layers: the object is `rope_scaling` if
+ * it is filled, else `rope_parameters`. Otherwise layers with a window have the object
+ * `sliding_attention` of `rope_parameters`, by default that of rope_of_windows; the others
+ * `full_attention`, or what `rope_scaling` has, by default that of rope.
  */
 enum attn_status attn_config_read_rope(const struct attn_json *json,
-                                       const struct attn_rope_keys *keys,
+                                       const struct attn_config_form *form,
                                        struct attn_config *config,
                                        struct attn_config_layers *layers, struct attn_error *err);
-enum attn_status
-attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn_rope_keys *global,
-                                 const struct attn_rope_keys *local, struct attn_config *config,
-                                 struct attn_config_layers *layers, struct attn_error *err);
 
 #endif

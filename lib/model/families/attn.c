@@ -8,8 +8,7 @@
  */
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/families/rules.h"
 
 #include <string.h>
 
@@ -243,34 +242,31 @@ static enum attn_status read_config(const struct attn_json *json,
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define B(member) offsetof(struct attn_block_weights, member)
-#define W(member) offsetof(struct attn_weights, member)
-
 static const struct attn_weight_rule rules[] = {
-    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
-    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},
+    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, MODEL(positions)},
     {"source_pos_embed.W_pos", "NX", ATTN_PART_SOURCE_POSITIONS, ATTN_WEIGHT_TENSOR,
-     W(source_positions)},
-    {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
-    {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
-    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(q.weight)},
-    {"blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(q.bias)},
-    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(k.weight)},
-    {"blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(k.bias)},
-    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(v.weight)},
-    {"blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(v.bias)},
-    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
-    {"blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
-    {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
-    {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
-    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
-    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
-    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
-    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
-    {"ln_final.w", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
-    {"ln_final.b", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
-    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, W(unembed.weight)},
-    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
+     MODEL(source_positions)},
+    VECTOR("blocks.#.ln1.w", "D", ATTN_PART_NORM, BLOCK(ln1.w)),
+    VECTOR("blocks.#.ln1.b", "D", ATTN_PART_NORM, BLOCK(ln1.b)),
+    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(q.weight)},
+    VECTOR("blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, BLOCK(q.bias)),
+    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(k.weight)},
+    VECTOR("blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, BLOCK(k.bias)),
+    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(v.weight)},
+    VECTOR("blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, BLOCK(v.bias)),
+    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, BLOCK(out.weight)},
+    VECTOR("blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, BLOCK(out.bias)),
+    VECTOR("blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, BLOCK(ln2.w)),
+    VECTOR("blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, BLOCK(ln2.b)),
+    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, BLOCK(mlp_in.weight)},
+    VECTOR("blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, BLOCK(mlp_in.bias)),
+    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, BLOCK(mlp_out.weight)},
+    VECTOR("blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, BLOCK(mlp_out.bias)),
+    VECTOR("ln_final.w", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    VECTOR("ln_final.b", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b)),
+    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, MODEL(unembed.weight)},
+    VECTOR("unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, MODEL(unembed.bias)),
 };
 
 const struct attn_family attn_family_attn = {.model_type = "attn",
