@@ -207,58 +207,40 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/* q, k and v side by side in one matrix [D, A] or one vector [A]. */
+/*
+ * q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A]; or those of one head
+ * after the other, 3E rows a head of a matrix [A, D], or of a vector [A].
+ */
 static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
                       enum attn_weight_kind kind, const struct attn_tensor *tensor)
 {
-    const size_t widths[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
-                             config->n_kv_head * config->d_value};
-    struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
-    size_t first = 0;
-
-    for (int i = 0; i < 3; i++) {
-        const struct attn_vector slice = vector_of(tensor, first, widths[i]);
-
-        if (kind == ATTN_WEIGHT_QKV_VECTOR) {
-            parts[i]->bias = slice;
-        } else {
-            parts[i]->weight = matrix_of(tensor, ATTN_WEIGHT_IN_OUT);
-            parts[i]->weight.data = slice.data;
-            parts[i]->weight.n_col = parts[i]->weight.group = widths[i];
-        }
-        first += widths[i];
-    }
-}
-
-/* q, k and v of one head after the other: rows [3E] a head of a matrix [A, D], or of a vector
- * [A]. */
-static void store_qkv_heads(struct attn_block_weights *block, const struct attn_config *config,
-                            enum attn_weight_kind kind, const struct attn_tensor *tensor)
-{
     const size_t widths[] = {config->d_head, config->d_head, config->d_value};
-    const size_t stride = 2 * config->d_head + config->d_value, n_head = config->n_head;
+    const size_t n_heads[] = {config->n_head, config->n_kv_head, config->n_kv_head};
+    const bool is_vector = kind == ATTN_WEIGHT_QKV_VECTOR || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    const bool is_by_head = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    const size_t stride = is_by_head ? 2 * config->d_head + config->d_value : 0;
+    const size_t n_in = is_by_head && !is_vector ? tensor->shape[1] : 1; /* elements of a row */
     struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
     size_t first = 0;
 
     for (int i = 0; i < 3; i++) {
-        const bool is_vector = kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
-        const size_t width = widths[i], n_in = is_vector ? 1 : tensor->shape[1];
-        struct attn_vector slice = vector_of(tensor, first * n_in, n_head * width);
+        const size_t n = n_heads[i] * widths[i], group = is_by_head ? widths[i] : n;
+        struct attn_vector slice = vector_of(tensor, first * n_in, n);
 
-        slice.group = width;
+        slice.group = group;
         slice.group_stride = stride;
         if (is_vector)
             parts[i]->bias = slice;
         else
             parts[i]->weight = (struct attn_matrix){.data = slice.data,
                                                     .dtype = tensor->dtype,
-                                                    .n_row = n_in,
-                                                    .n_col = n_head * width,
-                                                    .row_stride = 1,
+                                                    .n_row = is_by_head ? n_in : tensor->shape[0],
+                                                    .n_col = n,
+                                                    .row_stride = is_by_head ? 1 : tensor->shape[1],
                                                     .col_stride = n_in,
-                                                    .group = width,
+                                                    .group = group,
                                                     .group_stride = stride * n_in};
-        first += width;
+        first += group;
     }
 }
 
@@ -285,11 +267,9 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
         break;
     case ATTN_WEIGHT_QKV_MATRIX:
     case ATTN_WEIGHT_QKV_VECTOR:
-        store_qkv(block, binder->config, rule->kind, tensor);
-        break;
     case ATTN_WEIGHT_QKV_HEADS:
     case ATTN_WEIGHT_QKV_HEADS_VECTOR:
-        store_qkv_heads(block, binder->config, rule->kind, tensor);
+        store_qkv(block, binder->config, rule->kind, tensor);
         break;
     }
 }
