@@ -602,35 +602,28 @@ static const struct {
 #undef PART_ROW
 };
 
-static enum attn_status check(const struct attn_inspection *inspection, enum attn_inspected part,
-                              struct attn_error *err)
+enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
+                              struct attn_table **table, struct attn_error *err)
 {
     static const char *const words[] = {[SUBJECT_MODEL] = "a model",
                                         [SUBJECT_WEIGHTS] = "weights",
                                         [SUBJECT_TOKENIZER] = "a tokenizer",
                                         [SUBJECT_COST] = "a model and the cost of a run"};
-    const bool is_given[] = {[SUBJECT_MODEL] = inspection->model,
-                             [SUBJECT_WEIGHTS] = inspection->weights,
-                             [SUBJECT_TOKENIZER] = inspection->tokenizer,
-                             [SUBJECT_COST] = inspection->model && inspection->cost};
+    struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
+    struct attn_table *found = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_options_read(given, &inspection, err));
+    const bool is_given[] = {[SUBJECT_MODEL] = inspection.model,
+                             [SUBJECT_WEIGHTS] = inspection.weights,
+                             [SUBJECT_TOKENIZER] = inspection.tokenizer,
+                             [SUBJECT_COST] = inspection.model && inspection.cost};
 
     if ((size_t)part >= sizeof parts / sizeof *parts)
         return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
     if (!is_given[parts[part].subject])
         return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
                               parts[part].name, words[parts[part].subject]);
-    return ATTN_OK;
-}
-
-enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
-                              struct attn_table **table, struct attn_error *err)
-{
-    struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
-    struct attn_table *found = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_options_read(given, &inspection, err));
-    ATTN_TRY(check(&inspection, part, err));
     status = parts[part].find(&inspection, &found, err);
     if (status == ATTN_OK)
         *table = found;

@@ -85,19 +85,6 @@ static enum attn_status add_weight(void *user, const struct attn_weight_spec *sp
     return ATTN_OK;
 }
 
-/* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
-static void fill_norms(const struct attn_made_weights *weights)
-{
-    for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_made_weight *weight = &weights->items[i];
-
-        if (groups[weight->spec.rule->part] == ATTN_DRAW_NONE &&
-            strrchr(weight->spec.name, '.')[1] == 'w')
-            for (size_t j = 0; j < weight->n; j++)
-                weight->data[j] = 1;
-    }
-}
-
 void attn_made_weights_release(struct attn_made_weights *weights)
 {
     for (size_t i = 0; i < weights->n; i++)
@@ -346,37 +333,35 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
     return ATTN_OK;
 }
 
-static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
-{
-    const size_t n = drawer->n_embedding_row, n_kept = drawer->config->n_vocab;
-    const size_t largest = n_kept + MAX_DROPPED / drawer->config->d_model;
-
-    if (n >= n_kept && n <= largest)
-        return ATTN_OK;
-    if (n > largest)
-        return attn_error_set(err, ATTN_INVALID,
-                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
-                              "are kept",
-                              n, largest, n_kept);
-    return attn_error_set(
-        err, ATTN_INVALID,
-        "embedding rows to draw are %zu, expected %zu or more, one for each token", n, n_kept);
-}
-
 enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_config *config, bool with_biases,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    struct drawer drawer = {.weights = weights, .config = config};
+    const size_t n_kept = config->n_vocab, largest = n_kept + MAX_DROPPED / config->d_model;
+    const size_t n_row = options->n_embedding_row > 0 ? options->n_embedding_row : n_kept;
+    struct drawer drawer = {.weights = weights, .config = config, .n_embedding_row = n_row};
 
     ATTN_TRY(attn_weights_describe(config, with_biases, add_weight, weights, err));
-    if (config->norm != ATTN_NORM_RMSNORM_PLUS_ONE)
-        fill_norms(weights);
-    drawer.n_embedding_row = config->n_vocab;
-    if (options->n_embedding_row > 0)
-        drawer.n_embedding_row = options->n_embedding_row;
-    ATTN_TRY(check_embedding_rows(&drawer, err));
+    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
+        const struct attn_made_weight *weight = &weights->items[i];
+
+        /* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
+        if (groups[weight->spec.rule->part] == ATTN_DRAW_NONE &&
+            strrchr(weight->spec.name, '.')[1] == 'w')
+            for (size_t j = 0; j < weight->n; j++)
+                weight->data[j] = 1;
+    }
+    if (n_row < n_kept)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "embedding rows to draw are %zu, expected %zu or more, one for each token", n_row,
+            n_kept);
+    if (n_row > largest)
+        return attn_error_set(err, ATTN_INVALID,
+                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
+                              "are kept",
+                              n_row, largest, n_kept);
     attn_random_seed(&drawer.random, options->seed);
     return draw_all(&drawer, options, err);
 }
