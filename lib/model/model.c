@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The files of a config on their way. */
+/* A file of a config on its way. */
 struct config_reading {
     struct attn_file file;  /* owns */
     struct attn_json *json; /* owns */
@@ -28,47 +28,42 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
     return attn_family_parse_config(&reading->file, &reading->json, err);
 }
 
-static void release(struct config_reading *reading)
+/* Reads the config of MODEL by way of READINGS. */
+static enum attn_status read_files(const struct attn_source *source, struct attn_model *model,
+                                   struct config_reading readings[2], struct attn_error *err)
 {
-    attn_json_free(reading->json);
-    attn_file_release(&reading->file);
-}
-
-static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
-                                    struct attn_error *err)
-{
-    struct config_reading reading = {.json = NULL};
-    const bool is_absent = !attn_source_has_part(source, "config.json");
+    static const char name[] = "config.json", generation[] = "generation_config.json";
+    const bool is_absent = !attn_source_has_part(source, name);
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
     if (status == ATTN_OK)
-        status = parse_part(source, "config.json", &reading, err);
+        status = parse_part(source, name, &readings[0], err);
     if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
-    if (status == ATTN_OK)
-        status = attn_family_read_config(reading.json, &model->config, &model->layers, err);
-    release(&reading);
-    return status;
+    ATTN_TRY(status);
+    ATTN_TRY(attn_family_read_config(readings[0].json, &model->config, &model->layers, err));
+    if (!attn_source_has_part(source, generation))
+        return ATTN_OK;
+    /* The tokens that end a text are those of generation_config.json, where there is one: Hugging
+     * Face puts the end of a turn there. Nothing else of it is read. */
+    ATTN_TRY(parse_part(source, generation, &readings[1], err));
+    attn_family_read_end_ids(readings[1].json, &model->config);
+    return ATTN_OK;
 }
 
-/* The tokens that end a text are those of generation_config.json, where there is one: Hugging Face
- * puts the end of a turn there. Nothing else of it is read. */
-static enum attn_status read_generation_config(const struct attn_source *source,
-                                               struct attn_model *model, struct attn_error *err)
+static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
+                                    struct attn_error *err)
 {
-    static const char name[] = "generation_config.json";
-    struct config_reading reading = {.json = NULL};
-    enum attn_status status;
+    struct config_reading readings[2] = {{.json = NULL}};
+    const enum attn_status status = read_files(source, model, readings, err);
 
-    if (!attn_source_has_part(source, name))
-        return ATTN_OK;
-    status = parse_part(source, name, &reading, err);
-    if (status == ATTN_OK)
-        attn_family_read_end_ids(reading.json, &model->config);
-    release(&reading);
+    for (int i = 0; i < 2; i++) {
+        attn_json_free(readings[i].json);
+        attn_file_release(&readings[i].file);
+    }
     return status;
 }
 
@@ -108,7 +103,6 @@ static enum attn_status open_files(const struct attn_source *source,
     if (!m->name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(read_config(source, m, err));
-    ATTN_TRY(read_generation_config(source, m, err));
     ATTN_TRY(attn_safetensors_open(source, options->load, &m->st, err));
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->st, err));
     if (options->reuse)
