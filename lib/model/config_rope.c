@@ -156,32 +156,12 @@ static double sharpening(double scale, double mscale)
     return scale <= 1 ? 1 : 0.1 * mscale * log(scale) + 1;
 }
 
-/* The factor of cosines and sines that is written down, or follows from the others. */
-static enum attn_status read_attention_factor(const struct rope_source *source,
-                                              struct attn_rope *rope, struct attn_error *err)
-{
-    double mscale = 0, mscale_all = 0, factor = -1;
-
-    ATTN_TRY(
-        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
-                        err));
-    if (factor >= 0)
-        rope->attention_factor = factor;
-    else if (mscale != 0 && mscale_all != 0)
-        rope->attention_factor =
-            sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
-    else
-        rope->attention_factor = sharpening(rope->factor, 1);
-    return ATTN_OK;
-}
-
 static enum attn_status read_yarn(const struct rope_source *source,
                                   const struct attn_config *config, struct attn_rope *rope,
                                   struct attn_error *err)
 {
     const struct attn_node *object = object_with(source, "truncate");
+    double mscale = 0, mscale_all = 0, factor = -1;
 
     rope->n_original = (double)config->n_ctx;
     rope->is_truncated = true;
@@ -199,7 +179,20 @@ static enum attn_status read_yarn(const struct rope_source *source,
         rope->beta_fast = 32;
     if (rope->beta_slow == 0)
         rope->beta_slow = 1;
-    return read_attention_factor(source, rope, err);
+    /* The factor of cosines and sines is written down, or follows from the others. */
+    ATTN_TRY(
+        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
+                        err));
+    if (factor >= 0)
+        rope->attention_factor = factor;
+    else if (mscale != 0 && mscale_all != 0)
+        rope->attention_factor =
+            sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
+    else
+        rope->attention_factor = sharpening(rope->factor, 1);
+    return ATTN_OK;
 }
 
 static enum attn_status read_rope(const struct rope_source *source,

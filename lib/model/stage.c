@@ -119,21 +119,6 @@ static struct attn_linear copy_linear(struct attn_stage *stage, const struct att
     return staged;
 }
 
-/* Columns first .. first+n_col-1 as a linear map of their own. */
-static struct attn_linear cut_columns(const struct attn_linear *linear, size_t first, size_t n_col)
-{
-    struct attn_linear part = *linear;
-
-    part.weight.data = (const char *)linear->weight.data +
-                       first * linear->weight.col_stride * element_size(&linear->weight);
-    part.weight.n_col = part.weight.group = n_col;
-    if (linear->bias.data)
-        part.bias.data =
-            (const char *)linear->bias.data + first * (attn_dtype_bits(linear->bias.dtype) / 8);
-    part.bias.n = n_col;
-    return part;
-}
-
 /* A map whose columns are copied a few at a time. */
 static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *args,
                        struct attn_pool *pool)
@@ -144,10 +129,15 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
 
     for (size_t first = args->first_col; first < args->last_col; first += step) {
         const size_t left = args->last_col - first, n_col = left < step ? left : step;
-        const struct attn_linear piece = cut_columns(args->linear, first, n_col);
-        const struct attn_linear staged = copy_linear(stage, &piece, n_col, n_col, pool);
+        struct attn_linear piece = *args->linear, staged; /* these columns as a map of their own */
         struct attn_linear_args part = *args;
 
+        piece.weight.data = (const char *)w->data + first * w->col_stride * element_size(w);
+        piece.weight.n_col = piece.weight.group = piece.bias.n = n_col;
+        if (piece.bias.data)
+            piece.bias.data =
+                (const char *)piece.bias.data + first * (attn_dtype_bits(piece.bias.dtype) / 8);
+        staged = copy_linear(stage, &piece, n_col, n_col, pool);
         part.linear = &staged;
         part.y = args->y + (first - args->first_col);
         part.sum = args->sum ? args->sum + (first - args->first_col) : NULL;

@@ -430,33 +430,26 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* A file without prefix is one of a model that was saved without its output layer. */
-static void drop_missing_output(const struct binder *binder)
-{
-    const struct attn_family *family = binder->family;
-    const bool is_bare = family->prefix && binder->prefix[0] == '\0';
-
-    if (!is_bare || binder->config->output != ATTN_OUTPUT_OWN)
-        return;
-    for (size_t i = 0; i < family->n_rule; i++)
-        if (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
-            has_tensor(family, &family->rules[i], "", binder->st))
-            return;
-    binder->config->output = ATTN_OUTPUT_NONE;
-}
-
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err)
 {
     struct binder binder = {weights, config, st, family_of(config->model_type), ""};
+    const struct attn_family *family = binder.family;
+    bool has_output = false;
 
-    ATTN_TRY(find_prefix(binder.family, st, &binder.prefix, err));
-    drop_missing_output(&binder);
+    ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
+    for (size_t i = 0; i < family->n_rule; i++)
+        has_output = has_output || (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
+                                    has_tensor(family, &family->rules[i], "", st));
+    /* A file without prefix is one of a model that was saved without its output layer. */
+    if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
+        !has_output)
+        config->output = ATTN_OUTPUT_NONE;
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < binder.family->n_rule; i++) {
-        const struct attn_weight_rule *rule = &binder.family->rules[i];
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const struct attn_weight_rule *rule = &family->rules[i];
         const size_t n = is_in_layer(rule) ? config->n_layer : 1;
 
         for (size_t layer = 0; layer < n; layer++)

@@ -212,27 +212,6 @@ static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struc
 
 static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
 
-/* Appends to OUT what the last N of PIPELINE make of token I of ADDED: what is searched for it. */
-static enum attn_status append_word(const struct attn_pipeline *pipeline, size_t n,
-                                    const struct attn_added *added, size_t i,
-                                    struct attn_buffer *out, struct attn_error *err)
-{
-    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const char *content = attn_added_content(added, i);
-    const size_t size = added->tokens[i].size, before = out->size;
-    struct attn_encoding encoding = {0};
-    struct attn_pipeline normalizers = {.n = n};
-
-    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n, n * sizeof *pipeline->stages);
-    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, out};
-    ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
-    if (out->size == before)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "the added token '%s' is empty when it is normalized",
-                              attn_quote(content, size).text);
-    return ATTN_OK;
-}
-
 /* What building a stage takes beside it. */
 struct stage_builder {
     struct added_stage *stage;
@@ -264,23 +243,34 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                                &stage->letter, err);
 }
 
-/* Collects the words of the tokens, after the last N_NORMALIZER of PIPELINE, and builds the
- * search. */
+/* Collects the words of the tokens, which are what the last N_NORMALIZER of PIPELINE make of their
+ * contents, and builds the search. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct added_stage *stage = builder->stage;
+    struct attn_pipeline normalizers = {.n = n_normalizer};
     const char *text;
 
     builder->words = attn_alloc(stage->n, sizeof *builder->words, err);
     if (!builder->words)
         return ATTN_NO_MEMORY;
+    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n_normalizer,
+           n_normalizer * sizeof *pipeline->stages);
+    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, &builder->bytes};
     for (size_t i = 0; i < stage->n; i++) {
+        const char *content = attn_added_content(stage->added, stage->indices[i]);
+        const size_t size = stage->added->tokens[stage->indices[i]].size;
         const size_t before = builder->bytes.size;
+        struct attn_encoding encoding = {0};
 
-        ATTN_TRY(append_word(pipeline, n_normalizer, stage->added, stage->indices[i],
-                             &builder->bytes, err));
+        ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
         builder->words[i].size = builder->bytes.size - before;
+        if (builder->words[i].size == 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "the added token '%s' is empty when it is normalized",
+                                  attn_quote(content, size).text);
     }
     text = builder->bytes.data;
     for (size_t i = 0; i < stage->n; text += builder->words[i++].size)

@@ -132,31 +132,25 @@ struct unknown {
     size_t begin, end; /* its bytes in the piece */
 };
 
-/* Adds the tokens of the bytes of PART's key; false when one of them has none. */
-static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
-{
-    const int32_t *ids = scratch->model->fallback_ids;
-    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
-
-    for (size_t i = 0; i < part->size; i++)
-        if (ids[(unsigned char)part->key[i]] < 0)
-            return false;
-    for (size_t i = 0; i < part->size; i++)
-        add(scratch, ids[(unsigned char)part->key[i]], is_own ? part->begin + i : part->begin,
-            is_own ? part->begin + i + 1 : part->end);
-    return true;
-}
-
 /* Adds PART of the piece SLICE. */
 static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_slice slice,
                                     const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
+    const int32_t *ids = model->fallback_ids;
+    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
     const size_t at = slice.begin + part->begin;
+    size_t n = 0;
 
     scratch->is_plain = false;
-    if (model->has_byte_fallback && add_bytes(scratch, part))
+    while (model->has_byte_fallback && n < part->size && ids[(unsigned char)part->key[n]] >= 0)
+        n++;
+    if (n == part->size) { /* each byte of the key has a token */
+        for (size_t i = 0; i < n; i++)
+            add(scratch, ids[(unsigned char)part->key[i]], is_own ? part->begin + i : part->begin,
+                is_own ? part->begin + i + 1 : part->end);
         return ATTN_OK;
+    }
     if (model->needs_all)
         return attn_error_set(
             err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",

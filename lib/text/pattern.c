@@ -298,32 +298,28 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
     return problem;
 }
 
-static enum attn_status refuse_match(int code, struct attn_error *err)
-{
-    PCRE2_UCHAR message[128] = {0};
-
-    if (code == CANCELED)
-        return attn_error_set(err, ATTN_CANCELED, "canceled");
-    if (is_lack_of_memory(code))
-        return attn_error_no_memory(err);
-    pcre2_get_error_message(code, message, sizeof message);
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "the tokenizer's pattern takes too long to split the text: %s",
-                          (const char *)message);
-}
-
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err)
 {
     const int code = find(match, text, size, from);
+    PCRE2_UCHAR message[128];
 
     if (code == PCRE2_ERROR_NOMATCH) {
         *found = (struct attn_found){size + 1, size + 1};
         return ATTN_OK;
     }
-    if (code < 0)
-        return refuse_match(code, err);
-    found->begin = pcre2_get_ovector_pointer(match->data)[0];
-    found->end = pcre2_get_ovector_pointer(match->data)[1];
-    return ATTN_OK;
+    if (code >= 0) {
+        found->begin = pcre2_get_ovector_pointer(match->data)[0];
+        found->end = pcre2_get_ovector_pointer(match->data)[1];
+        return ATTN_OK;
+    }
+    if (code == CANCELED)
+        return attn_error_set(err, ATTN_CANCELED, "canceled");
+    if (is_lack_of_memory(code))
+        return attn_error_no_memory(err);
+    message[0] = '\0';
+    pcre2_get_error_message(code, message, sizeof message);
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "the tokenizer's pattern takes too long to split the text: %s",
+                          (const char *)message);
 }

@@ -361,39 +361,30 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Words rarely begin with the letter that stands for a space in byte-level vocabularies. */
-static enum attn_status check_is_words(const struct attn_vocabulary *vocabulary,
-                                       struct attn_error *err)
-{
-    static const char space[] = "\xc4\xa0"; /* U+0120 */
-    size_t n_space = 0;
-
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
-    }
-    if (n_space <= vocabulary->n / 32)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
-                   "'%s'), but 'merges.txt' is missing",
-                   n_space, vocabulary->n, space);
-    attn_error_hint(err,
-                    "if its tokens are words, say so in config.json: \"tokenizer\": {\"type\": "
-                    "\"word\"}");
-    return ATTN_FORMAT;
-}
-
 static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const char *unk = tokenizer->settings.unk;
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    static const char space[] = "\xc4\xa0"; /* U+0120 stands for a space in byte-level ones */
+    size_t n_space = 0;
 
-    if (!tokenizer->settings.has_kind)
-        ATTN_TRY(check_is_words(&tokenizer->vocabulary, err));
+    for (size_t i = 0; i < vocabulary->n && !tokenizer->settings.has_kind; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
+    }
+    if (n_space > vocabulary->n / 32) { /* words rarely begin with that letter */
+        attn_error_set(err, ATTN_FORMAT,
+                       "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
+                       "'%s'), but 'merges.txt' is missing",
+                       n_space, vocabulary->n, space);
+        attn_error_hint(err, "if its tokens are words, say so in config.json: \"tokenizer\": "
+                             "{\"type\": \"word\"}");
+        return ATTN_FORMAT;
+    }
     tokenizer->words = (struct attn_word_level){
         .vocabulary = &tokenizer->vocabulary,
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},

@@ -218,12 +218,25 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Collects the words of WALK, sorted and each once; list->bytes has room for the whole text. */
-static enum attn_status collect(struct attn_word_list *list, struct word_walk *walk,
-                                struct attn_error *err)
+/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED:
+ * sorted, and each word once. */
+static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
+                                   const char *drop, uint32_t **dropped, struct attn_error *err)
 {
+    const size_t n_drop_byte = strlen(drop);
     size_t capacity = 0, n_byte = 0, n = 0;
 
+    ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
+    ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
+    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
+    list->drop = attn_strndup(drop, n_drop_byte, err);
+    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
+    if (!*dropped || !list->drop || !list->bytes)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
+        at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
+    walk->rule.drop = *dropped;
+    walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
     while (next_word(walk)) {
         ATTN_TRY(
             attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
@@ -240,26 +253,6 @@ static enum attn_status collect(struct attn_word_list *list, struct word_walk *w
             list->words[n++] = list->words[i];
     list->n = n;
     return ATTN_OK;
-}
-
-/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED. */
-static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
-                                   const char *drop, uint32_t **dropped, struct attn_error *err)
-{
-    const size_t n_drop_byte = strlen(drop);
-
-    ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
-    ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
-    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
-    list->drop = attn_strndup(drop, n_drop_byte, err);
-    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
-    if (!*dropped || !list->drop || !list->bytes)
-        return ATTN_NO_MEMORY;
-    for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
-        at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
-    walk->rule.drop = *dropped;
-    walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
-    return collect(list, walk, err);
 }
 
 enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text, size_t size,
