@@ -33,7 +33,7 @@
 #include "kernels/gemm_internal.h"
 #include "kernels/isa_internal.h"
 #include "model/cost.h"
-#include "model/finite.h"
+#include "model/elements.h"
 #include "model/inspection.h"
 #include "model/model_init.h"
 #include "model/model_internal.h"

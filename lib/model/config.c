@@ -11,6 +11,80 @@
 
 #include <string.h>
 
+/* --- fields ----------------------------------------------------------------------------------- */
+
+static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
+                                    [ATTN_NORM_LAYERNORM] = "layernorm",
+                                    [ATTN_NORM_RMSNORM] = "rmsnorm",
+                                    [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
+static const char *const places[] = {
+    [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
+static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
+                                       [ATTN_QK_NORM_PER_HEAD] = "per_head",
+                                       [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
+static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
+                                        [ATTN_POSITIONS_LEARNED] = "learned",
+                                        [ATTN_POSITIONS_ROTARY] = "rotary"};
+static const char *const outputs[] = {
+    [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
+
+#define FIELD(of_type, field)                                                                      \
+    .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
+#define SIZE(field, most) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (most)
+#define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
+#define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
+
+const struct attn_config_field attn_config_fields[] = {
+    {FIELD(ATTN_CONFIG_TEXT, model_type), .key = "model_type"},
+    {SIZE(n_layer, ATTN_MAX_LAYER)},
+    {SIZE(n_head, ATTN_MAX_WIDTH)},
+    {SIZE(n_kv_head, ATTN_MAX_WIDTH)},
+    {SIZE(d_model, ATTN_MAX_WIDTH)},
+    {SIZE(d_head, ATTN_MAX_WIDTH)},
+    {SIZE(d_value, ATTN_MAX_WIDTH)},
+    {SIZE(d_out, ATTN_MAX_WIDTH)},
+    {SIZE(d_mlp, ATTN_MAX_WIDTH)},
+    {SIZE(d_source, ATTN_MAX_WIDTH), .is_of_source = true},
+    {SIZE(n_source, ATTN_MAX_CTX), .is_of_source = true},
+    {SIZE(n_ctx, ATTN_MAX_CTX)},
+    {SIZE(n_vocab, ATTN_MAX_VOCAB)},
+    {WORD(norm, norms), .key = "norm", .n_key_word = 3, .expected = "'none' or 'layernorm'"},
+    {FIELD(ATTN_CONFIG_REAL, norm_eps), .key = "eps"},
+    {WORD(norm_place, places)},
+    {FLAG(has_single_norm, NULL)},
+    {FLAG(has_final_norm, "final_norm")},
+    {WORD(qk_norm, qk_norms)},
+    {WORD(positions, positions), .key = "positions", .n_key_word = 3,
+     .expected = "'none' or 'learned'"},
+    {WORD(source_positions, positions), .key = "source_positions", .n_key_word = 2,
+     .expected = "'none' or 'learned'", .is_of_source = true},
+    {FIELD(ATTN_CONFIG_FACTOR, embed_scale)},
+    {FIELD(ATTN_CONFIG_TEXT, act_fn), .key = "act_fn"},
+    {FLAG(has_gated_mlp, "gated_mlp")},
+    {FLAG(has_projections, NULL)},
+    {FLAG(has_qkv_bias, "qkv_bias")},
+    {FLAG(has_out_proj, "out_proj")},
+    {FLAG(has_out_bias, "out_bias")},
+    {FLAG(has_mlp_bias, NULL)},
+    {FLAG(has_residual, "residual")},
+    {FLAG(has_parallel_residual, "parallel_residual")},
+    {WORD(output, outputs), .key = "output", .n_key_word = 3,
+     .expected = "'none', 'tied' or 'own'"},
+    {FLAG(has_output_bias, NULL)},
+    {FIELD(ATTN_CONFIG_FACTOR, logits_cap)},
+    {.name = NULL},
+};
+
+bool attn_config_has_cross(const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return true;
+    return false;
+}
+
+/* --- sites and sizes -------------------------------------------------------------------------- */
+
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
 {
     if (!config)

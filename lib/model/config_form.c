@@ -162,25 +162,6 @@ static void set_window(struct attn_attention *attention, size_t width)
     attention->window = width;
 }
 
-/* Item I of `layer_types`. */
-static enum attn_status read_layer_type(const struct attn_json *json, const struct attn_node *node,
-                                        size_t i, bool *is_sliding, struct attn_error *err)
-{
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
-    const char *type = attn_node_string(node);
-
-    if (!type)
-        return attn_error_set(err, ATTN_FORMAT, "item %zu of 'layer_types' in '%s' is not a string",
-                              i, name.text);
-    *is_sliding = strcmp(type, "sliding_attention") == 0;
-    if (*is_sliding || strcmp(type, "full_attention") == 0)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "item %zu of 'layer_types' in '%s' is '%s', this version reads "
-                          "'full_attention' and 'sliding_attention'",
-                          i, name.text, attn_quote_string(type).text);
-}
-
 /* Gives the layers windows of WIDTH as LIST says; one that needs a window where there is none is
  * refused. */
 static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
@@ -195,9 +176,18 @@ static enum attn_status read_layer_types(const struct attn_json *json, const str
                               name.text);
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
-        bool is_sliding = false;
+        const char *type = attn_node_string(node);
+        const bool is_sliding = type && strcmp(type, "sliding_attention") == 0;
 
-        ATTN_TRY(read_layer_type(json, node, n, &is_sliding, err));
+        if (!type)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of 'layer_types' in '%s' is not a string", n,
+                                  name.text);
+        if (!is_sliding && strcmp(type, "full_attention") != 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "item %zu of 'layer_types' in '%s' is '%s', this version reads "
+                                  "'full_attention' and 'sliding_attention'",
+                                  n, name.text, attn_quote_string(type).text);
         if (is_sliding && width == 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
@@ -336,10 +326,5 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
     if (form->has_logits_cap_key)
         ATTN_TRY(read_cap(json, "final_logit_softcapping", &config->logits_cap, err));
     ATTN_TRY(read_windows(json, windows, config, layers, err));
-    if (!form->rope.theta)
-        return ATTN_OK;
-    return form->rope_of_windows.theta
-               ? attn_config_read_rope_of_windows(json, &form->rope, &form->rope_of_windows, config,
-                                                  layers, err)
-               : attn_config_read_rope(json, &form->rope, config, layers, err);
+    return form->rope.theta ? attn_config_read_rope(json, form, config, layers, err) : ATTN_OK;
 }

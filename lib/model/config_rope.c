@@ -156,32 +156,12 @@ static double sharpening(double scale, double mscale)
     return scale <= 1 ? 1 : 0.1 * mscale * log(scale) + 1;
 }
 
-/* The factor of cosines and sines that is written down, or follows from the others. */
-static enum attn_status read_attention_factor(const struct rope_source *source,
-                                              struct attn_rope *rope, struct attn_error *err)
-{
-    double mscale = 0, mscale_all = 0, factor = -1;
-
-    ATTN_TRY(
-        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
-                        err));
-    if (factor >= 0)
-        rope->attention_factor = factor;
-    else if (mscale != 0 && mscale_all != 0)
-        rope->attention_factor =
-            sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
-    else
-        rope->attention_factor = sharpening(rope->factor, 1);
-    return ATTN_OK;
-}
-
 static enum attn_status read_yarn(const struct rope_source *source,
                                   const struct attn_config *config, struct attn_rope *rope,
                                   struct attn_error *err)
 {
     const struct attn_node *object = object_with(source, "truncate");
+    double mscale = 0, mscale_all = 0, factor = -1;
 
     rope->n_original = (double)config->n_ctx;
     rope->is_truncated = true;
@@ -199,7 +179,20 @@ static enum attn_status read_yarn(const struct rope_source *source,
         rope->beta_fast = 32;
     if (rope->beta_slow == 0)
         rope->beta_slow = 1;
-    return read_attention_factor(source, rope, err);
+    /* The factor of cosines and sines is written down, or follows from the others. */
+    ATTN_TRY(
+        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
+    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
+                        err));
+    if (factor >= 0)
+        rope->attention_factor = factor;
+    else if (mscale != 0 && mscale_all != 0)
+        rope->attention_factor =
+            sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
+    else
+        rope->attention_factor = sharpening(rope->factor, 1);
+    return ATTN_OK;
 }
 
 static enum attn_status read_rope(const struct rope_source *source,
@@ -250,67 +243,44 @@ static enum attn_status find_object(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
-/* An object by type of layer is of families that have one. */
-static enum attn_status refuse_nested(const struct attn_json *json,
-                                      const struct attn_config *config,
-                                      const struct attn_node *object, struct attn_error *err)
-{
-    static const char *const keys[] = {"full_attention", "sliding_attention"};
-
-    for (size_t i = 0; object && i < sizeof keys / sizeof *keys; i++)
-        if (attn_node_find(object, keys[i]))
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "rotary positions in '%s' have '%s', model_type '%s' has the "
-                                  "same in all layers",
-                                  attn_quote_string(attn_json_name(json)).text, keys[i],
-                                  config->model_type);
-    return ATTN_OK;
-}
-
 enum attn_status attn_config_read_rope(const struct attn_json *json,
-                                       const struct attn_rope_keys *keys,
+                                       const struct attn_config_form *form,
                                        struct attn_config *config,
                                        struct attn_config_layers *layers, struct attn_error *err)
 {
+    static const char *const types[] = {"full_attention", "sliding_attention"};
     const struct attn_node *root = attn_json_root(json), *parameters;
-    struct rope_source source = {.json = json, .keys = keys, .has_old_type = true};
-    struct attn_rope rope = {0};
-
-    ATTN_TRY(find_object(json, root, "rope_scaling", &source.objects[0], err));
-    ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
-    if (!source.objects[0])
-        source.objects[0] = parameters;
-    ATTN_TRY(refuse_nested(json, config, source.objects[0], err));
-    ATTN_TRY(read_rope(&source, config, &rope, err));
-    config->positions = ATTN_POSITIONS_ROTARY;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] = rope;
-    return ATTN_OK;
-}
-
-enum attn_status
-attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn_rope_keys *global,
-                                 const struct attn_rope_keys *local, struct attn_config *config,
-                                 struct attn_config_layers *layers, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json), *parameters;
-    struct rope_source full = {.json = json, .keys = global, .is_nested = true};
-    struct rope_source sliding = {.json = json, .keys = local, .is_nested = true};
+    const bool is_nested = form->rope_of_windows.theta;
+    struct rope_source full = {.json = json, .keys = &form->rope, .is_nested = is_nested};
+    struct rope_source sliding = {.json = json, .keys = &form->rope_of_windows, .is_nested = true};
     struct attn_rope ropes[2] = {{0}};
 
     ATTN_TRY(find_object(json, root, "rope_scaling", &full.objects[0], err));
     ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
-    if (parameters) {
-        ATTN_TRY(find_object(json, parameters, "full_attention", &full.objects[1], err));
-        ATTN_TRY(find_object(json, parameters, "sliding_attention", &sliding.objects[0], err));
+    if (!is_nested && !full.objects[0])
+        full.objects[0] = parameters;
+    for (size_t i = 0; !is_nested && full.objects[0] && i < 2; i++)
+        if (attn_node_find(full.objects[0], types[i]))
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "rotary positions in '%s' have '%s', model_type '%s' has the "
+                                  "same in all layers",
+                                  attn_quote_string(attn_json_name(json)).text, types[i],
+                                  config->model_type);
+    if (is_nested && parameters) {
+        ATTN_TRY(find_object(json, parameters, types[0], &full.objects[1], err));
+        ATTN_TRY(find_object(json, parameters, types[1], &sliding.objects[0], err));
     }
     /* Without an object of its own a layer begins with rope_type "default", which is before type */
-    full.has_old_type = full.objects[1];
+    full.has_old_type = !is_nested || full.objects[1];
     sliding.has_old_type = true;
     ATTN_TRY(read_rope(&full, config, &ropes[0], err));
-    ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
+    if (is_nested)
+        ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
     config->positions = ATTN_POSITIONS_ROTARY;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] = ropes[layers->attention[layer].kind == ATTN_ATTENTION_WINDOW];
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const bool is_window = layers->attention[layer].kind == ATTN_ATTENTION_WINDOW;
+
+        layers->rope[layer] = ropes[is_nested && is_window];
+    }
     return ATTN_OK;
 }

@@ -14,25 +14,6 @@
 
 #include <string.h>
 
-/* What a feed holds for each of its sequences, and where their rows lie. */
-static void begin_sequences(struct attn_forward *f)
-{
-    struct attn_feed *feed = &f->feed;
-
-    for (size_t i = 0; i < feed->n_part; i++) {
-        struct attn_feed_part *part = &f->parts[i];
-
-        part->first = feed->n_row;
-        part->left = feed->n_row;
-        part->n_dropped = 0;
-        part->n_edited = 0;
-        feed->n_row += part->n_row;
-        feed->has_edits = feed->has_edits || part->n_edit > 0;
-        if (f->dropouts)
-            attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
-    }
-}
-
 /* The angles of all rows. */
 static void fill_rotaries(struct attn_forward *f)
 {
@@ -50,16 +31,27 @@ static void fill_rotaries(struct attn_forward *f)
 
 void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
 {
-    f->feed = (struct attn_feed){.n_part = n,
-                                 .first_layer = ATTN_NO_LAYER,
-                                 .layer = ATTN_NO_LAYER,
-                                 .status = ATTN_OK,
-                                 .err = err};
+    struct attn_feed *feed = &f->feed;
+
+    *feed = (struct attn_feed){.n_part = n,
+                               .first_layer = ATTN_NO_LAYER,
+                               .layer = ATTN_NO_LAYER,
+                               .status = ATTN_OK,
+                               .err = err};
     f->pending.n_map = f->pending.n_visit = 0;
-    begin_sequences(f);
-    f->feed.n_left = f->feed.n_row;
-    if (attn_plan_work(f, f->feed.n_row) >= ATTN_SHARED_WORK)
-        f->feed.pool = f->pool;
+    for (size_t i = 0; i < n; i++) { /* what it holds for each sequence, and where its rows lie */
+        struct attn_feed_part *part = &f->parts[i];
+
+        part->first = part->left = feed->n_row;
+        part->n_dropped = part->n_edited = 0;
+        feed->n_row += part->n_row;
+        feed->has_edits = feed->has_edits || part->n_edit > 0;
+        if (f->dropouts)
+            attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
+    }
+    feed->n_left = feed->n_row;
+    if (attn_plan_work(f, feed->n_row) >= ATTN_SHARED_WORK)
+        feed->pool = f->pool;
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
                       f->parts[0].n_row);
     f->n_engine_row = f->parts[0].n_row;
@@ -228,24 +220,13 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* Keeps rows of X, which the output layer reads, where all that was fed has them. */
-static void keep_rows(struct attn_forward *f, const float *x)
-{
-    const size_t d = f->dims.d_model;
-
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++) {
-        const struct attn_site_rows left = attn_feed_part_left(part);
-        const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
-
-        memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
-    }
-}
-
-/* The final norm of the feed's rows, and the logits of those that are watched. */
+/* The final norm of the feed's rows, which are kept for later logits, and the logits of those that
+ * are watched. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;
     const float *x = has_norm ? f->normed : f->resid;
+    const size_t d = f->dims.d_model;
 
     if (attn_forward_is_over(f))
         return;
@@ -253,8 +234,13 @@ static void run_output(struct attn_forward *f)
         attn_norm_step(f, &f->model->weights.ln_final, f->resid, f->normed);
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
-    if (f->has_logits)
-        keep_rows(f, x);
+    for (size_t i = 0; i < f->feed.n_part && f->has_logits; i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+        const struct attn_site_rows left = attn_feed_part_left(part);
+        const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
+
+        memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
+    }
     if (attn_forward_watches(f, ATTN_SITE_LOGITS))
         emit_logits(f, x);
 }

@@ -166,10 +166,8 @@ struct attn_step_place attn_forward_place(const struct attn_forward *f, enum att
                                           int layer);
 int attn_place_compare(struct attn_step_place a, struct attn_step_place b);
 
-/* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
- * needs, or comes after that. */
+/* Whether the pass gets as far as SITE of the current layer. */
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
-bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site);
 
 /* Whether HEAD of SITE (a key/value head for k and v) is needed in the current layer: where the
  * pass ends in the heads, only wanted ones are; and v only when it is watched or z needed. */

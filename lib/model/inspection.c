@@ -10,8 +10,9 @@
 #include "base/memory.h"
 #include "base/table_internal.h"
 #include "formats/safetensors.h"
+#include "model/config_internal.h"
 #include "model/differences.h"
-#include "model/finite.h"
+#include "model/elements.h"
 #include "model/model.h"
 #include "text/settings.h"
 #include "text/tokenizer.h"
@@ -55,24 +56,9 @@ static void add_count(struct table_record *record, const char *name, const char 
     add(record, name, ATTN_VALUE_INTEGER, unit, count_cell(n));
 }
 
-static void add_flag(struct table_record *record, const char *name, bool is_set)
-{
-    add(record, name, ATTN_VALUE_BOOLEAN, NULL, attn_cell_boolean(is_set));
-}
-
 static void add_word(struct table_record *record, const char *name, const char *word)
 {
     add(record, name, ATTN_VALUE_TEXT, NULL, word_cell(word));
-}
-
-/* A number that is 0 where there is none. */
-static void add_factor(struct table_record *record, const char *name, double factor)
-{
-    const struct attn_column column = {
-        .name = name, .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE};
-
-    record->columns[record->n] = column;
-    record->cells[record->n++] = factor > 0 ? attn_cell_real(factor) : attn_cell_missing();
 }
 
 /* A table NAME with COLUMNS and, when CELLS is not NULL, one row. */
@@ -119,78 +105,62 @@ static enum attn_status make_amounts(const struct amounts *amounts, struct attn_
 
 /* --- Of the model ----------------------------------------------------------------------------- */
 
-static bool attends_to_source(const struct attn_config *config)
+static void add_field(struct table_record *record, const struct attn_config *config,
+                      const struct attn_config_field *field)
 {
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->is_cross[layer])
-            return true;
-    return false;
-}
+    const void *at = (const char *)config + field->offset;
+    struct attn_column column = {.name = field->name};
+    struct attn_cell cell = attn_cell_missing();
 
-static void add_sizes(struct table_record *record, const struct attn_config *config)
-{
-    add_count(record, "n_layer", NULL, config->n_layer);
-    add_count(record, "n_head", NULL, config->n_head);
-    add_count(record, "n_kv_head", NULL, config->n_kv_head);
-    add_count(record, "d_model", NULL, config->d_model);
-    add_count(record, "d_head", NULL, config->d_head);
-    add_count(record, "d_value", NULL, config->d_value);
-    if (config->d_out != config->d_model)
-        add_count(record, "d_out", NULL, config->d_out);
-    add_count(record, "d_mlp", NULL, config->d_mlp);
-    if (attends_to_source(config))
-        add_count(record, "d_source", NULL, config->d_source);
-    if (attends_to_source(config) && config->n_source > 0)
-        add_count(record, "n_source", NULL, config->n_source);
-    add(record, "n_ctx", ATTN_VALUE_INTEGER, NULL,
-        config->n_ctx == SIZE_MAX ? attn_cell_missing() : count_cell(config->n_ctx));
-    add_count(record, "n_vocab", NULL, config->n_vocab);
+    switch (field->type) {
+    case ATTN_CONFIG_TEXT:
+        column.type = ATTN_VALUE_TEXT;
+        cell = word_cell(*(const char *const *)at);
+        break;
+    case ATTN_CONFIG_SIZE:
+        column.type = ATTN_VALUE_INTEGER;
+        if (*(const size_t *)at != SIZE_MAX) /* nothing limits it */
+            cell = count_cell(*(const size_t *)at);
+        break;
+    case ATTN_CONFIG_WORD:
+        column.type = ATTN_VALUE_TEXT;
+        cell = word_cell(field->words[*(const int *)at]);
+        break;
+    case ATTN_CONFIG_FLAG:
+        column.type = ATTN_VALUE_BOOLEAN;
+        cell = attn_cell_boolean(*(const bool *)at);
+        break;
+    case ATTN_CONFIG_REAL:
+        column.type = ATTN_VALUE_REAL;
+        cell = attn_cell_real((double)*(const float *)at);
+        break;
+    case ATTN_CONFIG_FACTOR:
+        column.type = ATTN_VALUE_REAL;
+        column.notation = ATTN_NOTATION_DOUBLE;
+        if (*(const double *)at > 0)
+            cell = attn_cell_real(*(const double *)at);
+        break;
+    }
+    record->columns[record->n] = column;
+    record->cells[record->n++] = cell;
 }
 
 static enum attn_status find_config(const struct attn_inspection *inspection,
                                     struct attn_table **table, struct attn_error *err)
 {
-    static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
-                                        [ATTN_NORM_LAYERNORM] = "layernorm",
-                                        [ATTN_NORM_RMSNORM] = "rmsnorm",
-                                        [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
-    static const char *const places[] = {
-        [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
-    static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
-                                           [ATTN_QK_NORM_PER_HEAD] = "per_head",
-                                           [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
-    static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
-                                            [ATTN_POSITIONS_LEARNED] = "learned",
-                                            [ATTN_POSITIONS_ROTARY] = "rotary"};
-    static const char *const outputs[] = {
-        [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
     const struct attn_config *config = attn_model_config(inspection->model);
+    const bool has_cross = attn_config_has_cross(config);
     struct table_record record = {.n = 0};
 
-    add_word(&record, "model_type", config->model_type);
-    add_sizes(&record, config);
-    add_word(&record, "norm", norms[config->norm]);
-    add(&record, "norm_eps", ATTN_VALUE_REAL, NULL, attn_cell_real((double)config->norm_eps));
-    add_word(&record, "norm_place", places[config->norm_place]);
-    add_flag(&record, "has_single_norm", config->has_single_norm);
-    add_flag(&record, "has_final_norm", config->has_final_norm);
-    add_word(&record, "qk_norm", qk_norms[config->qk_norm]);
-    add_word(&record, "positions", positions[config->positions]);
-    if (attends_to_source(config))
-        add_word(&record, "source_positions", positions[config->source_positions]);
-    add_factor(&record, "embed_scale", config->embed_scale);
-    add_word(&record, "act_fn", config->act_fn);
-    add_flag(&record, "has_gated_mlp", config->has_gated_mlp);
-    add_flag(&record, "has_projections", config->has_projections);
-    add_flag(&record, "has_qkv_bias", config->has_qkv_bias);
-    add_flag(&record, "has_out_proj", config->has_out_proj);
-    add_flag(&record, "has_out_bias", config->has_out_bias);
-    add_flag(&record, "has_mlp_bias", config->has_mlp_bias);
-    add_flag(&record, "has_residual", config->has_residual);
-    add_flag(&record, "has_parallel_residual", config->has_parallel_residual);
-    add_word(&record, "output", outputs[config->output]);
-    add_flag(&record, "has_output_bias", config->has_output_bias);
-    add_factor(&record, "logits_cap", config->logits_cap);
+    for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
+        const size_t *size = (const void *)((const char *)config + field->offset);
+
+        if ((field->is_of_source && !has_cross) ||
+            (size == &config->n_source && config->n_source == 0) ||
+            (size == &config->d_out && config->d_out == config->d_model))
+            continue;
+        add_field(&record, config, field);
+    }
     return make_record("config", &record, table, err);
 }
 
@@ -632,35 +602,28 @@ static const struct {
 #undef PART_ROW
 };
 
-static enum attn_status check(const struct attn_inspection *inspection, enum attn_inspected part,
-                              struct attn_error *err)
+enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
+                              struct attn_table **table, struct attn_error *err)
 {
     static const char *const words[] = {[SUBJECT_MODEL] = "a model",
                                         [SUBJECT_WEIGHTS] = "weights",
                                         [SUBJECT_TOKENIZER] = "a tokenizer",
                                         [SUBJECT_COST] = "a model and the cost of a run"};
-    const bool is_given[] = {[SUBJECT_MODEL] = inspection->model,
-                             [SUBJECT_WEIGHTS] = inspection->weights,
-                             [SUBJECT_TOKENIZER] = inspection->tokenizer,
-                             [SUBJECT_COST] = inspection->model && inspection->cost};
+    struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
+    struct attn_table *found = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_options_read(given, &inspection, err));
+    const bool is_given[] = {[SUBJECT_MODEL] = inspection.model,
+                             [SUBJECT_WEIGHTS] = inspection.weights,
+                             [SUBJECT_TOKENIZER] = inspection.tokenizer,
+                             [SUBJECT_COST] = inspection.model && inspection.cost};
 
     if ((size_t)part >= sizeof parts / sizeof *parts)
         return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
     if (!is_given[parts[part].subject])
         return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
                               parts[part].name, words[parts[part].subject]);
-    return ATTN_OK;
-}
-
-enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
-                              struct attn_table **table, struct attn_error *err)
-{
-    struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
-    struct attn_table *found = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_options_read(given, &inspection, err));
-    ATTN_TRY(check(&inspection, part, err));
     status = parts[part].find(&inspection, &found, err);
     if (status == ATTN_OK)
         *table = found;

@@ -186,30 +186,25 @@ static enum attn_status apply_setting(struct config_members *members, const char
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-/* The key of the vocabulary's size in the family that MEMBERS are a config of. */
-static const char *find_vocabulary_key(const struct config_members *members)
-{
-    const struct config_member *type = find(members, "model_type", strlen("model_type"));
-    const char *value = type ? type->value.data : "";
-    const size_t size = type ? type->value.size : 0;
-
-    for (size_t i = 0; attn_family_at(i); i++) {
-        const char *name = attn_family_at(i)->model_type;
-
-        if (type ? size == strlen(name) + 2 && memcmp(value + 1, name, strlen(name)) == 0
-                 : attn_family_at(i)->architecture != NULL)
-            return attn_family_at(i)->vocabulary_key;
-    }
-    return "n_vocab";
-}
-
 static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)
 {
-    const char *key = find_vocabulary_key(members);
+    const struct config_member *type = find(members, "model_type", strlen("model_type"));
+    const char *key =
+        NULL; /* of the vocabulary's size in the family that MEMBERS are a config of */
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 
+    for (size_t i = 0; attn_family_at(i) && !key; i++) {
+        const struct attn_family *family = attn_family_at(i);
+        const size_t size = strlen(family->model_type);
+
+        if (type ? type->value.size == size + 2 &&
+                       memcmp(type->value.data + 1, family->model_type, size) == 0
+                 : (bool)family->architecture)
+            key = family->vocabulary_key;
+    }
+    key = key ? key : "n_vocab";
     if (!find(members, key, strlen(key))) {
         attn_buffer_append_format(&text, "%zu", words->n);
         status = set_buffer(members, key, strlen(key), &text, err);

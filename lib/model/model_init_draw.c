@@ -43,43 +43,14 @@ struct drawn_map {
     bool ends_branch; /* its result is added to the residual stream */
 };
 
-/* The group that draws PART; ATTN_N_DRAW_GROUP for norms, which are not drawn. */
-static enum attn_draw_group group_of(enum attn_weight_part part)
-{
-    switch (part) {
-    case ATTN_PART_EMBEDDING:
-        return ATTN_DRAW_EMBED;
-    case ATTN_PART_POSITIONS:
-    case ATTN_PART_SOURCE_POSITIONS:
-        return ATTN_DRAW_POS;
-    case ATTN_PART_PROJECTIONS:
-    case ATTN_PART_QKV_BIAS:
-        return ATTN_DRAW_QKV;
-    case ATTN_PART_OUT_PROJ:
-    case ATTN_PART_OUT_BIAS:
-        return ATTN_DRAW_W_O;
-    case ATTN_PART_MLP:
-    case ATTN_PART_MLP_GATE:
-    case ATTN_PART_MLP_BIAS:
-    case ATTN_PART_MLP_GATE_BIAS:
-    case ATTN_PART_MLP_BIAS_FOUND:
-        return ATTN_DRAW_MLP;
-    case ATTN_PART_OUTPUT:
-    case ATTN_PART_OUTPUT_FOUND:
-    case ATTN_PART_OUTPUT_BIAS:
-    case ATTN_PART_OUTPUT_BIAS_FOUND:
-        return ATTN_DRAW_UNEMBED;
-    case ATTN_PART_NORM:
-    case ATTN_PART_POST_NORM:
-    case ATTN_PART_QK_NORM:
-    case ATTN_PART_MLP_NORM:
-    case ATTN_PART_MLP_POST_NORM:
-    case ATTN_PART_FINAL_NORM:
-    case ATTN_PART_IGNORED:
-        break;
-    }
-    return ATTN_N_DRAW_GROUP;
-}
+#define ATTN_DRAW_NONE ATTN_N_DRAW_GROUP /* norms are not drawn, buffers not made */
+
+/* The group that draws each part. */
+static const enum attn_draw_group groups[] = {
+#define PART_GROUP(id, group, need, is_so) [ATTN_PART_##id] = ATTN_DRAW_##group,
+    ATTN_WEIGHT_PART_MAP(PART_GROUP)
+#undef PART_GROUP
+};
 
 static bool is_vector(const struct attn_made_weight *weight)
 {
@@ -112,19 +83,6 @@ static enum attn_status add_weight(void *user, const struct attn_weight_spec *sp
         return ATTN_NO_MEMORY;
     weights->n++;
     return ATTN_OK;
-}
-
-/* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
-static void fill_norms(const struct attn_made_weights *weights)
-{
-    for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_made_weight *weight = &weights->items[i];
-
-        if (group_of(weight->spec.rule->part) == ATTN_N_DRAW_GROUP &&
-            strrchr(weight->spec.name, '.')[1] == 'w')
-            for (size_t j = 0; j < weight->n; j++)
-                weight->data[j] = 1;
-    }
 }
 
 void attn_made_weights_release(struct attn_made_weights *weights)
@@ -267,7 +225,7 @@ static float *bias_of(const struct attn_made_weights *weights, size_t i)
     const struct attn_made_weight *next = &weights->items[i] + 1;
 
     return i + 1 < weights->n && is_vector(next) &&
-                   group_of(next->spec.rule->part) == group_of(weights->items[i].spec.rule->part)
+                   groups[next->spec.rule->part] == groups[weights->items[i].spec.rule->part]
                ? next->data
                : NULL;
 }
@@ -307,7 +265,7 @@ static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw
     for (size_t i = 0; i < drawer->weights->n; i++) {
         const struct attn_made_weight *weight = &drawer->weights->items[i];
 
-        if (group_of(weight->spec.rule->part) != group || is_vector(weight))
+        if (groups[weight->spec.rule->part] != group || is_vector(weight))
             continue;
         if (group == ATTN_DRAW_EMBED) {
             ATTN_TRY(draw_embedding(drawer, draw, weight, err));
@@ -333,7 +291,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     for (size_t i = 0; i < drawer->weights->n; i++) {
         const struct attn_weight_rule *rule = drawer->weights->items[i].spec.rule;
 
-        has_group |= group_of(rule->part) == group;
+        has_group |= groups[rule->part] == group;
         has_heads |= rule->kind == ATTN_WEIGHT_HEADS;
     }
     if (!has_group)
@@ -375,37 +333,35 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
     return ATTN_OK;
 }
 
-static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
-{
-    const size_t n = drawer->n_embedding_row, n_kept = drawer->config->n_vocab;
-    const size_t largest = n_kept + MAX_DROPPED / drawer->config->d_model;
-
-    if (n >= n_kept && n <= largest)
-        return ATTN_OK;
-    if (n > largest)
-        return attn_error_set(err, ATTN_INVALID,
-                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
-                              "are kept",
-                              n, largest, n_kept);
-    return attn_error_set(
-        err, ATTN_INVALID,
-        "embedding rows to draw are %zu, expected %zu or more, one for each token", n, n_kept);
-}
-
 enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_config *config, bool with_biases,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    struct drawer drawer = {.weights = weights, .config = config};
+    const size_t n_kept = config->n_vocab, largest = n_kept + MAX_DROPPED / config->d_model;
+    const size_t n_row = options->n_embedding_row > 0 ? options->n_embedding_row : n_kept;
+    struct drawer drawer = {.weights = weights, .config = config, .n_embedding_row = n_row};
 
     ATTN_TRY(attn_weights_describe(config, with_biases, add_weight, weights, err));
-    if (config->norm != ATTN_NORM_RMSNORM_PLUS_ONE)
-        fill_norms(weights);
-    drawer.n_embedding_row = config->n_vocab;
-    if (options->n_embedding_row > 0)
-        drawer.n_embedding_row = options->n_embedding_row;
-    ATTN_TRY(check_embedding_rows(&drawer, err));
+    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
+        const struct attn_made_weight *weight = &weights->items[i];
+
+        /* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
+        if (groups[weight->spec.rule->part] == ATTN_DRAW_NONE &&
+            strrchr(weight->spec.name, '.')[1] == 'w')
+            for (size_t j = 0; j < weight->n; j++)
+                weight->data[j] = 1;
+    }
+    if (n_row < n_kept)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "embedding rows to draw are %zu, expected %zu or more, one for each token", n_row,
+            n_kept);
+    if (n_row > largest)
+        return attn_error_set(err, ATTN_INVALID,
+                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
+                              "are kept",
+                              n_row, largest, n_kept);
     attn_random_seed(&drawer.random, options->seed);
     return draw_all(&drawer, options, err);
 }

@@ -402,22 +402,6 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
     return ATTN_OK;
 }
 
-/* source[j] += W_pos[j] */
-static void add_source_positions(struct attn_forward *f)
-{
-    const struct attn_tensor *table = &f->model->weights.source_positions;
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->model->config.d_source;
-    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-
-    if (f->model->config.source_positions != ATTN_POSITIONS_LEARNED)
-        return;
-    for (size_t i = 0; i < f->n_source; i++) {
-        kernels->convert((const char *)table->data + i * row_bytes, table->dtype, d, f->vectors);
-        kernels->add(f->source + i * d, f->vectors, d, f->source + i * d);
-    }
-}
-
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
@@ -426,11 +410,11 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
-    bool has_cross = false;
+    const struct attn_tensor *table = &f->model->weights.source_positions;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = config->d_source;
 
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        has_cross = has_cross || config->is_cross[layer];
-    if (!has_cross)
+    if (!attn_config_has_cross(config))
         return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
                               attn_quote_string(f->model->name).text);
     if (n == 0 || n > f->dims.n_source)
@@ -441,9 +425,15 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
     if (check_numbers(f, &rows, err) != ATTN_OK)
         return ATTN_INVALID;
-    memcpy(f->source, x, n * config->d_source * sizeof(float));
+    memcpy(f->source, x, n * d * sizeof(float));
     f->n_source = n;
-    add_source_positions(f);
+    for (size_t i = 0; i < n && config->source_positions == ATTN_POSITIONS_LEARNED; i++) {
+        float *row = f->source + i * d; /* source[i] += W_pos[i] */
+
+        kernels->convert((const char *)table->data + i * d * (attn_dtype_bits(table->dtype) / 8),
+                         table->dtype, d, f->vectors);
+        kernels->add(row, f->vectors, d, row);
+    }
     return ATTN_OK;
 }
 

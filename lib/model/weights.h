@@ -90,9 +90,6 @@ typedef enum attn_status (*attn_weight_spec_fn)(void *user, const struct attn_we
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
                                        attn_weight_spec_fn fn, void *user, struct attn_error *err);
 
-/* Told of tensors that no rule names. */
-typedef void (*attn_unused_fn)(void *user, const char *tensor_name);
-
 /*
  * Finds every tensor that CONFIG needs in ST, checks types and shapes, and fills WEIGHTS, which
  * borrows ST. An own output matrix in the file makes config->output ATTN_OUTPUT_OWN. Release it
@@ -109,9 +106,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
 
 void attn_weights_release(struct attn_weights *weights);
 
-/* Calls FN for each tensor of ST that the family MODEL_TYPE does not know. */
-void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
-                              attn_unused_fn fn, void *user);
+/* Whether the family MODEL_TYPE has a rule for a tensor NAME, of any layer. */
+bool attn_weights_know(const char *model_type, const char *name);
 
 /*
  * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the

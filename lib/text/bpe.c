@@ -23,46 +23,20 @@ struct merge_line {
     size_t number; /* from 1 */
 };
 
-/* Cuts the next line off TEXT..END; false at the end. */
-static bool next_line(const char **text, const char *end, struct merge_line *line)
-{
-    size_t left = (size_t)(end - *text);
-    const char *newline;
-
-    if (left == 0)
-        return false;
-    newline = memchr(*text, '\n', left);
-    line->text = *text;
-    line->size = newline ? (size_t)(newline - *text) : left;
-    line->number++;
-    *text = newline ? newline + 1 : end;
-    if (line->size > 0 && line->text[line->size - 1] == '\r')
-        line->size--;
-    return true;
-}
-
-/* Whether the two KEYS make that of token ID, if there is one. */
-static bool is_joined(const struct attn_vocabulary *vocabulary, int32_t id,
-                      const struct attn_merge_keys *keys)
-{
-    size_t size;
-    const char *key;
-
-    if (!attn_vocabulary_has(vocabulary, id))
-        return false;
-    key = attn_vocabulary_key(vocabulary, id, &size);
-    return size == keys->n_left + keys->n_right && memcmp(key, keys->left, keys->n_left) == 0 &&
-           memcmp(key + keys->n_left, keys->right, keys->n_right) == 0;
-}
-
 enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
                                   const struct attn_merge_keys *keys, struct attn_buffer *joined,
                                   struct attn_merge *merge, struct attn_error *err)
 {
     merge->left = attn_vocabulary_find(vocabulary, keys->left, keys->n_left);
     merge->right = attn_vocabulary_find(vocabulary, keys->right, keys->n_right);
-    if (is_joined(vocabulary, ++merge->merged, keys))
-        return ATTN_OK;
+    if (attn_vocabulary_has(vocabulary, ++merge->merged)) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, merge->merged, &size);
+
+        if (size == keys->n_left + keys->n_right && memcmp(key, keys->left, keys->n_left) == 0 &&
+            memcmp(key + keys->n_left, keys->right, keys->n_right) == 0)
+            return ATTN_OK;
+    }
     attn_buffer_reset(joined);
     attn_buffer_append(joined, keys->left, keys->n_left);
     attn_buffer_append(joined, keys->right, keys->n_right);
@@ -155,7 +129,14 @@ static enum attn_status read_lines(struct attn_merges *merges, const struct attn
     for (size_t i = 0; i < file->size; i++)
         n += file->data[i] == '\n';
     ATTN_TRY(attn_merges_allocate(merges, n < most ? n : most, file->path, err));
-    while (next_line(&text, end, &line)) {
+    for (line.text = text; line.text < end; line.text = text) {
+        const char *newline = memchr(line.text, '\n', (size_t)(end - line.text));
+
+        text = newline ? newline + 1 : end; /* the next line */
+        line.size = (size_t)((newline ? newline : end) - line.text);
+        line.number++;
+        if (line.size > 0 && line.text[line.size - 1] == '\r')
+            line.size--;
         /* Only the first line can be a header: GPT-2 merges "#" with "#". */
         if (line.number == 1 && line.size >= sizeof header - 1 &&
             memcmp(line.text, header, sizeof header - 1) == 0)

@@ -30,20 +30,6 @@ struct piece_cache {
     size_t mask;
 };
 
-/* Makes a cache fit for a text of SIZE bytes; short texts do without. */
-static enum attn_status create_cache(struct piece_cache *cache, size_t size, struct attn_error *err)
-{
-    size_t n = 64;
-
-    if (size < 256)
-        return ATTN_OK;
-    while (n < MOST_CACHED && n < size / 16)
-        n *= 2;
-    cache->pieces = attn_alloc(n, sizeof *cache->pieces, err);
-    cache->mask = n - 1;
-    return cache->pieces ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 /*
  * The only entry where PIECE may be: *found says whether it is there. If not, the caller may make
  * it so by setting `first` and `n` after the piece is encoded. NULL for pieces that are not kept.
@@ -146,49 +132,36 @@ struct unknown {
     size_t begin, end; /* its bytes in the piece */
 };
 
-/* Adds the tokens of the bytes of PART's key; false when one of them has none. */
-static bool add_bytes(struct bpe_scratch *scratch, const struct unknown *part)
-{
-    const int32_t *ids = scratch->model->fallback_ids;
-    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
-
-    for (size_t i = 0; i < part->size; i++)
-        if (ids[(unsigned char)part->key[i]] < 0)
-            return false;
-    for (size_t i = 0; i < part->size; i++)
-        add(scratch, ids[(unsigned char)part->key[i]], is_own ? part->begin + i : part->begin,
-            is_own ? part->begin + i + 1 : part->end);
-    return true;
-}
-
-/* Refuses the part of LAYER at AT, whose key is KEY. */
-static enum attn_status refuse_part(const struct attn_bpe_model *model,
-                                    const struct attn_layer *layer, size_t at, const char *key,
-                                    size_t size, struct attn_error *err)
-{
-    if (model->needs_all)
-        return attn_error_set(
-            err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
-            (unsigned)(unsigned char)layer->text[at], attn_layer_origin(layer, at));
-    return attn_error_set(err, ATTN_INVALID,
-                          "the vocabulary has neither a token for '%s', found at byte %zu, nor its "
-                          "unknown token '%s'",
-                          attn_quote(key, size).text, attn_layer_origin(layer, at),
-                          attn_quote(model->unk, model->n_unk).text);
-}
-
 /* Adds PART of the piece SLICE. */
 static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_slice slice,
                                     const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
+    const int32_t *ids = model->fallback_ids;
+    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
+    const size_t at = slice.begin + part->begin;
+    size_t n = 0;
 
     scratch->is_plain = false;
-    if (model->has_byte_fallback && add_bytes(scratch, part))
+    while (model->has_byte_fallback && n < part->size && ids[(unsigned char)part->key[n]] >= 0)
+        n++;
+    if (n == part->size) { /* each byte of the key has a token */
+        for (size_t i = 0; i < n; i++)
+            add(scratch, ids[(unsigned char)part->key[i]], is_own ? part->begin + i : part->begin,
+                is_own ? part->begin + i + 1 : part->end);
         return ATTN_OK;
-    if (model->needs_all || (model->unk && model->unk_id < 0))
-        return refuse_part(model, slice.layer, slice.begin + part->begin, part->key, part->size,
-                           err);
+    }
+    if (model->needs_all)
+        return attn_error_set(
+            err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
+            (unsigned)(unsigned char)slice.layer->text[at], attn_layer_origin(slice.layer, at));
+    if (model->unk && model->unk_id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the vocabulary has neither a token for '%s', found at byte %zu, nor "
+                              "its unknown token '%s'",
+                              attn_quote(part->key, part->size).text,
+                              attn_layer_origin(slice.layer, at),
+                              attn_quote(model->unk, model->n_unk).text);
     if (!model->unk)
         return ATTN_OK;
     if (!scratch->has_unk || !model->fuses_unk) {
@@ -237,32 +210,23 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
-/* Makes room for a piece of SIZE bytes and forgets the one before. */
-static enum attn_status begin_piece(struct bpe_scratch *scratch, size_t size,
-                                    struct attn_error *err)
-{
-    /* A byte without a token may become the two of its character. */
-    const size_t n = scratch->model->has_byte_fallback ? 2 * size : size;
-
-    scratch->n = 0;
-    scratch->has_unk = false;
-    scratch->is_plain = true;
-    ATTN_TRY(attn_bpe_begin(&scratch->work, n, err));
-    if (!scratch->model->has_places)
-        return ATTN_OK;
-    return attn_grow((void **)&scratch->ranges, &scratch->n_range, n, sizeof *scratch->ranges, err);
-}
-
 /* Appends the tokens of the piece, found by merging. */
 static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                     struct attn_slice slice, struct attn_error *err)
 {
     const size_t size = attn_slice_size(slice), begin = slice.begin;
+    /* A byte without a token may become the two of its character. */
+    const size_t n_part = scratch->model->has_byte_fallback ? 2 * size : size;
     const struct attn_bpe_symbol *symbols;
     const struct part_range *ranges;
     size_t n_token = 0;
 
-    ATTN_TRY(begin_piece(scratch, size, err));
+    scratch->n = 0;
+    scratch->has_unk = false;
+    ATTN_TRY(attn_bpe_begin(&scratch->work, n_part, err));
+    if (scratch->model->has_places)
+        ATTN_TRY(attn_grow((void **)&scratch->ranges, &scratch->n_range, n_part,
+                           sizeof *scratch->ranges, err));
     ATTN_TRY(find_parts(scratch, slice, err));
     scratch->work.cancel = walk->options->cancel;
     if (!attn_bpe_merge(&scratch->work, scratch->n, &scratch->model->merges))
@@ -283,31 +247,27 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     return ATTN_OK;
 }
 
-/* The token that is the whole piece, or -1. */
-static int32_t find_whole(struct bpe_scratch *scratch, struct attn_slice slice)
-{
-    const struct attn_bpe_model *model = scratch->model;
-    const char *piece = attn_slice_text(slice);
-    const size_t size = attn_slice_size(slice);
-    char *key;
-
-    if (!model->is_by_byte)
-        return find_token(model, piece, size);
-    attn_buffer_reset(&scratch->key);
-    key = attn_buffer_reserve(&scratch->key, 2 * size);
-    if (!key)
-        return -1;
-    return find_token(model, key, attn_alphabet_from_bytes(&model->alphabet, piece, size, key));
-}
-
 static enum attn_status encode_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                      struct attn_slice slice, struct attn_error *err)
 {
-    const int32_t id = scratch->model->takes_whole_pieces ? find_whole(scratch, slice) : -1;
+    const struct attn_bpe_model *model = scratch->model;
+    const char *key = attn_slice_text(slice);
+    size_t size = attn_slice_size(slice);
+    int32_t id = -1; /* of the token that is the whole piece */
 
     scratch->is_plain = true;
-    if (scratch->key.has_failed)
-        return attn_error_no_memory(err);
+    if (model->takes_whole_pieces && model->is_by_byte) {
+        char *in_alphabet;
+
+        attn_buffer_reset(&scratch->key);
+        in_alphabet = attn_buffer_reserve(&scratch->key, 2 * size);
+        if (!in_alphabet)
+            return attn_error_no_memory(err);
+        size = attn_alphabet_from_bytes(&model->alphabet, key, size, in_alphabet);
+        key = in_alphabet;
+    }
+    if (model->takes_whole_pieces)
+        id = find_token(model, key, size);
     if (id >= 0)
         return attn_encoding_push(walk->encoding, id, slice.begin, slice.end, err);
     return merge_piece(walk, scratch, slice, err);
@@ -349,12 +309,19 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
     struct bpe_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    size_t n_piece = 64;
 
     *out = scratch;
     if (!scratch)
         return ATTN_NO_MEMORY;
     scratch->model = data;
-    return create_cache(&scratch->cache, n, err);
+    if (n < 256) /* short texts do without a cache */
+        return ATTN_OK;
+    while (n_piece < MOST_CACHED && n_piece < n / 16)
+        n_piece *= 2;
+    scratch->cache.pieces = attn_alloc(n_piece, sizeof *scratch->cache.pieces, err);
+    scratch->cache.mask = n_piece - 1;
+    return scratch->cache.pieces ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static void end_scratch(void *data)
@@ -368,4 +335,5 @@ static void end_scratch(void *data)
     attn_free(scratch);
 }
 
-const struct attn_text_stage_kind attn_bpe_stage = {run_bpe, begin_scratch, end_scratch, NULL};
+const struct attn_text_stage_kind attn_bpe_stage = {
+    .run = run_bpe, .begin = begin_scratch, .end = end_scratch};

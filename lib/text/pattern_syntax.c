@@ -287,31 +287,6 @@ static const struct escape *find_escape(char letter)
     return NULL;
 }
 
-/* A class in a set. It is no end of a range, although what it becomes might be. */
-static void rewrite_class_in_set(struct rewriting *r, const struct escape *escape)
-{
-    if (!escape->in_set)
-        r->problem = "a complement in a set";
-    else if (r->ignores_case && strchr("SwD", escape->letter))
-        r->problem = cased;
-    else
-        attn_buffer_append_string(r->out, escape->in_set);
-    r->at += 2;
-}
-
-/* \1: of a group that came before it; in a pattern with names Oniguruma counts otherwise. */
-static void rewrite_reference(struct rewriting *r)
-{
-    const char digit = peek(r, 1), next = peek(r, 2);
-
-    if (digit - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
-        r->problem = "a reference to a group that is not supported";
-    r->has_reference = true;
-    set_target(r, TARGET_ATOM, false);
-    attn_buffer_append_format(r->out, "(?:\\%c)", digit);
-    r->at += 2;
-}
-
 /* Returns false when the escape is one that only stands outside of sets, or is not known. */
 static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
 {
@@ -348,7 +323,15 @@ static void rewrite_escape(struct rewriting *r)
         r->last_letter = 0;
         r->at += 2;
     } else if (letter >= '1' && letter <= '9') {
-        rewrite_reference(r);
+        /* Of a group that came before it; in a pattern with names Oniguruma counts otherwise. */
+        const char next = peek(r, 2);
+
+        if (letter - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
+            r->problem = "a reference to a group that is not supported";
+        r->has_reference = true;
+        set_target(r, TARGET_ATOM, false);
+        attn_buffer_append_format(r->out, "(?:\\%c)", letter);
+        r->at += 2;
     } else {
         const uint32_t before = r->last_letter;
 
@@ -369,16 +352,23 @@ static void rewrite_element(struct rewriting *r, bool *is_class)
     const struct escape *escape = find_escape(letter);
 
     *is_class = peek(r, 0) == '\\' && (letter == 'p' || letter == 'P' || (escape && letter != 'b'));
-    if (peek(r, 0) == '[')
+    if (peek(r, 0) == '[') {
         r->problem = "a set within a set";
-    else if (begins(r, "&&"))
+    } else if (begins(r, "&&")) {
         r->problem = "an intersection of sets";
-    else if (peek(r, 0) != '\\')
+    } else if (peek(r, 0) != '\\') {
         rewrite_character(r, true);
-    else if (escape)
-        rewrite_class_in_set(r, escape);
-    else if (!rewrite_common_escape(r, true))
+    } else if (escape) { /* it is no end of a range, although what it becomes might be */
+        if (!escape->in_set)
+            r->problem = "a complement in a set";
+        else if (r->ignores_case && strchr("SwD", escape->letter))
+            r->problem = cased;
+        else
+            attn_buffer_append_string(r->out, escape->in_set);
+        r->at += 2;
+    } else if (!rewrite_common_escape(r, true)) {
         r->problem = foreign_escape;
+    }
 }
 
 static void rewrite_set(struct rewriting *r)
@@ -403,14 +393,6 @@ static void rewrite_set(struct rewriting *r)
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
-
-static void end_alternative(struct rewriting *r)
-{
-    struct level *level = &r->levels[r->n_level];
-
-    level->may_be_empty |= !level->has_matter;
-    level->has_matter = false;
-}
 
 static void open_group(struct rewriting *r, size_t size, bool is_look)
 {
@@ -477,23 +459,17 @@ static void rewrite_option(struct rewriting *r)
     r->ignores_case = ignores_case;
 }
 
-/* A comment is left out: what stands before it may be repeated after it. */
-static void skip_comment(struct rewriting *r)
-{
-    while (r->at < r->size && peek(r, 0) != ')')
-        r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
-    if (r->at == r->size)
-        r->problem = "a comment without an end";
-    else
-        r->at++;
-}
-
 static void rewrite_group(struct rewriting *r)
 {
     const char *end = NULL;
 
-    if (begins(r, "(?#")) {
-        skip_comment(r);
+    if (begins(r, "(?#")) { /* it is left out: what stands before it may be repeated after it */
+        while (r->at < r->size && peek(r, 0) != ')')
+            r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
+        if (r->at == r->size)
+            r->problem = "a comment without an end";
+        else
+            r->at++;
         return;
     }
     r->last_letter = 0;
@@ -565,6 +541,7 @@ static void rewrite_repetition(struct rewriting *r, size_t size, bool is_exact)
 
 static void rewrite_next(struct rewriting *r)
 {
+    struct level *level = &r->levels[r->n_level];
     const char c = peek(r, 0);
     bool is_exact = false;
     const size_t n_interval = c == '{' ? interval_size(r, &is_exact) : 0;
@@ -584,8 +561,10 @@ static void rewrite_next(struct rewriting *r)
     } else if (c == '|' || c == '^' || c == '$') {
         copy(r, 1);
         set_target(r, c == '|' ? TARGET_NOTHING : TARGET_PLACE, false);
-        if (c == '|')
-            end_alternative(r);
+        if (c == '|') {
+            level->may_be_empty |= !level->has_matter;
+            level->has_matter = false;
+        }
         r->last_letter = 0;
     } else {
         if (c == '{')

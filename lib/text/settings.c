@@ -31,25 +31,11 @@ static const char *const types[] = {[ATTN_TOKENIZER_WORD] = "word",
                                     [ATTN_TOKENIZER_CHARACTER] = "char",
                                     [ATTN_TOKENIZER_BPE] = "bpe"};
 
+enum { N_TYPE = sizeof types / sizeof *types };
+
 const char *attn_settings_type(enum attn_tokenizer_kind kind)
 {
     return types[kind];
-}
-
-static enum attn_status read_kind(struct attn_settings *settings, const struct attn_json *json,
-                                  const char *type, struct attn_error *err)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(type, types[i]) == 0) {
-            settings->has_kind = true;
-            settings->kind = (enum attn_tokenizer_kind)i;
-            return ATTN_OK;
-        }
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "tokenizer type '%s' in '%s' is not supported, expected 'word', 'char' "
-                          "or 'bpe'",
-                          attn_quote_string(type).text,
-                          attn_quote_string(attn_json_name(json)).text);
 }
 
 static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,
@@ -94,8 +80,17 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
                 attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
     }
     ATTN_TRY(attn_json_get_string(json, object, "type", &type, err));
-    if (type)
-        ATTN_TRY(read_kind(settings, json, type, err));
+    for (size_t i = 0; type && i < N_TYPE; i++)
+        if (strcmp(type, types[i]) == 0) {
+            settings->has_kind = true;
+            settings->kind = (enum attn_tokenizer_kind)i;
+        }
+    if (type && !settings->has_kind)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "tokenizer type '%s' in '%s' is not supported, expected 'word', "
+                              "'char' or 'bpe'",
+                              attn_quote_string(type).text,
+                              attn_quote_string(attn_json_name(json)).text);
     ATTN_TRY(attn_json_get_string(json, object, "drop", &drop, err));
     ATTN_TRY(read_drop(settings, json, drop, err));
     ATTN_TRY(attn_json_get_string(json, object, "unk", &unk, err));

@@ -28,31 +28,25 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
- * each. */
-static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct attn_error *err)
+static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    const size_t n = tokenizer->vocabulary.n;
-    uint32_t *widths = attn_alloc_uninitialized(n, sizeof *widths, err);
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    uint32_t *widths;
 
-    tokenizer->bpe.widths = widths;
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    /* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character
+     * for each. */
+    tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
     if (!widths)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
-        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)i, &size);
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
 
         widths[i] = (uint32_t)size;
         for (size_t k = 0; k < size && tokenizer->bpe.is_by_byte; k++)
             widths[i] -= ((unsigned char)key[k] & 0xc0) == 0x80;
     }
-    return ATTN_OK;
-}
-
-static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
-    ATTN_TRY(find_widths(tokenizer, err));
     attn_bpe_model_finish(&tokenizer->bpe);
     return tokenizer->unread->read(tokenizer, err);
 }

@@ -256,47 +256,39 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
         attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
 }
 
-static enum attn_status refuse_unmade(const struct unmade_search *search, const char *path,
-                                      struct attn_error *err)
+/* Refuses the file PATH for the tokens that were found, or stores a line for the user in *note. */
+static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
+                                      char **note, struct attn_error *err)
 {
-    struct attn_buffer names = {0};
+    const bool is_refused = search->whole.n > MOST_WHOLE;
+    struct attn_buffer names = {0}, text = {0};
     enum attn_status status;
 
     append_names(&names, search->vocabulary, &search->whole);
+    if (!is_refused)
+        append_names(&names, search->vocabulary, &search->added);
     (void)attn_buffer_string(&names);
     status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK) {
+    if (status == ATTN_OK && is_refused) {
         status = attn_error_set(err, ATTN_FORMAT,
                                 "no line of '%s' makes %s of the vocabulary, expected one for each "
                                 "token that is neither a byte nor special",
                                 attn_quote_string(path).text, names.data);
         attn_error_hint(err, "a file that was cut has lines missing; special tokens are named in "
                              "special_tokens_map.json or added_tokens.json");
+    } else if (status == ATTN_OK) {
+        attn_buffer_append_format(
+            &text, "no line of '%s' makes %s: no text has %s", attn_quote_string(path).text,
+            names.data, search->whole.n + search->added.n == 1 ? "this token" : "these tokens");
+        (void)attn_buffer_string(&text);
+        status = attn_buffer_check(&text, err);
     }
     attn_buffer_release(&names);
-    return status;
-}
-
-/* Stores a line for the user in *note. */
-static enum attn_status make_note(const struct unmade_search *search, const char *path, char **note,
-                                  struct attn_error *err)
-{
-    const size_t n = search->whole.n + search->added.n;
-    struct attn_buffer text = {0}, names = {0};
-
-    append_names(&names, search->vocabulary, &search->whole);
-    append_names(&names, search->vocabulary, &search->added);
-    if (attn_buffer_string(&names))
-        attn_buffer_append_format(&text, "no line of '%s' makes %s: no text has %s",
-                                  attn_quote_string(path).text, names.data,
-                                  n == 1 ? "this token" : "these tokens");
-    attn_buffer_release(&names);
-    if (!attn_buffer_string(&text)) {
+    if (status == ATTN_OK)
+        *note = text.data; /* the buffer's memory is handed on */
+    else
         attn_buffer_release(&text);
-        return attn_error_no_memory(err);
-    }
-    *note = text.data; /* the buffer's memory is handed on */
-    return ATTN_OK;
+    return status;
 }
 
 /* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
@@ -312,10 +304,9 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
     attn_match_free(search.match);
     attn_free(search.is_made);
     ATTN_TRY(status);
-    if (search.whole.n > MOST_WHOLE)
-        return refuse_unmade(&search, path, err);
-    return search.whole.n + search.added.n > 0 ? make_note(&search, path, &tokenizer->note, err)
-                                               : ATTN_OK;
+    return search.whole.n + search.added.n == 0
+               ? ATTN_OK
+               : report_unmade(&search, path, &tokenizer->note, err);
 }
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
@@ -333,7 +324,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &pattern, err));
+    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
@@ -370,39 +361,30 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Words rarely begin with the letter that stands for a space in byte-level vocabularies. */
-static enum attn_status check_is_words(const struct attn_vocabulary *vocabulary,
-                                       struct attn_error *err)
-{
-    static const char space[] = "\xc4\xa0"; /* U+0120 */
-    size_t n_space = 0;
-
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
-    }
-    if (n_space <= vocabulary->n / 32)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
-                   "'%s'), but 'merges.txt' is missing",
-                   n_space, vocabulary->n, space);
-    attn_error_hint(err,
-                    "if its tokens are words, say so in config.json: \"tokenizer\": {\"type\": "
-                    "\"word\"}");
-    return ATTN_FORMAT;
-}
-
 static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const char *unk = tokenizer->settings.unk;
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    static const char space[] = "\xc4\xa0"; /* U+0120 stands for a space in byte-level ones */
+    size_t n_space = 0;
 
-    if (!tokenizer->settings.has_kind)
-        ATTN_TRY(check_is_words(&tokenizer->vocabulary, err));
+    for (size_t i = 0; i < vocabulary->n && !tokenizer->settings.has_kind; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
+    }
+    if (n_space > vocabulary->n / 32) { /* words rarely begin with that letter */
+        attn_error_set(err, ATTN_FORMAT,
+                       "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
+                       "'%s'), but 'merges.txt' is missing",
+                       n_space, vocabulary->n, space);
+        attn_error_hint(err, "if its tokens are words, say so in config.json: \"tokenizer\": "
+                             "{\"type\": \"word\"}");
+        return ATTN_FORMAT;
+    }
     tokenizer->words = (struct attn_word_level){
         .vocabulary = &tokenizer->vocabulary,
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},

@@ -43,7 +43,8 @@ struct key_reader {
     int type; /* of the token; null may stand for it if is_nullable */
     bool is_nullable;
     const char *expected;
-    size_t offset; /* of where it is stored in struct reading or struct attn_bpe_model, if it is */
+    size_t
+        offset; /* of where it is stored in struct reading or struct attn_bpe_model; 0: nowhere */
 };
 
 static enum attn_status refuse_type(const char *key, bool is_of_model,
@@ -125,32 +126,22 @@ static enum attn_status read_type(struct reading *reading, const struct key_read
                           attn_quote(token->text, token->size).text, file_name);
 }
 
-static enum attn_status read_dropout(struct reading *reading, const struct key_reader *row,
+/* Dropout, and a prefix or suffix of subwords: only what does nothing is supported. */
+static enum attn_status read_nothing(struct reading *reading, const struct key_reader *row,
                                      const struct attn_json_token *token, struct attn_error *err)
 {
-    double value;
+    const char *mark = row->type == ATTN_JSON_STRING ? "\"" : "";
+    double value = 0;
 
     (void)reading;
-    if (!attn_parse_double(token->text, token->size, &value))
+    if (row->type == ATTN_JSON_NUMBER && !attn_parse_double(token->text, token->size, &value))
         return refuse_type(row->key, true, token, row->expected, err);
-    if (value == 0)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED, "'%s' of 'model' in '%s' is %s, which is not supported, expected %s",
-        row->key, file_name, attn_quote(token->text, token->size).text, row->expected);
-}
-
-/* A prefix or suffix of subwords: none is supported. */
-static enum attn_status read_affix(struct reading *reading, const struct key_reader *row,
-                                   const struct attn_json_token *token, struct attn_error *err)
-{
-    (void)reading;
-    if (token->size == 0)
+    if (row->type == ATTN_JSON_NUMBER ? value == 0 : token->size == 0)
         return ATTN_OK;
     return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' of 'model' in '%s' is \"%s\", which is not supported, expected %s",
-                          row->key, file_name, attn_quote(token->text, token->size).text,
-                          row->expected);
+                          "'%s' of 'model' in '%s' is %s%s%s, which is not supported, expected %s",
+                          row->key, file_name, mark, attn_quote(token->text, token->size).text,
+                          mark, row->expected);
 }
 
 static enum attn_status read_unk(struct reading *reading, const struct key_reader *row,
@@ -227,7 +218,7 @@ static enum attn_status read_version(struct reading *reading, const struct key_r
                           attn_quote(token->text, token->size).text, file_name, row->expected);
 }
 
-/* Notes where the value is. */
+/* Notes where the value is. What has no place, truncation and padding, would change ids. */
 static enum attn_status note_part(struct reading *reading, const struct key_reader *row,
                                   const struct attn_json_token *token, struct attn_error *err)
 {
@@ -235,22 +226,14 @@ static enum attn_status note_part(struct reading *reading, const struct key_read
 
     reading->reader = reading->before;
     ATTN_TRY(attn_json_skip(&reading->reader, err));
+    if (row->offset == 0)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "'%s' in '%s' is not supported, expected null: it would change the tokens", row->key,
+            file_name);
     part->text = reading->reader.text + token->offset;
     part->size = reading->reader.offset - token->offset;
     return ATTN_OK;
-}
-
-/* Truncation and padding would change ids. */
-static enum attn_status read_changer(struct reading *reading, const struct key_reader *row,
-                                     const struct attn_json_token *token, struct attn_error *err)
-{
-    (void)token;
-    reading->reader = reading->before;
-    ATTN_TRY(attn_json_skip(&reading->reader, err));
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED,
-        "'%s' in '%s' is not supported, expected null: it would change the tokens", row->key,
-        file_name);
 }
 
 static enum attn_status read_model(struct reading *reading, const struct key_reader *row,
@@ -262,10 +245,10 @@ static enum attn_status read_model(struct reading *reading, const struct key_rea
     }
     static const struct key_reader rows[] = {
         {"type", read_type, ATTN_JSON_STRING, false, "\"BPE\"", 0},
-        {"dropout", read_dropout, ATTN_JSON_NUMBER, true, "null or 0", 0},
+        {"dropout", read_nothing, ATTN_JSON_NUMBER, true, "null or 0", 0},
         {"unk_token", read_unk, ATTN_JSON_STRING, true, "a token or null", 0},
-        {"continuing_subword_prefix", read_affix, ATTN_JSON_STRING, true, "null or \"\"", 0},
-        {"end_of_word_suffix", read_affix, ATTN_JSON_STRING, true, "null or \"\"", 0},
+        {"continuing_subword_prefix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
+        {"end_of_word_suffix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
         BOOL("fuse_unk", fuses_unk),
         BOOL("byte_fallback", has_byte_fallback),
         BOOL("ignore_merges", takes_whole_pieces),
@@ -294,8 +277,8 @@ static enum attn_status read_top(struct reading *reading, struct attn_error *err
     }
     static const struct key_reader rows[] = {
         {"version", read_version, ATTN_JSON_STRING, false, "\"1.0\"", 0},
-        {"truncation", read_changer, ANY_VALUE, true, NULL, 0},
-        {"padding", read_changer, ANY_VALUE, true, NULL, 0},
+        {"truncation", note_part, ANY_VALUE, true, NULL, 0},
+        {"padding", note_part, ANY_VALUE, true, NULL, 0},
         PART("added_tokens", added),
         PART("normalizer", parts[ATTN_ROLE_NORMALIZER]),
         PART("pre_tokenizer", parts[ATTN_ROLE_PRE_TOKENIZER]),

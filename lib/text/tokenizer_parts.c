@@ -70,33 +70,28 @@ struct part {
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* What NODE is, in words. */
-static struct attn_quote describe(const struct attn_node *node)
-{
-    bool is_true;
-    double number;
-    struct attn_quote quote;
-
-    if (!node)
-        return attn_quote_string("missing");
-    if (attn_node_string(node))
-        return attn_quote_string(attn_node_string(node));
-    if (attn_node_is_bool(node, &is_true))
-        return attn_quote_string(is_true ? "true" : "false");
-    if (!attn_node_double(node, &number))
-        return attn_quote_string(attn_node_is_object(node)  ? "an object"
-                                 : attn_node_is_array(node) ? "a list"
-                                                            : "null");
-    snprintf(quote.text, sizeof quote.text, "%.15g", number);
-    return quote;
-}
-
+/* Says what the member KEY is instead. */
 static enum attn_status refuse_member(const struct part *part, const char *key,
                                       const char *expected, struct attn_error *err)
 {
+    const struct attn_node *node = attn_node_find(part->node, key);
+    const char *text = node ? attn_node_string(node) : "missing";
+    struct attn_quote found;
+    bool is_true;
+    double number;
+
+    if (text)
+        found = attn_quote_string(text);
+    else if (attn_node_is_bool(node, &is_true))
+        found = attn_quote_string(is_true ? "true" : "false");
+    else if (attn_node_double(node, &number))
+        snprintf(found.text, sizeof found.text, "%.15g", number);
+    else
+        found = attn_quote_string(attn_node_is_object(node)  ? "an object"
+                                  : attn_node_is_array(node) ? "a list"
+                                                             : "null");
     return attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
-                          part->role, part->row->type, file_name,
-                          describe(attn_node_find(part->node, key)).text, expected);
+                          part->role, part->row->type, file_name, found.text, expected);
 }
 
 static enum attn_status refuse_value(const struct part *part, const char *key, const char *value,
@@ -306,8 +301,7 @@ static enum attn_status add_pattern(const struct part *part,
 {
     struct attn_pattern *pattern = NULL;
 
-    ATTN_TRY((is_regex ? attn_pattern_create : attn_pattern_create_literal)(
-        text, strlen(text), file_name, &pattern, err));
+    ATTN_TRY(attn_pattern_create(text, strlen(text), file_name, !is_regex, &pattern, err));
     return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 

@@ -57,43 +57,11 @@ enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const c
     return ATTN_OK;
 }
 
-/* Reads the id of KEY. */
-static enum attn_status read_id(struct attn_json_reader *reader, const char *key, size_t size,
-                                int32_t *id, struct attn_error *err)
-{
-    struct attn_json_token token;
-    uint64_t value;
-    const char *mark;
-
-    ATTN_TRY(attn_json_next(reader, &token, err));
-    if (attn_json_uint(&token, &value) && value <= INT32_MAX) {
-        *id = (int32_t)value;
-        return ATTN_OK;
-    }
-    mark = token.type == ATTN_JSON_STRING ? "\"" : "";
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
-                          attn_quote(key, size).text, attn_quote_string(reader->name).text, mark,
-                          attn_quote(token.text, token.size).text, mark, INT32_MAX);
-}
-
-/* Adds the members that come next and are written plainly, while there is room. */
-static void take_plain_members(struct attn_vocabulary *vocabulary, struct attn_json_reader *reader)
-{
-    struct attn_buffer *keys = &vocabulary->keys;
-    const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
-    size_t size;
-    uint32_t id;
-
-    while (vocabulary->n < vocabulary->capacity &&
-           attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size, &id))
-        add_entry(vocabulary, size, (int32_t)id);
-}
-
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err)
 {
+    struct attn_buffer *keys = &vocabulary->keys;
     struct attn_json_token token;
 
     ATTN_TRY(reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err));
@@ -102,19 +70,33 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
         return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
                               attn_quote_string(reader->name).text);
     for (;;) {
-        int32_t id = 0;
+        const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
+        uint32_t plain_id;
+        uint64_t id;
         size_t size;
         char *key;
 
-        take_plain_members(vocabulary, reader);
+        /* Those that come next and are written plainly, while there is room. */
+        while (vocabulary->n < vocabulary->capacity &&
+               attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size,
+                                    &plain_id))
+            add_entry(vocabulary, size, (int32_t)plain_id);
         ATTN_TRY(attn_json_next(reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
         ATTN_TRY(reserve(vocabulary, 1, token.size, err));
-        key = vocabulary->keys.data + vocabulary->keys.size;
+        key = keys->data + keys->size;
         size = attn_json_unescape_to(&token, key);
-        ATTN_TRY(read_id(reader, key, size, &id, err));
-        add_entry(vocabulary, size, id);
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (!attn_json_uint(&token, &id) || id > INT32_MAX) {
+            const char *mark = token.type == ATTN_JSON_STRING ? "\"" : "";
+
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+                                  attn_quote(key, size).text, attn_quote_string(reader->name).text,
+                                  mark, attn_quote(token.text, token.size).text, mark, INT32_MAX);
+        }
+        add_entry(vocabulary, size, (int32_t)id);
     }
 }
 

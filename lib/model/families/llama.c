@@ -10,26 +10,10 @@
  * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
  * as everywhere: row h*E + e.
  */
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/families/rules.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define BLOCK(member) offsetof(struct attn_block_weights, member)
-#define MODEL(member) offsetof(struct attn_weights, member)
-#define NORM_W(norm) (BLOCK(norm) + offsetof(struct attn_norm_weights, w))
-#define NORM_B(norm) (BLOCK(norm) + offsetof(struct attn_norm_weights, b))
-
-/* Rows of a family's table of tensors, in their order. */
-#define VECTOR(name, shape, part, place)                                                           \
-    {                                                                                              \
-        name, shape, part, ATTN_WEIGHT_VECTOR, place                                               \
-    }
-#define LINEAR(name, shape, part, bias_shape, bias_part, map)                                      \
-    {name ".weight", shape, part, ATTN_WEIGHT_OUT_IN,                                              \
-     BLOCK(map) + offsetof(struct attn_linear, weight)},                                           \
-        VECTOR(name ".bias", bias_shape, bias_part,                                                \
-               BLOCK(map) + offsetof(struct attn_linear, bias))
 #define NORM(name, part, norm) VECTOR("layers.#." name ".weight", "D", part, NORM_W(norm))
 
 #define EMBEDDING                                                                                  \
@@ -56,10 +40,7 @@
 #define OUTPUT                                                                                     \
     {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},  \
         VECTOR("/lm_head.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),                  \
-        {"layers.#.self_attn.rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},  \
-    {                                                                                              \
-        "rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0                        \
-    }
+        IGNORED("layers.#.self_attn.rotary_emb.inv_freq"), IGNORED("rotary_emb.inv_freq")
 #define FINAL_NORM VECTOR("norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
 
 static const struct attn_weight_rule llama_rules[] = {
@@ -120,22 +101,20 @@ static const struct attn_weight_rule gemma3_rules[] = {
     OUTPUT,
 };
 
-#define PHI_QK_NORM(name, norm)                                                                    \
+#define QK_LAYER_NORM(name, norm)                                                                  \
     VECTOR("layers.#.self_attn." name ".weight", "E", ATTN_PART_QK_NORM, NORM_W(norm)),            \
         VECTOR("layers.#.self_attn." name ".bias", "E", ATTN_PART_QK_NORM, NORM_B(norm))
 
 static const struct attn_weight_rule phi_rules[] = {
     EMBEDDING,
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    VECTOR("layers.#.input_layernorm.bias", "D", ATTN_PART_NORM, NORM_B(ln1)),
+    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),
     QKV,
-    PHI_QK_NORM("q_layernorm", q_norm),
-    PHI_QK_NORM("k_layernorm", k_norm),
+    QK_LAYER_NORM("q_layernorm", q_norm),
+    QK_LAYER_NORM("k_layernorm", k_norm),
     LINEAR("layers.#.self_attn.dense", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     LINEAR("layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
     LINEAR("layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
-    VECTOR("final_layernorm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
-    VECTOR("final_layernorm.bias", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b)),
+    FINAL_LAYER_NORM("final_layernorm"),
     OUTPUT,
 };
 
@@ -267,6 +246,15 @@ const struct attn_family attn_family_gemma3_text = {
 
 /* --- Phi -------------------------------------------------------------------------------------- */
 
+#define BLOCK_OF_PHI                                                                               \
+    .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true, .has_parallel_residual = true,           \
+    .has_residual = true, .has_final_norm = true, .has_projections = true, .has_out_proj = true,   \
+    .has_qkv_bias = true, .has_out_bias = true, .has_mlp_bias = true, .act_fn = "gelu_new",        \
+    .output = ATTN_OUTPUT_OWN, .has_output_bias = true
+#define KEYS_OF_PHI                                                                                \
+    .activation_key = "hidden_act", .eps_key = "layer_norm_eps", .has_qk_norm_key = true,          \
+    .rope = {"rope_theta", 10000, "partial_rotary_factor", 0.5}
+
 /*
  * phi-1, 1.5 and 2 (configuration_phi.py, modeling_phi.py). Attention and MLP read the same
  * normalized rows, in parallel, and every map has a bias, that of the output too:
@@ -279,27 +267,6 @@ const struct attn_family attn_family_gemma3_text = {
  */
 const struct attn_family attn_family_phi = {
     NAMES("phi", "PhiFor", phi_rules),
-    .form = {.activation_key = "hidden_act",
-             .eps_key = "layer_norm_eps",
-             .has_qk_norm_key = true,
-             .rope = {"rope_theta", 10000, "partial_rotary_factor", 0.5},
-             .defaults = {.norm = ATTN_NORM_LAYERNORM,
-                          .has_single_norm = true,
-                          .has_parallel_residual = true,
-                          .has_residual = true,
-                          .has_final_norm = true,
-                          .has_projections = true,
-                          .has_out_proj = true,
-                          .has_qkv_bias = true,
-                          .has_out_bias = true,
-                          .has_mlp_bias = true,
-                          .act_fn = "gelu_new",
-                          .output = ATTN_OUTPUT_OWN,
-                          .has_output_bias = true,
-                          .n_vocab = 51200,
-                          .d_model = 2048,
-                          .d_mlp = 8192,
-                          .n_layer = 24,
-                          .n_head = 32,
-                          .n_ctx = 2048,
-                          .norm_eps = 1e-5F}}};
+    .form = {KEYS_OF_PHI,
+             .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
+                          .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};
