@@ -85,7 +85,7 @@ static enum attn_status refuse_extras(const struct attn_json *json, struct attn_
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-static const struct attn_config_names usual_names = {
+const struct attn_config_names attn_config_usual_names = {
     .n_vocab = {.name = "vocab_size"},
     .d_model = {.name = "hidden_size"},
     .d_mlp = {.name = "intermediate_size"},
@@ -125,7 +125,7 @@ static enum attn_status read_sizes(const struct attn_json *json,
                                    const struct attn_config_form *form, struct attn_config *config,
                                    struct attn_error *err)
 {
-    const struct attn_config_names *names = form->names ? form->names : &usual_names;
+    const struct attn_config_names *names = form->names ? form->names : &attn_config_usual_names;
     const struct {
         struct attn_config_key key;
         size_t max;

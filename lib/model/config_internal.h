@@ -93,6 +93,9 @@ struct attn_config_names {
     struct attn_config_key n_vocab, d_model, d_mlp, n_layer, n_head, n_ctx;
 };
 
+/* vocab_size, hidden_size, ... */
+extern const struct attn_config_names attn_config_usual_names;
+
 /* What a family calls the numbers of rotary positions at the top level of its configs, where they
  * stand when the object (see attn_config_read_rope) has none, and what they are when neither
  * has. */

@@ -35,14 +35,27 @@ static const struct architecture {
     {.name = "llama", .model_type = "llama", .activation = "silu", .turns_whole_heads = true},
     {.name = "qwen2", .model_type = "qwen2", .activation = "silu", .turns_whole_heads = true},
     {.name = "qwen3", .model_type = "qwen3", .activation = "silu", .turns_whole_heads = true},
-    {.name = "gemma2", .model_type = "gemma2", .activation = "gelu_pytorch_tanh",
-     .windows = WINDOWS_BY_TURNS, .n_turn = 2, .default_width = 4096, .n_layer_large = 46,
+    {.name = "gemma2",
+     .model_type = "gemma2",
+     .activation = "gelu_pytorch_tanh",
+     .windows = WINDOWS_BY_TURNS,
+     .n_turn = 2,
+     .default_width = 4096,
+     .n_layer_large = 46,
      .turns_whole_heads = true},
-    {.name = "gemma3", .model_type = "gemma3_text", .activation = "gelu_pytorch_tanh",
-     .windows = WINDOWS_BY_TURNS, .n_turn = 6, .n_layer_large = 62, .turns_whole_heads = true},
+    {.name = "gemma3",
+     .model_type = "gemma3_text",
+     .activation = "gelu_pytorch_tanh",
+     .windows = WINDOWS_BY_TURNS,
+     .n_turn = 6,
+     .n_layer_large = 62,
+     .turns_whole_heads = true},
     {.name = "gpt2", .model_type = "gpt2", .activation = "gelu_new"},
     {.name = "gptneox", .model_type = "gpt_neox", .activation = "gelu"},
-    {.name = "olmo2", .model_type = "olmo2", .activation = "silu", .windows = WINDOWS_REFUSED,
+    {.name = "olmo2",
+     .model_type = "olmo2",
+     .activation = "silu",
+     .windows = WINDOWS_REFUSED,
      .turns_whole_heads = true},
     {.name = "phi2", .model_type = "phi", .activation = "gelu_new"},
 };
@@ -56,7 +69,7 @@ struct writing {
     const struct attn_family *family;
     struct attn_buffer *json;
     struct attn_error *err;
-    const char *path;  /* quoted, for messages */
+    const char *path; /* quoted, for messages */
     size_t n_layer, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
 };
 
@@ -127,11 +140,16 @@ static enum attn_status refuse_extras(const struct writing *w)
         const char *key;
         double usual;
     } numbers[] = {
-        {"attention.clamp_kqv", 0},        {"attention.max_alibi_bias", 0},
-        {"attention.scale", 0},            {"logit_scale", 0},
-        {"residual_scale", 0},             {"embedding_scale", 0},
-        {"rope.scaling.attn_factor", 1},   {"rope.scaling.yarn_attn_factor", 1},
-        {"rope.scaling.yarn_ext_factor", 1}, {"rope.scaling.yarn_log_multiplier", 0},
+        {"attention.clamp_kqv", 0},
+        {"attention.max_alibi_bias", 0},
+        {"attention.scale", 0},
+        {"logit_scale", 0},
+        {"residual_scale", 0},
+        {"embedding_scale", 0},
+        {"rope.scaling.attn_factor", 1},
+        {"rope.scaling.yarn_attn_factor", 1},
+        {"rope.scaling.yarn_ext_factor", 1},
+        {"rope.scaling.yarn_log_multiplier", 0},
     };
     char full[KEY_SIZE], text[40];
     bool is_causal = true;
@@ -192,8 +210,8 @@ static enum attn_status read_sizes(struct writing *w)
     ATTN_TRY(get_size(w, "attention.head_count", ATTN_MAX_WIDTH, &w->n_head));
     ATTN_TRY(get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, &w->d_mlp));
     /* GPT-2's converter writes 4 D, whatever it was: the tensor decides. */
-    if (w->family->form.has_no_heads_keys &&
-        attn_gguf_find(w->gguf, "blk.0.ffn_up.weight", &up) && up.tensor.rank == 2)
+    if (w->family->form.has_no_heads_keys && attn_gguf_find(w->gguf, "blk.0.ffn_up.weight", &up) &&
+        up.tensor.rank == 2)
         w->d_mlp = up.tensor.shape[0];
     w->n_kv_head = w->n_head;
     ATTN_TRY(get_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, &w->n_kv_head));
@@ -291,15 +309,14 @@ static enum attn_status put_scaling(const struct writing *w)
         return ATTN_OK;
     factor = factor > 0 ? factor : 1;
     if (size == 6 && memcmp(type, "linear", 6) == 0) {
-        attn_buffer_append_format(w->json,
-                                  ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}",
-                                  factor);
+        attn_buffer_append_format(
+            w->json, ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}", factor);
         return ATTN_OK;
     }
     if (size != 4 || memcmp(type, "yarn", 4) != 0)
         return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' is '%s', this version reads none, linear and yarn", full,
-                              w->path, attn_quote(type, size).text);
+                              "'%s' in '%s' is '%s', this version reads none, linear and yarn",
+                              full, w->path, attn_quote(type, size).text);
     ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n_original));
     ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_fast", &fast));
     ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_slow", &slow));
@@ -423,8 +440,8 @@ static enum attn_status put_parts(const struct writing *w)
 
     attn_buffer_append_format(w->json, ",\n\"tie_word_embeddings\": %s",
                               has_tensor(w, "output.weight") ? "false" : "true");
-    if (form->has_attention_bias_key && (has_tensor(w, "blk.0.attn_q.bias") ||
-                                         has_tensor(w, "blk.0.attn_qkv.bias")))
+    if (form->has_attention_bias_key &&
+        (has_tensor(w, "blk.0.attn_q.bias") || has_tensor(w, "blk.0.attn_qkv.bias")))
         attn_buffer_append_string(w->json, ",\n\"attention_bias\": true");
     if (form->has_mlp_bias_key && has_tensor(w, "blk.0.ffn_up.bias"))
         attn_buffer_append_string(w->json, ",\n\"mlp_bias\": true");
