@@ -53,9 +53,10 @@ enum attn_status attn_batch_journal_create(const struct attn_batch_journal_optio
 
 /*
  * Opens a journal to go on: finds the last checkpoint that the parts hold, each being asked until
- * one is not held, cuts the journal after it, and stores it in CHECKPOINT, whose extents [n_file] the caller gives. *journal is NULL where
- * there is no journal, or none with such a line: there is nothing to go on with. ATTN_INVALID at
- * the stage of the options when it is of another batch than their identity.
+ * one is not held, cuts the journal after it, and stores it in CHECKPOINT, whose extents [n_file]
+ * the caller gives. *journal is NULL where there is no journal, or none with such a line: there is
+ * nothing to go on with. ATTN_INVALID at the stage of the options when it is of another batch than
+ * their identity.
  */
 enum attn_status attn_batch_journal_resume(const struct attn_batch_journal_options *options,
                                            struct attn_batch_checkpoint *checkpoint,
