@@ -19,8 +19,8 @@ struct attn_key_row {
 
 /*
  * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
- * their number. With KEYS NULL it only counts, in few steps. For all kinds that keep pairs: not linear and lowrank. ATTENTION's stride is
- * resolved.
+ * their number. With KEYS NULL it only counts, in few steps. For all kinds that keep pairs: not
+ * linear and lowrank. ATTENTION's stride is resolved.
  */
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
