@@ -3,7 +3,6 @@
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <assert.h>
 #include <math.h>

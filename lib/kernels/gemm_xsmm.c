@@ -13,7 +13,6 @@
  * grow before we start it, when there is room.
  */
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <errno.h>
 #include <libxsmm.h>

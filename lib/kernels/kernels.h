@@ -120,6 +120,11 @@ struct attn_cipher {
     uint32_t keys[ATTN_CIPHER_ROUNDS];
 };
 
+const char *attn_isa_name(enum attn_isa isa);
+
+/* The best instruction set of this processor. */
+enum attn_isa attn_isa_detect(void);
+
 /* The functions of one instruction set. Pointers need no alignment; rows may overlap only when they
  * are the same. */
 struct attn_kernels {

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "kernels/isa.h"
-#include "kernels/isa_internal.h"
+#include "kernels/kernels.h"
 #include "records/batch_work.h"
 #include "run/host_internal.h"
 
