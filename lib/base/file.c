@@ -44,14 +44,12 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
     if (!data)
         return ATTN_NO_MEMORY;
     for (;;) {
-        void *block = data;
         ssize_t n;
 
         if (size == capacity)
-            status = attn_grow(&block, &capacity, capacity + READ_STEP, 1, err);
+            status = attn_grow(&data, &capacity, capacity + READ_STEP, 1, err);
         if (status != ATTN_OK)
             goto fail;
-        data = block;
         /* Of a held file those at a place: a process that was forked may read them, too. */
         n = file->storage == ATTN_FILE_HELD
                 ? pread(descriptor, data + size, capacity - size, (off_t)size)

@@ -723,7 +723,7 @@ struct key {
 
 /* Keys of the objects that are open, outermost first. */
 struct key_stack {
-    void *keys; /* struct key [count]; owns */
+    struct key *keys; /* [count]; owns */
     size_t count, capacity;
     size_t first[ATTN_JSON_MAX_DEPTH]; /* of each level: where its keys begin */
 };
@@ -801,9 +801,9 @@ static enum attn_status check_keys(struct attn_json_reader *reader, struct key_s
             stack->first[reader->depth - 1] = stack->count;
         } else if (token.type == ATTN_JSON_KEY) {
             hash = attn_json_hash(&token);
-            ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key),
-                               err));
-            ((struct key *)stack->keys)[stack->count++] =
+            ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1,
+                               sizeof *stack->keys, err));
+            stack->keys[stack->count++] =
                 (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token.offset};
         } else if (token.type == ATTN_JSON_OBJECT_END) {
             ATTN_TRY(pop_keys(stack, stack->first[reader->depth], reader, err));

@@ -238,16 +238,13 @@ static enum attn_status read_outputs(const char *text, struct attn_batch_made *m
         const size_t size = strcspn(++line, "\n");
         const char *bytes = find_last(line, size, EXTENT_BYTES);
         const char *hex = find_last(line, size, EXTENT_DIGEST);
-        void *outputs = made->outputs;
-        const enum attn_status status =
-            attn_grow(&outputs, &capacity, made->n_output + 1, sizeof *made->outputs, err);
+        struct attn_batch_extent *output;
 
-        made->outputs = outputs;
-        ATTN_TRY(status);
-        *is_good =
-            bytes && hex &&
-            attn_parse_uint(bytes, strcspn(bytes, ","), &made->outputs[made->n_output].size) &&
-            read_hex(hex, made->outputs[made->n_output].hex);
+        ATTN_TRY(
+            attn_grow(&made->outputs, &capacity, made->n_output + 1, sizeof *made->outputs, err));
+        output = &made->outputs[made->n_output];
+        *is_good = bytes && hex && attn_parse_uint(bytes, strcspn(bytes, ","), &output->size) &&
+                   read_hex(hex, output->hex);
         made->n_output += *is_good;
     }
     return ATTN_OK;

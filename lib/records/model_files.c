@@ -42,13 +42,9 @@ struct attn_model_files {
 static enum attn_status add(struct attn_model_files *files, const char *name, const char *path,
                             const struct attn_blob *blob, struct attn_error *err)
 {
-    void *items = files->items;
-    enum attn_status status =
-        attn_grow(&items, &files->capacity, files->n + 1, sizeof *files->items, err);
     struct model_file *file;
 
-    files->items = items;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow(&files->items, &files->capacity, files->n + 1, sizeof *files->items, err));
     file = &files->items[files->n++];
     *file = (struct model_file){.name = attn_strndup(name, strlen(name), err), .blob = blob};
     if (path)

@@ -81,12 +81,8 @@ enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err)
 {
-    void *parts = writer->parts;
-    const enum attn_status status =
-        attn_grow(&parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts, err);
-
-    writer->parts = parts;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow(&writer->parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts,
+                       err));
     ATTN_TRY(attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err));
     writer->n_part++;
     return ATTN_OK;
