@@ -184,21 +184,6 @@ static bool is_rounded(const struct attn_heads *heads)
            attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_DENSE;
 }
 
-/* E and F for the keys of a sequence, valid until others are asked for. */
-static void draw_maps(struct attn_heads_memory *memory, const struct attn_attention *attention,
-                      size_t n_key)
-{
-    const size_t n_rank = attention->count;
-
-    if (memory->map_rank == n_rank && memory->map_key == n_key &&
-        memory->map_seed == attention->seed)
-        return;
-    attn_lowrank_draw(attention->seed, n_rank, n_key, memory->maps, memory->maps + n_rank * n_key);
-    memory->map_rank = n_rank;
-    memory->map_key = n_key;
-    memory->map_seed = attention->seed;
-}
-
 /* Keys and values become mixtures: R of each. */
 static void project(const struct attn_heads *heads, struct attn_kv *kv,
                     const struct attn_kv_rows *rows)
@@ -206,25 +191,34 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     const struct attn_head_shape *shape = heads->feed.shape;
     const struct attn_attention *attention = heads->feed.attention;
     const size_t n_map = attention->count * rows->n;
-    float *scratch = heads->memory->scratch[0]; /* aligned, as what is mixed need not be */
+    struct attn_heads_memory *memory = heads->memory;
+    float *scratch = memory->scratch[0]; /* aligned, as what is mixed need not be */
     float *mixed = scratch + attn_lowrank_scratch(rows->n);
     struct attn_lowrank_args args = {.engine = heads->engines->gemm,
                                      .n_rank = attention->count,
                                      .n_key = rows->n,
-                                     .map = heads->memory->maps,
+                                     .map = memory->maps,
                                      .x = rows->k,
                                      .ldx = rows->ldk,
                                      .n_col = shape->d_head,
                                      .y = mixed,
                                      .ldy = shape->d_head};
 
-    draw_maps(heads->memory, attention, rows->n);
+    /* E and F for the keys of a sequence stay until others are asked for. */
+    if (memory->map_rank != attention->count || memory->map_key != rows->n ||
+        memory->map_seed != attention->seed) {
+        attn_lowrank_draw(attention->seed, attention->count, rows->n, memory->maps,
+                          memory->maps + n_map);
+        memory->map_rank = attention->count;
+        memory->map_key = rows->n;
+        memory->map_seed = attention->seed;
+    }
     attn_lowrank_project(&args, scratch);
     args.engine->kernels->pack_keys(mixed, shape->d_head, attention->count, shape->d_head, 0,
                                     kv->keys);
     if (!rows->v)
         return;
-    args.map = heads->memory->maps + n_map;
+    args.map = memory->maps + n_map;
     args.x = rows->v;
     args.ldx = rows->ldv;
     args.n_col = shape->d_value;

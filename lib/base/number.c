@@ -60,18 +60,6 @@ struct decimal {
     int64_t exponent;
 };
 
-static void add_digit(struct decimal *decimal, char digit)
-{
-    if (decimal->n_digit == 0 && digit == '0')
-        return;
-    if (decimal->n_digit < MAX_DIGITS) {
-        decimal->digits[decimal->n_digit++] = digit;
-    } else if (digit != '0') {
-        decimal->digits[MAX_DIGITS] = '1';
-        decimal->n_digit = MAX_DIGITS + 1;
-    }
-}
-
 /* Reads digits from *AT on; false when there are none. */
 static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fraction,
                         struct decimal *decimal)
@@ -79,12 +67,18 @@ static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fract
     size_t start = *at;
 
     for (; *at < size && is_digit(text[*at]); ++*at) {
-        bool was_zero = decimal->n_digit == 0;
+        const char digit = text[*at];
+        const bool is_leading = decimal->n_digit == 0 && digit == '0';
 
-        add_digit(decimal, text[*at]);
+        if (!is_leading && decimal->n_digit < MAX_DIGITS) {
+            decimal->digits[decimal->n_digit++] = digit;
+        } else if (digit != '0') {
+            decimal->digits[MAX_DIGITS] = '1';
+            decimal->n_digit = MAX_DIGITS + 1;
+        }
         if (!is_fraction && decimal->n_digit > 0)
             decimal->exponent++;
-        else if (is_fraction && was_zero && decimal->n_digit == 0)
+        else if (is_fraction && is_leading)
             decimal->exponent--;
     }
     return *at > start;

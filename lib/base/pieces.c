@@ -52,20 +52,22 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     return ATTN_OK;
 }
 
-/* Waits until the buffer of piece I is free. */
-static struct attn_buffer *take_text(struct attn_pieces *p, size_t i)
+/* An attn_task_fn: makes piece I, then writes what is due. While a thread writes, the next piece is
+ * not marked as made, so that no other begins to write: that thread will see that piece I is
+ * made. */
+static void make_piece(void *context, size_t i, int worker)
 {
+    const struct writing *writing = context;
+    struct attn_pieces *p = writing->pieces;
+    struct attn_buffer *mine = &p->texts[i % p->n_text];
+
+    (void)worker;
     pthread_mutex_lock(&p->mutex);
-    while (i - p->next >= p->n_text)
+    while (i - p->next >= p->n_text) /* its buffer is not free yet */
         pthread_cond_wait(&p->is_written, &p->mutex);
     pthread_mutex_unlock(&p->mutex);
-    return &p->texts[i % p->n_text];
-}
-
-/* Writes what is due. While a thread writes, the next piece is not marked as made, so that no other
- * begins to write: that thread will see that piece I is made. */
-static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
-{
+    attn_buffer_reset(mine);
+    writing->make(writing->context, i, mine);
     pthread_mutex_lock(&p->mutex);
     p->is_made[i % p->n_text] = true;
     while (p->is_made[p->next % p->n_text]) {
@@ -75,24 +77,12 @@ static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
         p->is_made[p->next % p->n_text] = false;
         pthread_mutex_unlock(&p->mutex);
         if (is_whole)
-            attn_sink_write(sink, text->data, text->size);
+            attn_sink_write(writing->sink, text->data, text->size);
         pthread_mutex_lock(&p->mutex);
         p->next++;
         pthread_cond_broadcast(&p->is_written);
     }
     pthread_mutex_unlock(&p->mutex);
-}
-
-/* An attn_task_fn. */
-static void make_piece(void *context, size_t i, int worker)
-{
-    const struct writing *writing = context;
-    struct attn_buffer *text = take_text(writing->pieces, i);
-
-    (void)worker;
-    attn_buffer_reset(text);
-    writing->make(writing->context, i, text);
-    give_text(writing->pieces, i, writing->sink);
 }
 
 enum attn_status attn_pieces_write(struct attn_pieces *pieces, size_t n, attn_piece_fn make,

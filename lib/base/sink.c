@@ -190,30 +190,13 @@ static enum attn_status check_replaced(const struct attn_target *target, const c
     return ATTN_OK;
 }
 
-/* A new file, or one that will replace what is there. Takes the path of TARGET. */
-static int open_target(struct attn_sink *sink, struct attn_target *target)
-{
-    const mode_t mode = target->info.st_mode & 0777;
-    int errno_value;
-
-    sink->target = target->path;
-    target->path = NULL;
-    if (sink->target[attn_path_folder_length(sink->target)] == '\0')
-        return ENOENT; /* an empty path, or a folder that does not exist */
-
-    errno_value = open_temporary(sink, target->exists ? mode : 0666);
-    /* The umask may have taken bits that the replaced file has. */
-    if (errno_value == 0 && target->exists)
-        (void)fchmod(sink->descriptor, mode);
-    return errno_value;
-}
-
 /* A sink that messages call NAME, for TARGET: a FIFO or a device is a stream, and so is a copy of
- * our descriptor OWN if that is not negative. */
+ * our descriptor OWN if that is not negative. Takes the path of TARGET otherwise. */
 static enum attn_status open_sink(const char *name, struct attn_target *target, int own,
                                   struct attn_sink **sink, struct attn_error *err)
 {
     const bool is_stream = own >= 0 || (target->exists && !S_ISREG(target->info.st_mode));
+    const mode_t mode = target->info.st_mode & 0777;
     struct attn_sink *created;
     enum attn_status status;
     int errno_value = 0;
@@ -223,13 +206,19 @@ static enum attn_status open_sink(const char *name, struct attn_target *target, 
     if (!created)
         return ATTN_NO_MEMORY;
     created->owns_descriptor = true;
-    if (!is_stream) {
-        errno_value = open_target(created, target);
-    } else {
+    if (is_stream) {
         created->descriptor =
             own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        if (created->descriptor < 0)
-            errno_value = errno;
+        errno_value = created->descriptor < 0 ? errno : 0;
+    } else { /* a new file, or one that will replace what is there */
+        created->target = target->path;
+        target->path = NULL;
+        errno_value = created->target[attn_path_folder_length(created->target)] == '\0'
+                          ? ENOENT /* an empty path, or a folder that does not exist */
+                          : open_temporary(created, target->exists ? mode : 0666);
+        /* The umask may have taken bits that the replaced file has. */
+        if (errno_value == 0 && target->exists)
+            (void)fchmod(created->descriptor, mode);
     }
     if (errno_value != 0) {
         status = attn_error_errno(err, "write", name, errno_value);
@@ -320,29 +309,23 @@ static void write_memory(struct attn_sink *sink, uint64_t offset, const void *by
         all->size = end;
 }
 
-/* The largest offset that a file or a block of memory can have. */
-static bool fits(struct attn_sink *sink, uint64_t offset, size_t size)
+/* Whether SIZE bytes can go to OFFSET: after its commit a file has no descriptor, and there is a
+ * largest offset that a file or a block of memory can have. */
+static bool can_write(struct attn_sink *sink, uint64_t offset, size_t size)
 {
-    if (offset <= INT64_MAX && size <= INT64_MAX - offset)
-        return true;
-    fail_write(sink, EFBIG);
-    return false;
-}
-
-/* Whether there is still something to write to: after its commit a file has no descriptor. */
-static bool is_open(struct attn_sink *sink)
-{
-    if (sink->kind == MEMORY || sink->descriptor >= 0)
-        return true;
-    attn_error_set(&sink->err, ATTN_INVALID, "'%s' was written to after it was committed",
-                   attn_quote_string(sink->name).text);
-    return false;
+    if (size == 0 || has_failed(sink))
+        return false;
+    if (sink->kind != MEMORY && sink->descriptor < 0)
+        attn_error_set(&sink->err, ATTN_INVALID, "'%s' was written to after it was committed",
+                       attn_quote_string(sink->name).text);
+    else if (offset > INT64_MAX || size > INT64_MAX - offset)
+        fail_write(sink, EFBIG);
+    return !has_failed(sink);
 }
 
 void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
 {
-    if (!sink || size == 0 || has_failed(sink) || !is_open(sink) ||
-        !fits(sink, sink->position, size))
+    if (!sink || !can_write(sink, sink->position, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, sink->position, bytes, size);
@@ -368,7 +351,7 @@ bool attn_sink_is_seekable(const struct attn_sink *sink)
 void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
 {
     assert(attn_sink_is_seekable(sink));
-    if (size == 0 || has_failed(sink) || !is_open(sink) || !fits(sink, offset, size))
+    if (!can_write(sink, offset, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, offset, bytes, size);
@@ -530,26 +513,21 @@ static enum attn_status create_part(struct attn_part *part, struct attn_target *
     return ATTN_OK;
 }
 
-/* What has the name of the .part is a regular file, if it is there, and no link. */
-static enum attn_status check_part_name(const char *path, struct attn_error *err)
-{
-    struct attn_target found;
-    struct stat info;
-
-    ATTN_TRY(attn_target_find(path, &found, err));
-    attn_target_release(&found);
-    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                              attn_quote_string(path).text, attn_mode_text(info.st_mode));
-    return ATTN_OK;
-}
-
+/* Opens the file of part->sink, or makes it. */
 static enum attn_status open_part_file(struct attn_part *part, mode_t mode, bool is_resumed,
                                        struct attn_error *err)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
     struct attn_sink *sink = part->sink;
+    struct attn_target found;
+    struct stat info;
 
+    /* What has that name is a regular file, if it is there, and no link. */
+    ATTN_TRY(attn_target_find(sink->name, &found, err));
+    attn_target_release(&found);
+    if (lstat(sink->name, &info) == 0 && !S_ISREG(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                              attn_quote_string(sink->name).text, attn_mode_text(info.st_mode));
     sink->descriptor = open(sink->name, flags | O_CREAT | O_EXCL, mode);
     part->is_made = sink->descriptor >= 0;
     if (!part->is_made && errno == EEXIST && !is_resumed) {
@@ -603,7 +581,6 @@ static enum attn_status open_part(struct attn_part *part, const char *path,
     if (target->exists)
         mode = target->info.st_mode & 0777;
     ATTN_TRY(create_part(part, target, err));
-    ATTN_TRY(check_part_name(part->sink->name, err));
     ATTN_TRY(open_part_file(part, mode, is_resumed, err));
     return lock_part(part->sink, err);
 }

@@ -12,7 +12,6 @@
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
@@ -247,38 +246,6 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Bytes of a tensor; false when their number overflows or is not whole. */
-static bool measure(const struct attn_tensor *tensor, size_t *size)
-{
-    size_t n = 1;
-
-    for (int i = 0; i < tensor->rank; i++) {
-        if (!attn_checked_mul(n, tensor->shape[i], &n))
-            return false;
-    }
-    if (!attn_checked_mul(n, attn_dtype_bits(tensor->dtype), &n) || n % 8 != 0)
-        return false;
-    *size = n / 8;
-    return true;
-}
-
-struct shape_text {
-    char text[ATTN_MAX_RANK * 22 + 3];
-};
-
-/* "[2, 3]" */
-static struct shape_text format_shape(const struct attn_tensor *tensor)
-{
-    struct shape_text shape = {"["};
-    size_t used = 1;
-
-    for (int i = 0; i < tensor->rank; i++)
-        attn_fixed_text_append(shape.text, sizeof shape.text, &used, "%s%zu", i > 0 ? ", " : "",
-                               tensor->shape[i]);
-    attn_fixed_text_append(shape.text, sizeof shape.text, &used, "]");
-    return shape;
-}
-
 /* Checks that all members are there and how many integers they have. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
@@ -310,7 +277,9 @@ static enum attn_status check_size(const struct header *header, const struct mem
 {
     const struct attn_tensor *tensor = &members->tensor;
     const size_t begin = members->offsets[0], end = members->offsets[1];
-    size_t size;
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+    size_t n_bit = 1;
+    bool fits = true;
 
     if (begin > end || end > header->data_size) {
         attn_error_set(header->err, ATTN_FORMAT,
@@ -322,20 +291,23 @@ static enum attn_status check_size(const struct header *header, const struct mem
             hint_truncated(header, header->data_start + end);
         return ATTN_FORMAT;
     }
-    if (!measure(tensor, &size))
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
-                              "below 2^61",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
-                              attn_dtype_name(tensor->dtype));
-    if (size != end - begin)
+    for (int i = 0; i < tensor->rank && fits; i++)
+        fits = attn_checked_mul(n_bit, tensor->shape[i], &n_bit);
+    if (!fits || !attn_checked_mul(n_bit, attn_dtype_bits(tensor->dtype), &n_bit) || n_bit % 8 != 0)
+        return attn_error_set(
+            header->err, ATTN_FORMAT,
+            "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
+            "below 2^61",
+            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
+            attn_shape_text(tensor->rank, tensor->shape, shape), attn_dtype_name(tensor->dtype));
+    if (n_bit / 8 != end - begin)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has shape %s of %s, which is %zu bytes, expected %zu "
                               "as between its data_offsets [%zu, %zu]",
                               attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
-                              attn_dtype_name(tensor->dtype), size, end - begin, begin, end);
+                              attn_quote_string(header->file->path).text,
+                              attn_shape_text(tensor->rank, tensor->shape, shape),
+                              attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
     return ATTN_OK;
 }
 

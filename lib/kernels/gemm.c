@@ -3,7 +3,6 @@
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -109,24 +108,19 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
         snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
 }
 
-/*
- * Whether libxsmm is the quicker one for SHAPE. Where the next panel is prefetched, which comes
- * from memory, our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
- * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153, 24
- * rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside 247. To
- * 8 rows both wait for memory alone.
- */
-static bool pays_jit(const struct attn_gemm_engine *engine, const struct attn_gemm_shape *s)
-{
-    enum { AHEAD_BY_JIT_TO = 8 };
-
-    return !s->is_ahead || s->is_bf16 || s->n <= AHEAD_BY_JIT_TO ||
-           engine->kernels->isa < ATTN_ISA_AVX512;
-}
-
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
+    /*
+     * libxsmm is the quicker one, but where the next panel is prefetched, which comes from
+     * memory: our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
+     * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153,
+     * 24 rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside
+     * 247. To 8 rows both wait for memory alone.
+     */
+    enum { AHEAD_BY_JIT_TO = 8 };
+    const bool pays_jit = !s->is_ahead || s->is_bf16 || s->n <= AHEAD_BY_JIT_TO ||
+                          engine->kernels->isa < ATTN_ISA_AVX512;
     struct attn_gemm_kernel kernel = {.shape = *s, .kernels = engine->kernels};
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
@@ -135,36 +129,27 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     assert(!kernel.is_batch || !s->is_bf16 || (s->step_a == s->k * s->lda && s->step_b == s->k));
     if (s->is_bf16 && engine->tiles)
         kernel.tiles = engine->tiles;
-    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
+    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit)
         kernel.jit = attn_xsmm_find(s);
     return kernel;
-}
-
-/* In bfloat16, by tiles or the portable loop: blocks lie one after the other, so they are one. */
-static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
-                          float *c, size_t count)
-{
-    struct attn_gemm_shape whole = kernel->shape;
-
-    whole.k *= count;
-    if (kernel->tiles)
-        kernel->tiles->multiply(&whole, a, b, c, NULL);
-    else
-        kernel->kernels->gemm_bf16(&whole, a, b, c);
 }
 
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
+    struct attn_gemm_shape whole = kernel->shape; /* in bfloat16 blocks lie one after the other */
     unsigned long long n_block = count;
 
+    whole.k *= count;
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
     if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
-    else if (kernel->shape.is_bf16)
-        multiply_bf16(kernel, a, b, c, count);
+    else if (kernel->tiles)
+        kernel->tiles->multiply(&whole, a, b, c, NULL);
+    else if (whole.is_bf16)
+        kernel->kernels->gemm_bf16(&whole, a, b, c);
     else
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }

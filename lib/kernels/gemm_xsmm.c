@@ -13,7 +13,6 @@
  * grow before we start it, when there is room.
  */
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <errno.h>
 #include <libxsmm.h>
@@ -65,12 +64,6 @@ bool attn_xsmm_can_start(void)
     bool lacks_memory;
 
     return attn_isa_detect() >= ATTN_ISA_AVX2 && can_execute_new_code(&lacks_memory);
-}
-
-/* Targets whose kernels were measured to keep the numeric contract: with fma, and not Xeon Phi. */
-static bool is_target_exact(int target)
-{
-    return target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
 }
 
 /* Whether libxsmm, which was asked to start, has its registry. */
@@ -126,13 +119,17 @@ static bool start(enum attn_isa limit)
 
 bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory)
 {
+    int target;
+
     *lacks_memory = false;
     if (limit < ATTN_ISA_AVX2 || attn_isa_detect() < ATTN_ISA_AVX2 ||
         !can_execute_new_code(lacks_memory))
         return false;
     grow_stack();
     *lacks_memory = !start(limit);
-    return !*lacks_memory && is_target_exact(libxsmm_get_target_archid());
+    target = libxsmm_get_target_archid();
+    /* Targets whose kernels were measured to keep the contract: with fma, and not Xeon Phi. */
+    return !*lacks_memory && (target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE);
 }
 
 bool attn_xsmm_would_have_bf16(enum attn_isa limit)
@@ -157,14 +154,6 @@ void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
              LIBXSMM_VERSION_MINOR, libxsmm_get_target_arch());
 }
 
-static bool fits_libxsmm(const struct attn_gemm_shape *s)
-{
-    const size_t most = INT_MAX;
-
-    return s->k <= most && s->lda <= most && s->ldb <= most && s->ldc <= most &&
-           s->step_a <= most / sizeof(float) && s->step_b <= most / sizeof(float);
-}
-
 void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
 {
     const libxsmm_blasint m = (int)s->m, n = (int)s->n, k = (int)s->k;
@@ -173,8 +162,10 @@ void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
     const int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
     const float alpha = 1, beta = s->is_continued ? 1 : 0;
     const bool is_batch = s->step_a != 0 || s->step_b != 0;
+    const size_t most = INT_MAX;
 
-    if (!fits_libxsmm(s))
+    if (s->k > most || s->lda > most || s->ldb > most || s->ldc > most ||
+        s->step_a > most / sizeof(float) || s->step_b > most / sizeof(float))
         return NULL;
     if (s->is_bf16 && is_batch)
         return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_strd(

@@ -9,8 +9,7 @@
 #ifndef ATTN_MODEL_ELEMENTS_H
 #define ATTN_MODEL_ELEMENTS_H
 
-#include "base/dtype.h"
-#include "kernels/matrix.h"
+#include "kernels/kernels.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "kernels/isa.h"
-#include "kernels/isa_internal.h"
+#include "kernels/kernels.h"
 #include "records/batch_work.h"
 #include "run/host_internal.h"
 
@@ -109,18 +109,19 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
+/* Whether what the options say goes together. */
 static enum attn_status check(const struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
+    const char *first = options->outputs[0].path;
 
     if (options->n_shard > 0 && options->shard >= options->n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->shard, options->n_shard);
     if (options->is_resumed && !batch->name)
-        return attn_error_set(
-            err, ATTN_INVALID, "is_resumed goes on with a file, and '%s' is a pipe or a device",
-            attn_quote_string(options->outputs[0].path ? options->outputs[0].path : "the sink")
-                .text);
+        return attn_error_set(err, ATTN_INVALID,
+                              "is_resumed goes on with a file, and '%s' is a pipe or a device",
+                              attn_quote_string(first ? first : "the sink").text);
     return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
 }
 
@@ -129,7 +130,7 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
     struct attn_batch_options *options = &batch->options;
     const struct attn_batch_lines_options of_lines = {
         .path = options->path,
-        .max_line = options->max_line > 0 ? options->max_line : ATTN_BATCH_MAX_LINE,
+        .max_line = options->max_line,
         .shard = options->shard,
         .n_shard = options->n_shard,
         .stop = {options->cancel, &batch->work.has_ended},
@@ -203,6 +204,8 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     if (!made)
         return ATTN_NO_MEMORY;
     made->options = options;
+    if (options.max_line == 0)
+        made->options.max_line = ATTN_BATCH_MAX_LINE;
     made->started = time(NULL);
     status = open_batch(made, err);
     if (status == ATTN_OK)
@@ -345,25 +348,11 @@ static void note(const struct attn_batch *batch, const char *format, ...)
     batch->options.on_note(batch->options.user, message);
 }
 
-/* Compares what is there with the manifest MADE: whether the outputs are whole already. */
-static enum attn_status find_complete(struct attn_batch *batch, struct attn_batch_made *made,
-                                      struct attn_error *err)
-{
-    const char *path = batch->manifest_path.data;
-
-    if (!is_empty(batch->records) || access(batch->name, F_OK) != 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_batch_manifest_read(path, &batch->work.identity, made, err));
-    if (!made->is_there)
-        return ATTN_OK;
-    ATTN_TRY(attn_batch_work_compare(&batch->work, made, path, err));
-    batch->is_complete = true;
-    return ATTN_OK;
-}
-
+/* Compares what is there with its manifest, if it is whole; else goes to where it goes on. */
 static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made *made,
                                struct attn_error *err)
 {
+    const char *manifest_path = batch->manifest_path.data;
     struct attn_batch_work *work = &batch->work;
     const struct attn_quote name = attn_quote_string(batch->name);
     char count[ATTN_QUANTITY_SIZE];
@@ -372,12 +361,15 @@ static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made 
     uint64_t size;
 
     ATTN_TRY(attn_model_files_wait(batch->model, &work->identity.model, err));
-    ATTN_TRY(find_complete(batch, made, err));
-    if (batch->is_complete) {
+    if (is_empty(batch->records) && access(batch->name, F_OK) == 0)
+        ATTN_TRY(attn_batch_manifest_read(manifest_path, &work->identity, made, err));
+    if (made->is_there) {
+        ATTN_TRY(attn_batch_work_compare(work, made, manifest_path, err));
+        batch->is_complete = true;
         note(batch, "'%s' is complete", name.text);
         return ATTN_OK;
     }
-    ATTN_TRY(attn_batch_work_resume(work, &is_resumed, err));
+    ATTN_TRY(attn_error_at(attn_batch_work_resume(work, &is_resumed, err), ATTN_STAGE_OUTPUT, err));
     damaged = attn_batch_parts_damaged(work->parts, &size);
     if (damaged)
         note(batch, "the first %s bytes of '%s' are not those that were written: %s",
@@ -394,7 +386,7 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
                                 struct attn_error *err)
 {
     ATTN_TRY(open_outputs(batch, host, many, err));
-    ATTN_TRY(attn_batch_work_init(&batch->work, err));
+    ATTN_TRY(attn_error_at(attn_batch_work_init(&batch->work, err), ATTN_STAGE_OUTPUT, err));
     return batch->options.is_resumed ? resume(batch, made, err) : ATTN_OK;
 }
 

@@ -49,37 +49,31 @@ static void end_line(struct attn_buffer *text, size_t begin)
     attn_buffer_append_format(text, "\t%08lx\n", crc);
 }
 
-static void append_fact(struct attn_buffer *text, const char *name, const char *value)
+/* The lines that say what the batch is, and the names of the columns. */
+static void append_facts(struct attn_buffer *text, const struct attn_batch_journal_options *options)
 {
-    const size_t begin = text->size;
+    const char *const facts[][2] = {{"attn-cli", ATTN_VERSION},
+                                    {"model", options->identity.model},
+                                    {"options", options->identity.options},
+                                    {"input", options->identity.input}};
+    size_t begin;
 
-    attn_buffer_append_string(text, name);
-    attn_buffer_append_char(text, '\t');
-    attn_buffer_append_string(text, value);
-    end_line(text, begin);
-}
-
-static void append_names(struct attn_buffer *text, size_t n_file)
-{
-    const size_t begin = text->size;
-
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        begin = text->size;
+        attn_buffer_append_string(text, facts[i][0]);
+        attn_buffer_append_char(text, '\t');
+        attn_buffer_append_string(text, facts[i][1]);
+        end_line(text, begin);
+    }
+    begin = text->size;
 #define NAME(name, field) attn_buffer_append_string(text, name "\t");
     CHECKPOINT_MAP(NAME)
 #undef NAME
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "%s\t", attn_record_failure_code(i));
-    attn_buffer_append_format(text, "input\tsizes and digests of %zu files", n_file);
+    attn_buffer_append_format(text, "input\tsizes and digests of %zu files",
+                              attn_batch_parts_n(options->parts));
     end_line(text, begin);
-}
-
-/* The lines that say what the batch is. */
-static void append_facts(struct attn_buffer *text, const struct attn_batch_journal_options *options)
-{
-    append_fact(text, "attn-cli", ATTN_VERSION);
-    append_fact(text, "model", options->identity.model);
-    append_fact(text, "options", options->identity.options);
-    append_fact(text, "input", options->identity.input);
-    append_names(text, options->n_file);
 }
 
 static void append_checkpoint(struct attn_buffer *text,
@@ -104,41 +98,38 @@ static void append_checkpoint(struct attn_buffer *text,
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-static enum attn_status report_errno(const struct attn_batch_journal *journal, const char *verb,
-                                     struct attn_error *err)
-{
-    return attn_error_errno(err, verb, journal->path, errno);
-}
-
+/* Writes TEXT, and releases it. */
 static enum attn_status write_all(const struct attn_batch_journal *journal,
-                                  const struct attn_buffer *text, struct attn_error *err)
+                                  struct attn_buffer *text, struct attn_error *err)
 {
-    ATTN_TRY(attn_buffer_check(text, err));
-    for (size_t at = 0; at < text->size;) {
+    enum attn_status status = attn_buffer_check(text, err);
+
+    for (size_t at = 0; status == ATTN_OK && at < text->size;) {
         const ssize_t n = write(journal->descriptor, text->data + at, text->size - at);
 
         if (n < 0 && errno != EINTR)
-            return report_errno(journal, "write", err);
+            status = attn_error_errno(err, "write", journal->path, errno);
         at += n > 0 ? (size_t)n : 0;
     }
-    return ATTN_OK;
+    attn_buffer_release(text);
+    return status;
 }
 
-static enum attn_status open_journal(const char *path, size_t n_file, int flags,
+static enum attn_status open_journal(const struct attn_batch_journal_options *options, int flags,
                                      struct attn_batch_journal **journal, struct attn_error *err)
 {
     struct attn_batch_journal *made = attn_alloc(1, sizeof *made, err);
 
     if (!made)
         return ATTN_NO_MEMORY;
-    made->n_file = n_file;
+    made->n_file = attn_batch_parts_n(options->parts);
     made->descriptor = -1;
-    made->path = attn_strndup(path, strlen(path), err);
+    made->path = attn_strndup(options->path, strlen(options->path), err);
     *journal = made;
     if (!made->path)
         return ATTN_NO_MEMORY;
-    made->descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
-    return made->descriptor < 0 ? report_errno(made, "write", err) : ATTN_OK;
+    made->descriptor = open(made->path, flags | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
+    return made->descriptor < 0 ? attn_error_errno(err, "write", made->path, errno) : ATTN_OK;
 }
 
 void attn_batch_journal_close(struct attn_batch_journal *journal)
@@ -153,13 +144,13 @@ void attn_batch_journal_close(struct attn_batch_journal *journal)
 
 /* Stores MADE, or closes it after a failure. */
 static enum attn_status give(enum attn_status status, struct attn_batch_journal *made,
-                             struct attn_batch_journal **journal, struct attn_error *err)
+                             struct attn_batch_journal **journal)
 {
     if (status == ATTN_OK)
         *journal = made;
     else
         attn_batch_journal_close(made);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return status;
 }
 
 enum attn_status attn_batch_journal_create(const struct attn_batch_journal_options *options,
@@ -168,14 +159,13 @@ enum attn_status attn_batch_journal_create(const struct attn_batch_journal_optio
 {
     struct attn_buffer text = {0};
     struct attn_batch_journal *made = NULL;
-    enum attn_status status =
-        open_journal(options->path, options->n_file, O_WRONLY | O_CREAT | O_TRUNC, &made, err);
+    enum attn_status status = open_journal(options, O_WRONLY | O_CREAT | O_TRUNC, &made, err);
 
-    append_facts(&text, options);
-    if (status == ATTN_OK)
+    if (status == ATTN_OK) {
+        append_facts(&text, options);
         status = write_all(made, &text, err);
-    attn_buffer_release(&text);
-    return give(status, made, journal, err);
+    }
+    return give(status, made, journal);
 }
 
 enum attn_status attn_batch_journal_append(struct attn_batch_journal *journal,
@@ -183,14 +173,12 @@ enum attn_status attn_batch_journal_append(struct attn_batch_journal *journal,
                                            bool is_synced, struct attn_error *err)
 {
     struct attn_buffer text = {0};
-    enum attn_status status;
 
     append_checkpoint(&text, checkpoint, journal->n_file);
-    status = write_all(journal, &text, err);
-    if (status == ATTN_OK && is_synced && fdatasync(journal->descriptor) != 0)
-        status = report_errno(journal, "write", err);
-    attn_buffer_release(&text);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    ATTN_TRY(write_all(journal, &text, err));
+    return is_synced && fdatasync(journal->descriptor) != 0
+               ? attn_error_errno(err, "write", journal->path, errno)
+               : ATTN_OK;
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -219,36 +207,24 @@ static bool next_line(const struct attn_buffer *text, size_t at, struct journal_
     return memcmp(line->text + line->size, expected, TAIL) == 0;
 }
 
-/* The column at *AT, which is then after it; NULL: there is none. */
-static const char *read_column(const struct journal_line *line, size_t *at, size_t *size)
+/* Reads the column at *AT, which is then after it: a digest, or with HEX NULL a number. */
+static bool read_column(const struct journal_line *line, size_t *at, uint64_t *value,
+                        char hex[ATTN_DIGEST_HEX_SIZE])
 {
     const char *begin = line->text + *at;
     const char *tab;
+    size_t size;
 
     if (*at >= line->size)
-        return NULL;
-    tab = memchr(begin, '\t', line->size - *at);
-    *size = tab ? (size_t)(tab - begin) : line->size - *at;
-    *at += *size + 1;
-    return begin;
-}
-
-static bool read_uint(const struct journal_line *line, size_t *at, uint64_t *value)
-{
-    size_t size = 0;
-    const char *column = read_column(line, at, &size);
-
-    return column && attn_parse_uint(column, size, value);
-}
-
-static bool read_digest(const struct journal_line *line, size_t *at, char hex[ATTN_DIGEST_HEX_SIZE])
-{
-    size_t size = 0;
-    const char *column = read_column(line, at, &size);
-
-    if (!column || size != ATTN_DIGEST_HEX_SIZE - 1)
         return false;
-    memcpy(hex, column, size);
+    tab = memchr(begin, '\t', line->size - *at);
+    size = tab ? (size_t)(tab - begin) : line->size - *at;
+    *at += size + 1;
+    if (!hex)
+        return attn_parse_uint(begin, size, value);
+    if (size != ATTN_DIGEST_HEX_SIZE - 1)
+        return false;
+    memcpy(hex, begin, size);
     hex[size] = '\0';
     return true;
 }
@@ -261,16 +237,16 @@ static bool read_checkpoint(const struct journal_line *line, size_t n_file,
     bool is_good = true;
 
 #define READ(name, field)                                                                          \
-    is_good = is_good && read_uint(line, &at, &value);                                             \
+    is_good = is_good && read_column(line, &at, &value, NULL);                                     \
     checkpoint->field = value;
     CHECKPOINT_MAP(READ)
 #undef READ
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
-        is_good = is_good && read_uint(line, &at, &checkpoint->failures[i]);
-    is_good = is_good && read_digest(line, &at, checkpoint->input);
+        is_good = is_good && read_column(line, &at, &checkpoint->failures[i], NULL);
+    is_good = is_good && read_column(line, &at, NULL, checkpoint->input);
     for (size_t i = 0; i < n_file; i++)
-        is_good = is_good && read_uint(line, &at, &checkpoint->extents[i].size) &&
-                  read_digest(line, &at, checkpoint->extents[i].hex);
+        is_good = is_good && read_column(line, &at, &checkpoint->extents[i].size, NULL) &&
+                  read_column(line, &at, NULL, checkpoint->extents[i].hex);
     return is_good && at == line->size + 1;
 }
 
@@ -320,18 +296,19 @@ static enum attn_status find_last(const struct attn_batch_journal_options *optio
                                   struct attn_batch_checkpoint *checkpoint, size_t *end,
                                   struct attn_error *err)
 {
+    const size_t n_file = attn_batch_parts_n(options->parts);
     struct journal_line line, last = {.end = 0};
     bool is_held = true;
 
     for (; is_held && next_line(text, at, &line); at = line.end) {
-        if (!read_checkpoint(&line, options->n_file, checkpoint))
+        if (!read_checkpoint(&line, n_file, checkpoint))
             break;
-        ATTN_TRY(options->holds(options->user, checkpoint, &is_held, err));
+        ATTN_TRY(attn_batch_parts_hold(options->parts, checkpoint->extents, &is_held, err));
         if (is_held)
             last = line;
     }
     if (last.end > 0)
-        read_checkpoint(&last, options->n_file, checkpoint);
+        read_checkpoint(&last, n_file, checkpoint);
     *end = last.end;
     return ATTN_OK;
 }
@@ -377,9 +354,10 @@ static enum attn_status resume(const struct attn_batch_journal_options *options,
     ATTN_TRY(find_last(options, text, at, checkpoint, &end, err));
     if (end == 0)
         return ATTN_OK;
-    ATTN_TRY(open_journal(options->path, options->n_file, O_WRONLY, made, err));
-    return ftruncate((*made)->descriptor, (off_t)end) == 0 ? ATTN_OK
-                                                           : report_errno(*made, "write", err);
+    ATTN_TRY(open_journal(options, O_WRONLY, made, err));
+    return ftruncate((*made)->descriptor, (off_t)end) == 0
+               ? ATTN_OK
+               : attn_error_errno(err, "write", options->path, errno);
 }
 
 enum attn_status attn_batch_journal_resume(const struct attn_batch_journal_options *options,
@@ -393,5 +371,5 @@ enum attn_status attn_batch_journal_resume(const struct attn_batch_journal_optio
 
     attn_buffer_release(&text);
     *journal = NULL;
-    return give(status, made, journal, err);
+    return give(status, made, journal);
 }

@@ -39,31 +39,24 @@ struct attn_batch_checkpoint {
 
 struct attn_batch_journal;
 
-/* Whether the files still hold what CHECKPOINT says. It is asked of each checkpoint in turn, and of
- * none after the first that they do not hold. */
-typedef enum attn_status (*attn_batch_holds_fn)(void *user,
-                                                const struct attn_batch_checkpoint *checkpoint,
-                                                bool *is_held, struct attn_error *err);
-
 /* What a journal is opened for. Borrows. */
 struct attn_batch_journal_options {
     const char *path;
     struct attn_batch_identity identity;
-    size_t n_file;             /* files that results are in */
-    attn_batch_holds_fn holds; /* to go on */
-    void *user;                /* for `holds` */
+    struct attn_batch_parts *parts; /* the files that results are in */
 };
 
-/* Begins a new journal instead of what was there. Errors are at the stage of the output. */
+/* Begins a new journal instead of what was there. */
 enum attn_status attn_batch_journal_create(const struct attn_batch_journal_options *options,
                                            struct attn_batch_journal **journal,
                                            struct attn_error *err);
 
 /*
- * Opens a journal to go on: finds the last checkpoint that the files hold, cuts the journal after
- * it, and stores it in CHECKPOINT, whose extents [n_file] the caller gives. *journal is NULL where
- * there is no journal, or none with such a line: there is nothing to go on with. ATTN_INVALID at
- * the stage of the options when it is of another batch than their identity.
+ * Opens a journal to go on: finds the last checkpoint that the parts hold, each being asked until
+ * one is not held, cuts the journal after it, and stores it in CHECKPOINT, whose extents [n_file]
+ * the caller gives. *journal is NULL where there is no journal, or none with such a line: there is
+ * nothing to go on with. ATTN_INVALID at the stage of the options when it is of another batch than
+ * their identity.
  */
 enum attn_status attn_batch_journal_resume(const struct attn_batch_journal_options *options,
                                            struct attn_batch_checkpoint *checkpoint,

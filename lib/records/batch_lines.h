@@ -71,9 +71,6 @@ enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, u
 /* What messages call it: its path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);
 
-/* Bytes of the longest line. */
-size_t attn_batch_lines_longest(const struct attn_batch_lines *lines);
-
 /* Whether it is a file that can be sought, and then its size. */
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size);
 

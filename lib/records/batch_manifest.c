@@ -174,7 +174,7 @@ enum attn_status attn_batch_manifest_write(const struct attn_batch_manifest *man
     attn_buffer_append_char(&text, '\n');
     status = write_text(manifest->path, manifest->is_synced, &text, err);
     attn_buffer_release(&text);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return status;
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -198,30 +198,6 @@ static bool has_member(const char *text, const char *name, const char *value)
 
     return found && strncmp(found, value, size) == 0 && found[size] == ',' &&
            found[size + 1] == '\n';
-}
-
-static const char *find_other(const char *text, const struct attn_batch_identity *identity)
-{
-    if (!has_member(text, "attn-cli", "\"" ATTN_VERSION "\""))
-        return "another version of attn-cli";
-    if (!has_member(text, "model_files", identity->model))
-        return "another model";
-    if (!has_member(text, "options", identity->options))
-        return "other options";
-    return has_member(text, "input", identity->input) ? NULL : "another input";
-}
-
-/* Whether TEXT ends with the digest of what it is. */
-static bool is_unchanged(const char *text, size_t size)
-{
-    enum { TAIL = sizeof DIGEST_BEGIN - 1 + ATTN_DIGEST_HEX_SIZE - 1 + sizeof DIGEST_END - 1 };
-    char hex[ATTN_DIGEST_HEX_SIZE], expected[TAIL + 1];
-
-    if (size < TAIL)
-        return false;
-    attn_digest_bytes(text, size - TAIL, hex);
-    snprintf(expected, sizeof expected, DIGEST_BEGIN "%s" DIGEST_END, hex);
-    return memcmp(text + size - TAIL, expected, TAIL) == 0;
 }
 
 static bool read_number(const char *text, const char *name, uint64_t *number)
@@ -262,41 +238,26 @@ static enum attn_status read_outputs(const char *text, struct attn_batch_made *m
         const size_t size = strcspn(++line, "\n");
         const char *bytes = find_last(line, size, EXTENT_BYTES);
         const char *hex = find_last(line, size, EXTENT_DIGEST);
-        void *outputs = made->outputs;
-        const enum attn_status status =
-            attn_grow(&outputs, &capacity, made->n_output + 1, sizeof *made->outputs, err);
+        struct attn_batch_extent *output;
 
-        made->outputs = outputs;
-        ATTN_TRY(status);
-        *is_good =
-            bytes && hex &&
-            attn_parse_uint(bytes, strcspn(bytes, ","), &made->outputs[made->n_output].size) &&
-            read_hex(hex, made->outputs[made->n_output].hex);
+        ATTN_TRY(
+            attn_grow(&made->outputs, &capacity, made->n_output + 1, sizeof *made->outputs, err));
+        output = &made->outputs[made->n_output];
+        *is_good = bytes && hex && attn_parse_uint(bytes, strcspn(bytes, ","), &output->size) &&
+                   read_hex(hex, output->hex);
         made->n_output += *is_good;
     }
     return ATTN_OK;
 }
 
-/* How many records failed, for any reason: {"empty": 1, "too_long": 2}. */
-static uint64_t count_failed(const char *text)
-{
-    const char *at = find_member(text, "failed");
-    const char *end = at ? strchr(at, '}') : NULL;
-    uint64_t n = 0, sum = 0;
-
-    while (end && (at = memchr(at, ':', (size_t)(end - at)))) {
-        at += 2;
-        sum += attn_parse_uint(at, strcspn(at, ",}"), &n) ? n : 0;
-    }
-    return sum;
-}
-
+/* Counts and digest of the input. False when TEXT is not as it was written. */
 static bool read_members(const char *text, struct attn_batch_made *made)
 {
     const char *range = find_member(text, "input_range");
     const char *comma = range ? strchr(range, ',') : NULL;
-    const char *hex = find_member(text, "input_sha256");
-    uint64_t exit_code = 0;
+    const char *hex = find_member(text, "input_sha256"), *failed = find_member(text, "failed");
+    const char *end = failed ? strchr(failed, '}') : NULL;
+    uint64_t exit_code = 0, n = 0;
 
     if (!comma || !hex || !attn_parse_uint(range + 1, (size_t)(comma - range) - 1, &made->begin) ||
         !attn_parse_uint(comma + 2, strcspn(comma + 2, "]"), &made->end) ||
@@ -304,7 +265,11 @@ static bool read_members(const char *text, struct attn_batch_made *made)
         !read_number(text, "exit", &exit_code))
         return false;
     made->has_failed = exit_code != 0;
-    made->n_failed = count_failed(text);
+    /* For any reason: {"empty": 1, "too_long": 2} */
+    while (end && (failed = memchr(failed, ':', (size_t)(end - failed)))) {
+        failed += 2;
+        made->n_failed += attn_parse_uint(failed, strcspn(failed, ",}"), &n) ? n : 0;
+    }
     if (!read_number(text, "input_lines_before", &made->n_line_before))
         made->n_line_before = 0;
     return true;
@@ -321,13 +286,25 @@ static enum attn_status read_text(const char *path, const char *text, size_t siz
                                   const struct attn_batch_identity *identity,
                                   struct attn_batch_made *made, struct attn_error *err)
 {
-    const char *other = find_other(text, identity);
+    enum { TAIL = sizeof DIGEST_BEGIN - 1 + ATTN_DIGEST_HEX_SIZE - 1 + sizeof DIGEST_END - 1 };
+    const char *other = !has_member(text, "attn-cli", "\"" ATTN_VERSION "\"")
+                            ? "another version of attn-cli"
+                        : !has_member(text, "model_files", identity->model) ? "another model"
+                        : !has_member(text, "options", identity->options)   ? "other options"
+                        : !has_member(text, "input", identity->input)       ? "another input"
+                                                                            : NULL;
+    char hex[ATTN_DIGEST_HEX_SIZE], expected[TAIL + 1];
     bool is_good = false;
 
     if (other)
         return attn_batch_report_other(path, other, "without is_resumed the results are replaced",
                                        err);
-    if (is_unchanged(text, size) && read_members(text, made))
+    if (size >= TAIL) { /* it ends with the digest of what is before */
+        attn_digest_bytes(text, size - TAIL, hex);
+        snprintf(expected, sizeof expected, DIGEST_BEGIN "%s" DIGEST_END, hex);
+        is_good = memcmp(text + size - TAIL, expected, TAIL) == 0 && read_members(text, made);
+    }
+    if (is_good)
         ATTN_TRY(read_outputs(text, made, &is_good, err));
     if (is_good)
         return ATTN_OK;
@@ -371,35 +348,30 @@ static enum attn_status report_output(const char *output, const char *path, cons
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether OUTPUT has the size of EXTENT. */
-static enum attn_status compare_size(const char *output, const char *path,
-                                     const struct attn_batch_extent *extent, struct attn_error *err)
+/* Whether OUTPUT has the size of EXTENT, or with STOP its digest. */
+static enum attn_status compare_output(const char *output, const char *path,
+                                       const struct attn_batch_extent *extent,
+                                       const struct attn_stop *stop, struct attn_error *err)
 {
-    char what[80], size[ATTN_QUANTITY_SIZE], expected[ATTN_QUANTITY_SIZE];
+    char what[80], found[ATTN_QUANTITY_SIZE], expected[ATTN_QUANTITY_SIZE];
+    char hex[ATTN_DIGEST_HEX_SIZE];
     struct stat info;
+    uint64_t size;
 
+    if (stop) {
+        ATTN_TRY(
+            attn_error_at(attn_digest_file(output, stop, &size, hex, err), ATTN_STAGE_OUTPUT, err));
+        return strcmp(hex, extent->hex) == 0 ? ATTN_OK
+                                             : report_output(output, path, "has other bytes", err);
+    }
     if (stat(output, &info) != 0)
         return report_output(output, path, "cannot be found", err);
     if ((uint64_t)info.st_size == extent->size)
         return ATTN_OK;
     snprintf(what, sizeof what, "has %s bytes and not %s",
-             attn_quantity_count((uint64_t)info.st_size, size),
+             attn_quantity_count((uint64_t)info.st_size, found),
              attn_quantity_count(extent->size, expected));
     return report_output(output, path, what, err);
-}
-
-/* Whether OUTPUT has the digest of EXTENT. */
-static enum attn_status compare_bytes(const char *output, const char *path,
-                                      const struct attn_batch_extent *extent,
-                                      const struct attn_stop *stop, struct attn_error *err)
-{
-    char hex[ATTN_DIGEST_HEX_SIZE];
-    uint64_t size;
-
-    ATTN_TRY(
-        attn_error_at(attn_digest_file(output, stop, &size, hex, err), ATTN_STAGE_OUTPUT, err));
-    return strcmp(hex, extent->hex) == 0 ? ATTN_OK
-                                         : report_output(output, path, "has other bytes", err);
 }
 
 /* Looks at the sizes of the outputs, or with STOP at all of their bytes. */
@@ -417,8 +389,7 @@ static enum attn_status compare_outputs(const char *path, const struct attn_batc
             continue;
         if (n++ == made->n_output)
             return report_output(part.target, path, "is one output more", err);
-        ATTN_TRY(stop ? compare_bytes(part.target, path, extent, stop, err)
-                      : compare_size(part.target, path, extent, err));
+        ATTN_TRY(compare_output(part.target, path, extent, stop, err));
     }
     return ATTN_OK;
 }

@@ -29,8 +29,7 @@ struct attn_batch_extent {
 struct attn_batch_parts;
 
 /* Opens the parts of RECORDS to be read. CANCEL not 0 ends _hold and _finish early, with
- * ATTN_CANCELED, but no _measure: a checkpoint is taken when a signal has come. Errors of all calls
- * are at the stage of the output. */
+ * ATTN_CANCELED, but no _measure: a checkpoint is taken when a signal has come. */
 enum attn_status attn_batch_parts_open(const struct attn_records *records,
                                        const volatile sig_atomic_t *cancel,
                                        struct attn_batch_parts **parts, struct attn_error *err);

@@ -57,18 +57,6 @@ static bool is_canceled(const struct attn_batch_work *work)
 
 /* --- Slots ----------------------------------------------------------------------------------- */
 
-static struct batch_slot *take_slot(struct attn_batch_work *work, struct attn_error *err)
-{
-    struct batch_slot *slot;
-
-    attn_monitor_enter(work->monitor);
-    slot = work->free;
-    if (slot)
-        work->free = slot->next;
-    attn_monitor_leave(work->monitor);
-    return slot ? slot : attn_alloc(1, sizeof *slot, err);
-}
-
 static void give_slot(struct attn_batch_work *work, struct batch_slot *slot)
 {
     const struct attn_record_store *store = &slot->store;
@@ -107,7 +95,7 @@ static enum attn_status fill_record(struct attn_batch_work *work, struct batch_s
         record->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
         attn_error_set(&record->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
                        attn_quantity_count(line->size, size),
-                       attn_quantity_count(attn_batch_lines_longest(work->lines), most));
+                       attn_quantity_count(work->options->max_line, most));
         return ATTN_OK;
     }
     if (!work->options->takes_texts)
@@ -137,7 +125,13 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     if (*is_over)
         return ATTN_OK;
-    slot = take_slot(work, err);
+    attn_monitor_enter(work->monitor);
+    slot = work->free;
+    if (slot)
+        work->free = slot->next;
+    attn_monitor_leave(work->monitor);
+    if (!slot)
+        slot = attn_alloc(1, sizeof *slot, err);
     if (!slot)
         return ATTN_NO_MEMORY;
     slot->begin = work->line.begin;
@@ -279,26 +273,23 @@ void attn_batch_work_release(struct attn_batch_work *work)
     attn_monitor_free(work->monitor);
 }
 
-static enum attn_status begin_journal(struct attn_batch_work *work, struct attn_error *err)
-{
-    struct attn_batch_journal_options options = {.path = work->journal_path,
-                                                 .n_file = work->n_file};
-
-    ATTN_TRY(attn_model_files_wait(work->model, &work->identity.model, err));
-    options.identity = work->identity;
-    ATTN_TRY(attn_batch_journal_create(&options, &work->journal, err));
-    return work->options->is_synced ? attn_sink_sync_name(work->journal_path, err) : ATTN_OK;
-}
-
-static enum attn_status checkpoint(struct attn_batch_work *work, struct attn_error *err)
+enum attn_status attn_batch_work_checkpoint(struct attn_batch_work *work, struct attn_error *err)
 {
     const bool is_synced = work->options->is_synced;
 
     ATTN_TRY(attn_records_flush(work->records, is_synced, err));
     if (!work->journal_path || (!work->journal && !attn_model_files_are_ready(work->model)))
         return ATTN_OK; /* without the model's files nothing could be resumed */
-    if (!work->journal)
-        ATTN_TRY(begin_journal(work, err));
+    if (!work->journal) {
+        struct attn_batch_journal_options options = {.path = work->journal_path,
+                                                     .parts = work->parts};
+
+        ATTN_TRY(attn_model_files_wait(work->model, &work->identity.model, err));
+        options.identity = work->identity;
+        ATTN_TRY(attn_batch_journal_create(&options, &work->journal, err));
+        if (is_synced)
+            ATTN_TRY(attn_sink_sync_name(work->journal_path, err));
+    }
     ATTN_TRY(attn_batch_parts_measure(work->parts, work->records, work->extents, err));
     attn_batch_work_measure(work);
     ATTN_TRY(attn_batch_journal_append(work->journal, &work->done, is_synced, err));
@@ -306,21 +297,7 @@ static enum attn_status checkpoint(struct attn_batch_work *work, struct attn_err
     return ATTN_OK;
 }
 
-enum attn_status attn_batch_work_checkpoint(struct attn_batch_work *work, struct attn_error *err)
-{
-    return attn_error_at(checkpoint(work, err), ATTN_STAGE_OUTPUT, err);
-}
-
 /* --- Going on -------------------------------------------------------------------------------- */
-
-/* An attn_batch_holds_fn. */
-static enum attn_status parts_hold(void *user, const struct attn_batch_checkpoint *checkpoint,
-                                   bool *is_held, struct attn_error *err)
-{
-    const struct attn_batch_work *work = user;
-
-    return attn_batch_parts_hold(work->parts, checkpoint->extents, is_held, err);
-}
 
 static enum attn_status report_input(const struct attn_batch_work *work, const char *path,
                                      const char *what, struct attn_error *err)
@@ -359,17 +336,6 @@ static enum attn_status compare_digest(const struct attn_batch_work *work, const
     return report_input(work, path, what, err);
 }
 
-/* Goes to the end of what the checkpoint says is done. */
-static enum attn_status skip_done(struct attn_batch_work *work, struct attn_error *err)
-{
-    const struct attn_batch_checkpoint *done = &work->done;
-
-    ATTN_TRY(attn_batch_lines_skip(work->lines, done->begin, done->end, (uint32_t)done->crc, err));
-    ATTN_TRY(compare_digest(work, done->input, work->journal_path, err));
-    work->done_input = work->input;
-    return compare_lines_before(work, done->n_line_before, work->journal_path, err);
-}
-
 /* Cuts the outputs to what is done, or empties them. */
 static enum attn_status cut_outputs(struct attn_batch_work *work, bool is_resumed,
                                     struct attn_error *err)
@@ -387,62 +353,53 @@ static enum attn_status cut_outputs(struct attn_batch_work *work, bool is_resume
     return status;
 }
 
-static enum attn_status go_on(struct attn_batch_work *work, bool *is_resumed,
-                              struct attn_error *err)
-{
-    const struct attn_batch_journal_options options = {.path = work->journal_path,
-                                                       .identity = work->identity,
-                                                       .n_file = work->n_file,
-                                                       .holds = parts_hold,
-                                                       .user = work};
-
-    ATTN_TRY(attn_batch_journal_resume(&options, &work->done, &work->journal, err));
-    attn_batch_parts_rewind(work->parts);
-    *is_resumed = work->journal;
-    if (*is_resumed)
-        ATTN_TRY(skip_done(work, err));
-    else
-        work->done = (struct attn_batch_checkpoint){.extents = work->extents};
-    ATTN_TRY(cut_outputs(work, *is_resumed, err));
-    work->has_checkpoint = *is_resumed;
-    work->n_before = work->n_read = work->done.n_record;
-    work->milliseconds_before = work->done.milliseconds;
-    work->done.n_restart += *is_resumed;
-    for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
-        work->n_failed += work->done.failures[i];
-    return check_failures(work, err);
-}
-
 enum attn_status attn_batch_work_resume(struct attn_batch_work *work, bool *is_resumed,
                                         struct attn_error *err)
 {
-    return attn_error_at(go_on(work, is_resumed, err), ATTN_STAGE_OUTPUT, err);
-}
+    const struct attn_batch_journal_options options = {
+        .path = work->journal_path, .identity = work->identity, .parts = work->parts};
+    struct attn_batch_checkpoint *done = &work->done;
 
-/* Reads the input as far as MADE says; then there is no more, unless more was not wanted. */
-static enum attn_status compare_input(struct attn_batch_work *work,
-                                      const struct attn_batch_made *made, const char *path,
-                                      struct attn_error *err)
-{
-    const uint64_t most = work->options->max_record;
-    bool is_over = true;
-
-    ATTN_TRY(attn_batch_lines_take(work->lines, made->end, err));
-    ATTN_TRY(compare_digest(work, made->input, path, err));
-    if (most == 0 || made->n_record < most)
-        ATTN_TRY(attn_batch_lines_next(work->lines, &work->line, &is_over, err));
-    if (is_canceled(work))
-        return attn_report_stopped(err);
-    return is_over ? ATTN_OK : report_input(work, path, "has more lines", err);
+    ATTN_TRY(attn_batch_journal_resume(&options, done, &work->journal, err));
+    attn_batch_parts_rewind(work->parts);
+    *is_resumed = work->journal;
+    if (*is_resumed) { /* the input goes to where the checkpoint was taken */
+        ATTN_TRY(
+            attn_batch_lines_skip(work->lines, done->begin, done->end, (uint32_t)done->crc, err));
+        ATTN_TRY(compare_digest(work, done->input, work->journal_path, err));
+        work->done_input = work->input;
+        ATTN_TRY(compare_lines_before(work, done->n_line_before, work->journal_path, err));
+    } else {
+        *done = (struct attn_batch_checkpoint){.extents = work->extents};
+    }
+    ATTN_TRY(cut_outputs(work, *is_resumed, err));
+    work->has_checkpoint = *is_resumed;
+    work->n_before = work->n_read = done->n_record;
+    work->milliseconds_before = done->milliseconds;
+    done->n_restart += *is_resumed;
+    for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
+        work->n_failed += done->failures[i];
+    return check_failures(work, err);
 }
 
 enum attn_status attn_batch_work_compare(struct attn_batch_work *work,
                                          const struct attn_batch_made *made,
                                          const char *manifest_path, struct attn_error *err)
 {
+    const uint64_t most = work->options->max_record;
+    bool is_over = true;
+
     ATTN_TRY(attn_batch_manifest_compare(manifest_path, made, work->records, work->options->cancel,
                                          err));
-    ATTN_TRY(compare_input(work, made, manifest_path, err));
+    /* The input as far as MADE says; then there is no more, unless more was not wanted. */
+    ATTN_TRY(attn_batch_lines_take(work->lines, made->end, err));
+    ATTN_TRY(compare_digest(work, made->input, manifest_path, err));
+    if (most == 0 || made->n_record < most)
+        ATTN_TRY(attn_batch_lines_next(work->lines, &work->line, &is_over, err));
+    if (is_canceled(work))
+        return attn_report_stopped(err);
+    if (!is_over)
+        return report_input(work, manifest_path, "has more lines", err);
     return compare_lines_before(work, made->n_line_before, manifest_path, err);
 }
 

@@ -49,32 +49,6 @@ static void add_array(struct npy_writer *w, const char *name, const char *dtype,
         w->n_row = array->row_size / sizeof(float);
 }
 
-static void list_arrays(struct npy_writer *w)
-{
-    const struct attn_records_form *form = w->base.form;
-
-    add_array(w, "n_token", "<i4", 0, 0);
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (form->measures & ATTN_MEASURE_BIT(m))
-            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
-                      form->n_head);
-    if (form->n_top > 0) {
-        add_array(w, "top_id", "<i4", form->n_top, 0);
-        add_array(w, "top_p", "<f4", form->n_top, 0);
-    }
-}
-
-/* Makes the folder at PATH, unless there is one. */
-static enum attn_status make_folder(const char *path, struct attn_error *err)
-{
-    struct stat info;
-
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
-        return ATTN_OK;
-    return attn_error_errno(err, "make the folder", path, errno);
-}
-
 /* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
 static enum attn_status open_array(struct npy_writer *w, const char *folder,
                                    const struct array *array, bool is_resumed,
@@ -94,13 +68,26 @@ static enum attn_status open_array(struct npy_writer *w, const char *folder,
     return status;
 }
 
+/* PATH is a folder, made unless there is one. */
 static enum attn_status open_npy(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
+    const struct attn_records_form *form = writer->form;
+    struct stat info;
 
-    ATTN_TRY(make_folder(path, err));
-    list_arrays(w);
+    if (mkdir(path, 0777) != 0 &&
+        (errno != EEXIST || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
+        return attn_error_errno(err, "make the folder", path, errno);
+    add_array(w, "n_token", "<i4", 0, 0);
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (form->measures & ATTN_MEASURE_BIT(m))
+            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
+                      form->n_head);
+    if (form->n_top > 0) {
+        add_array(w, "top_id", "<i4", form->n_top, 0);
+        add_array(w, "top_p", "<f4", form->n_top, 0);
+    }
     w->row = attn_alloc(w->n_row, sizeof *w->row, err);
     if (!w->row)
         return ATTN_NO_MEMORY;

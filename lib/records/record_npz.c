@@ -92,38 +92,25 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-/* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
-typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
-                        struct attn_zip_entry *entry);
-
-static void add_to_crc(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
-                       struct attn_zip_entry *entry)
-{
-    entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, n_after);
-}
-
-static void put(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
-                struct attn_zip_entry *entry)
-{
-    (void)n_after;
-    (void)entry;
-    attn_sink_write(sink_of(w, ARCHIVE), bytes, size);
-}
-
+/* Takes the numbers of array I as they lie in the archive: first into the CRC of ENTRY, which
+ * stands before them, then with ENTRY NULL into the archive. */
 static void take_array(struct npz_writer *w, const struct attn_record_arrays *arrays, size_t i,
-                       take_fn take, struct attn_zip_entry *entry)
+                       struct attn_zip_entry *entry)
 {
     const struct attn_array *array = attn_record_array(arrays, i);
     const size_t row = array->shape[array->rank - 1] * sizeof(float);
-    size_t n = attn_record_array_n_together(arrays, i);
+    const size_t n = attn_record_array_n_together(arrays, i);
+    const size_t size = array->data ? array->size : n * row;
 
-    if (array->data) {
-        take(w, array->data, array->size, 0, entry);
-        return;
-    }
     for (size_t r = 0, left = array->size; left > 0; r += n) {
-        left -= n * row;
-        take(w, attn_record_array_row(arrays, i, r), n * row, left, entry);
+        const void *bytes =
+            array->data ? array->data : (const void *)attn_record_array_row(arrays, i, r);
+
+        left -= size;
+        if (entry)
+            entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, left);
+        else
+            attn_sink_write(sink_of(w, ARCHIVE), bytes, size);
     }
 }
 
@@ -141,22 +128,13 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
     snprintf(entry.name, sizeof entry.name, "%09zu/%s.npy", number, array->name);
     entry.crc =
         attn_crc32_begin(entry.size) ^ attn_crc32_piece(&w->crc, header, header_size, array->size);
-    take_array(w, arrays, i, add_to_crc, &entry);
+    take_array(w, arrays, i, &entry);
     attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_local_header(&entry, record));
     attn_sink_write(sink_of(w, ARCHIVE), header, header_size);
-    take_array(w, arrays, i, put, &entry);
+    take_array(w, arrays, i, NULL);
     attn_sink_write(sink_of(w, MEMBERS), record, attn_zip_central_header(&entry, record));
     w->n_member++;
     return attn_sink_check(sink_of(w, ARCHIVE), err);
-}
-
-static enum attn_status write_members(struct npz_writer *w, size_t number,
-                                      const struct attn_record_arrays *arrays,
-                                      struct attn_error *err)
-{
-    for (size_t i = 0; i < attn_record_arrays_n(arrays); i++)
-        ATTN_TRY(write_member(w, number, arrays, i, err));
-    return attn_sink_check(sink_of(w, MEMBERS), err);
 }
 
 static enum attn_status write_npz(struct attn_record_writer *writer,
@@ -164,12 +142,15 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_record_arrays *arrays;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     if (outcome->failure || !outcome->capture)
         return ATTN_OK;
     ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
-    status = write_members(w, outcome->number, arrays, err);
+    for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
+        status = write_member(w, outcome->number, arrays, i, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(sink_of(w, MEMBERS), err);
     attn_record_arrays_free(arrays);
     return status;
 }
