@@ -39,16 +39,16 @@ struct inspect_args {
 
 /* What is looked at, and what there is to show of it. */
 struct inspection {
-    const char *name;                       /* what the user called it */
-    struct model_source source;             /* of a model; must stay in its place */
-    struct attn_model *model;               /* owns; NULL: one file of tensors is looked at */
-    struct attn_safetensors *alone;         /* owns; that file */
-    const struct attn_safetensors *weights; /* of either */
-    struct attn_tokenizer *tokenizer;       /* owns; NULL: there is none */
-    struct attn_error no_tokenizer;         /* why */
-    struct attn_cost cost;                  /* of a model */
-    bool has_kinds;                         /* what other kinds of attention would cost */
-    struct attn_table *tables[N_PART];      /* own; NULL: what there is nothing to say of */
+    const char *name;                        /* what the user called it */
+    struct model_source source;              /* of a model; must stay in its place */
+    struct attn_model *model;                /* owns; NULL: one file of tensors is looked at */
+    struct attn_tensor_files *alone;         /* owns; that file */
+    const struct attn_tensor_files *weights; /* of either */
+    struct attn_tokenizer *tokenizer;        /* owns; NULL: there is none */
+    struct attn_error no_tokenizer;          /* why */
+    struct attn_cost cost;                   /* of a model */
+    bool has_kinds;                          /* what other kinds of attention would cost */
+    struct attn_table *tables[N_PART];       /* own; NULL: what there is nothing to say of */
 };
 
 static const struct option path_rows[] = {
@@ -245,7 +245,7 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
                                   "file");
         return report(&err, EXIT_MODEL);
     }
-    inspection->weights = attn_model_safetensors(inspection->model);
+    inspection->weights = attn_model_files(inspection->model);
     code = open_tokenizer(args, inspection);
     return code == EXIT_DONE ? find_cost(args, inspection) : code;
 }
@@ -300,7 +300,7 @@ static void release(struct inspection *inspection)
         attn_table_free(inspection->tables[i]);
     attn_tokenizer_free(inspection->tokenizer);
     attn_model_free(inspection->model);
-    attn_safetensors_free(inspection->alone);
+    attn_tensor_files_free(inspection->alone);
 }
 
 /* The cell of COLUMN, by its name, which the table has. */
@@ -490,7 +490,7 @@ static void add_tensors(struct attn_document *document, const struct inspection 
     const struct attn_table *tensors = inspection->tables[ATTN_INSPECTED_TENSORS];
     struct attn_document_view view = views[ATTN_INSPECTED_TENSORS];
 
-    view.n_column -= attn_safetensors_n_shard(inspection->weights) <= 1;
+    view.n_column -= attn_tensor_files_n_shard(inspection->weights) <= 1;
     if (attn_table_n_row(tensors) == 0)
         view.text = ATTN_TEXT_NOTHING;
     attn_document_text(document, "\nTensors\n%s", attn_table_n_row(tensors) == 0 ? "  none\n" : "");
@@ -588,7 +588,7 @@ static void add_run(struct attn_document *document, const struct inspection *ins
 static void add_heading(struct attn_document *document, const struct inspection *inspection,
                         uint64_t n_byte)
 {
-    const size_t n = attn_safetensors_count(inspection->weights);
+    const size_t n = attn_tensor_files_count(inspection->weights);
     const char *name = inspection->name;
     char text[ATTN_QUANTITY_SIZE];
 
@@ -609,7 +609,7 @@ static void add_heading(struct attn_document *document, const struct inspection 
 static void fill(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *files = inspection->tables[ATTN_INSPECTED_FILES];
-    const size_t n_tensor = attn_safetensors_count(inspection->weights);
+    const size_t n_tensor = attn_tensor_files_count(inspection->weights);
     uint64_t n_byte = 0;
 
     for (size_t i = 0; i < attn_table_n_row(files); i++)
@@ -634,7 +634,7 @@ static void fill(struct attn_document *document, const struct inspection *inspec
 static void fill_check(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
-    const size_t n = attn_safetensors_count(inspection->weights);
+    const size_t n = attn_tensor_files_count(inspection->weights);
 
     for (size_t i = 0; i < attn_table_n_row(bad); i++) {
         const struct attn_cell name = cell_of(bad, i, "name");
@@ -705,7 +705,7 @@ static int inspect_main(int argc, char **argv)
     if (code == EXIT_DONE && bad && attn_table_n_row(bad) > 0)
         code =
             report_problem(EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
-                           attn_table_n_row(bad), attn_safetensors_count(inspection.weights));
+                           attn_table_n_row(bad), attn_tensor_files_count(inspection.weights));
     release(&inspection);
     text_list_release(&args.paths);
     return code;

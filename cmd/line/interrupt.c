@@ -21,7 +21,7 @@ enum { REPEAT_SECONDS = 1 }; /* a signal this much later ends the process */
 static volatile sig_atomic_t must_stop;
 static volatile sig_atomic_t caught;       /* the signal, or 0 */
 static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
-static const struct attn_safetensors *volatile watched;
+static const struct attn_tensor_files *volatile watched;
 
 /*
  * `timeout` and others send their signal twice, to the process and to its group. The second must
@@ -54,12 +54,12 @@ static void end_by_truncation(void)
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    const struct attn_safetensors *weights = watched;
+    const struct attn_tensor_files *weights = watched;
     if (!weights && info->si_code == BUS_ADRERR)
         end_by_truncation();
     uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
-    if (!weights || !attn_safetensors_owns_address(weights, info->si_addr) ||
+    if (!weights || !attn_tensor_files_owns_address(weights, info->si_addr) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {
         signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
@@ -115,14 +115,14 @@ void interrupt_end(void)
     raise(caught);
 }
 
-void interrupt_watch_weights(const struct attn_safetensors *weights)
+void interrupt_watch_weights(const struct attn_tensor_files *weights)
 {
     watched = weights;
 }
 
 void interrupt_watch_model(const struct attn_model *model)
 {
-    interrupt_watch_weights(model ? attn_model_safetensors(model) : NULL);
+    interrupt_watch_weights(model ? attn_model_files(model) : NULL);
 }
 
 bool interrupt_is_model_truncated(void)

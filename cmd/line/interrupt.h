@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-struct attn_safetensors;
+struct attn_tensor_files;
 
 /* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
 void interrupt_ignore_writes(void);
@@ -45,7 +45,7 @@ void interrupt_end(void);
  * From now on a page of mapped WEIGHTS that is no longer in its file reads as zeros and sets the
  * flag. NULL ends this; call that before they are closed.
  */
-void interrupt_watch_weights(const struct attn_safetensors *weights);
+void interrupt_watch_weights(const struct attn_tensor_files *weights);
 
 /* The same for the weights of MODEL. */
 void interrupt_watch_model(const struct attn_model *model);

@@ -60,10 +60,9 @@ enum attn_dtype {
 #define ATTN_DTYPE_ENUM(name, number, values, bytes) ATTN_DTYPE_##name,
         ATTN_BLOCK_DTYPE_MAP(ATTN_DTYPE_ENUM)
 #undef ATTN_DTYPE_ENUM
-            ATTN_N_DTYPE
+            ATTN_N_DTYPE,
+    ATTN_N_PLAIN_DTYPE = ATTN_DTYPE_U64 + 1 /* those of one number each come first */
 };
-
-enum { ATTN_N_PLAIN_DTYPE = ATTN_DTYPE_U64 + 1 }; /* those of one number each come first */
 
 enum { ATTN_MAX_RANK = 16 };
 

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
+#include "formats/tensor_files_internal.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -32,24 +33,17 @@ enum {
     LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8 /* a name of one, one dimension, type and offset */
 };
 
-/* Names are found in `names` while it grows, and are pointers at the end. */
+/* Keys are found in `keys` while it grows, and are pointers at the end. */
 struct pair_record {
     struct attn_gguf_pair pair;
     size_t key_at;
 };
 
-struct tensor_record {
-    struct attn_gguf_tensor entry;
-    size_t name_at;
-};
-
 struct attn_gguf {
-    struct attn_file *shards; /* [n_shard]; owns */
-    int n_shard;
-    struct attn_buffer names;      /* of pairs and tensors, terminated each */
-    struct pair_record *pairs;     /* [n_pair], by key; owns */
-    struct tensor_record *tensors; /* [n_tensor], by name; owns */
-    size_t n_pair, pair_capacity, n_tensor, tensor_capacity;
+    struct attn_tensor_files *files; /* owns */
+    struct attn_buffer keys;         /* of pairs, terminated each */
+    struct pair_record *pairs;       /* [n_pair], by key; owns */
+    size_t n_pair, pair_capacity, record_capacity;
 };
 
 static const struct {
@@ -68,6 +62,8 @@ struct scan {
     const struct attn_file *file; /* borrowed */
     size_t at;
     const char *path; /* quoted, for messages */
+    int shard;
+    struct attn_buffer text; /* of this file's tensors: name, shape, name, shape, terminated each */
     struct attn_gguf *gguf;
     struct attn_error *err;
 };
@@ -121,9 +117,8 @@ static enum attn_status read_string(struct scan *scan, const char *where, const 
 
 /* A key or a name of 1 to MOST bytes, copied; WHAT and the number I are for messages. */
 static enum attn_status read_name(struct scan *scan, const char *what, uint64_t i, size_t most,
-                                  size_t *name_at)
+                                  struct attn_buffer *names)
 {
-    struct attn_buffer *names = &scan->gguf->names;
     const char *text = NULL;
     size_t size = 0;
     char where[60];
@@ -137,7 +132,6 @@ static enum attn_status read_name(struct scan *scan, const char *what, uint64_t 
         return attn_error_set(scan->err, ATTN_FORMAT,
                               "%s of '%s' is '%s', expected UTF-8 without NUL", where, scan->path,
                               attn_quote(text, size).text);
-    *name_at = names->size;
     attn_buffer_append(names, text, size);
     attn_buffer_append_char(names, '\0');
     return attn_buffer_check(names, scan->err);
@@ -191,8 +185,9 @@ static enum attn_status read_pair(struct scan *scan, uint64_t i, struct pair_rec
     uint64_t type = 0;
     const char *key;
 
-    ATTN_TRY(read_name(scan, "key", i, MOST_KEY, &record->key_at));
-    key = scan->gguf->names.data + record->key_at;
+    record->key_at = scan->gguf->keys.size;
+    ATTN_TRY(read_name(scan, "key", i, MOST_KEY, &scan->gguf->keys));
+    key = scan->gguf->keys.data + record->key_at;
     ATTN_TRY(read_number(scan, 4, "the type of a value", &type));
     ATTN_TRY(check_type(scan, type, key));
     *pair = (struct attn_gguf_pair){.n = 1, .is_array = type == ATTN_GGUF_ARRAY};
@@ -214,7 +209,7 @@ static enum attn_status read_pairs(struct scan *scan, uint64_t n)
     struct attn_gguf *gguf = scan->gguf;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow((void **)&gguf->pairs, &gguf->pair_capacity, gguf->n_pair + 1,
+        ATTN_TRY(attn_grow(&gguf->pairs, &gguf->pair_capacity, gguf->n_pair + 1,
                            sizeof *gguf->pairs, scan->err));
         ATTN_TRY(read_pair(scan, i, &gguf->pairs[gguf->n_pair]));
         gguf->n_pair++;
@@ -317,41 +312,63 @@ static enum attn_status read_shape(struct scan *scan, const char *name, struct a
     return ATTN_OK;
 }
 
-static enum attn_status read_tensor(struct scan *scan, uint64_t i, struct tensor_record *record)
+static enum attn_status read_tensor(struct scan *scan, uint64_t i,
+                                    struct attn_tensor_record *record)
 {
-    struct attn_tensor *tensor = &record->entry.tensor;
+    const size_t name_at = scan->text.size;
+    struct attn_tensor tensor = {.rank = 0};
     uint64_t type = 0, offset = 0;
     size_t n_in, block;
     const char *name;
 
-    *record = (struct tensor_record){.entry = {.shard = (int)(scan->file - scan->gguf->shards)}};
-    ATTN_TRY(read_name(scan, "tensor", i, MOST_NAME, &record->name_at));
-    name = scan->gguf->names.data + record->name_at;
-    ATTN_TRY(read_shape(scan, name, tensor));
+    ATTN_TRY(read_name(scan, "tensor", i, MOST_NAME, &scan->text));
+    name = scan->text.data + name_at;
+    ATTN_TRY(read_shape(scan, name, &tensor));
     ATTN_TRY(read_number(scan, 4, "the directory of tensors", &type));
     ATTN_TRY(read_number(scan, 8, "the directory of tensors", &offset));
-    ATTN_TRY(find_dtype(scan, name, type, &tensor->dtype));
-    n_in = tensor->shape[tensor->rank - 1];
-    block = attn_dtype_block(tensor->dtype);
+    ATTN_TRY(find_dtype(scan, name, type, &tensor.dtype));
+    n_in = tensor.shape[tensor.rank - 1];
+    block = attn_dtype_block(tensor.dtype);
     if (n_in % block != 0)
         return attn_error_set(scan->err, ATTN_FORMAT,
                               "rows of tensor '%s' in '%s' have %zu values, expected a multiple of "
                               "%zu, the block of %s",
                               attn_quote_string(name).text, scan->path, n_in, block,
-                              attn_dtype_name(tensor->dtype));
-    record->entry.offset = (size_t)offset;
-    return ATTN_OK;
+                              attn_dtype_name(tensor.dtype));
+    *record = (struct attn_tensor_record){.name_size = strlen(name),
+                                          .n_byte = attn_tensor_n_byte(&tensor),
+                                          .offset = (size_t)offset,
+                                          .shard = scan->shard,
+                                          .dtype = (unsigned char)tensor.dtype,
+                                          .rank = (unsigned char)tensor.rank};
+    for (int d = 0; d < tensor.rank; d++)
+        attn_buffer_append_format(&scan->text, "%s%zu", d > 0 ? ", " : "", tensor.shape[d]);
+    attn_buffer_append_char(&scan->text, '\0');
+    return attn_buffer_check(&scan->text, scan->err);
 }
 
+/* Names and shapes stand still once all are read. */
 static enum attn_status read_tensors(struct scan *scan, uint64_t n)
 {
-    struct attn_gguf *gguf = scan->gguf;
+    struct attn_tensor_files *files = scan->gguf->files;
+    const size_t first = files->count;
+    char *text;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow((void **)&gguf->tensors, &gguf->tensor_capacity, gguf->n_tensor + 1,
-                           sizeof *gguf->tensors, scan->err));
-        ATTN_TRY(read_tensor(scan, i, &gguf->tensors[gguf->n_tensor]));
-        gguf->n_tensor++;
+        ATTN_TRY(attn_grow(&files->records, &scan->gguf->record_capacity, files->count + 1,
+                           sizeof *files->records, scan->err));
+        ATTN_TRY(read_tensor(scan, i, &files->records[files->count]));
+        files->count++;
+    }
+    if (n == 0)
+        return ATTN_OK;
+    files->shards[scan->shard].text = text = attn_buffer_take(&scan->text, scan->err);
+    if (!text)
+        return ATTN_NO_MEMORY;
+    for (size_t i = first; i < files->count; i++) {
+        files->records[i].name = text;
+        files->records[i].shape = text += strlen(text) + 1;
+        text += strlen(text) + 1;
     }
     return ATTN_OK;
 }
@@ -362,40 +379,34 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
  */
 static enum attn_status place_tensors(struct scan *scan, size_t first, size_t alignment)
 {
+    const struct attn_tensor_files *files = scan->gguf->files;
     const size_t start = (scan->at + alignment - 1) / alignment * alignment;
     size_t end = 0;
 
-    for (size_t i = first; i < scan->gguf->n_tensor; i++) {
-        struct attn_gguf_tensor *entry = &scan->gguf->tensors[i].entry;
-        const size_t n_byte = attn_tensor_n_byte(&entry->tensor);
-        const char *name = scan->gguf->names.data + scan->gguf->tensors[i].name_at;
+    for (size_t i = first; i < files->count; i++) {
+        struct attn_tensor_record *record = &files->records[i];
         size_t begin;
 
         if (!attn_checked_add(end, alignment - 1, &begin))
             begin = SIZE_MAX;
         begin = begin / alignment * alignment;
-        if (entry->offset != begin)
+        if (record->offset != begin)
             return attn_error_set(scan->err, ATTN_FORMAT,
                                   "tensor '%s' in '%s' begins at byte %zu of the data, expected "
                                   "%zu, where the one before it ends, aligned to %zu",
-                                  attn_quote_string(name).text, scan->path, entry->offset, begin,
-                                  alignment);
-        if (!attn_checked_add(begin, n_byte, &end) || end > SIZE_MAX / 2 - start)
+                                  attn_quote_string(record->name).text, scan->path, record->offset,
+                                  begin, alignment);
+        if (!attn_checked_add(begin, record->n_byte, &end) || end > SIZE_MAX / 2 - start)
             return attn_error_set(scan->err, ATTN_FORMAT,
                                   "tensor '%s' in '%s' ends beyond any file",
-                                  attn_quote_string(name).text, scan->path);
-        entry->offset = start + begin;
+                                  attn_quote_string(record->name).text, scan->path);
+        record->offset = start + begin;
     }
-    if (scan->gguf->n_tensor > first && start + end > scan->file->size) {
+    if (files->count > first && start + end > scan->file->size) {
         attn_error_set(scan->err, ATTN_FORMAT, "'%s' is short of %zu of its %zu bytes", scan->path,
                        start + end - scan->file->size, start + end);
         attn_error_hint(scan->err, "a download that broke off? fetch it again");
         return ATTN_FORMAT;
-    }
-    for (size_t i = first; i < scan->gguf->n_tensor; i++) {
-        struct attn_gguf_tensor *entry = &scan->gguf->tensors[i].entry;
-
-        entry->tensor.data = scan->file->data + entry->offset;
     }
     return ATTN_OK;
 }
@@ -447,7 +458,7 @@ static const struct pair_record *find_unsorted(const struct attn_gguf *gguf, siz
                                                const char *key)
 {
     for (size_t i = first; i < gguf->n_pair; i++)
-        if (strcmp(gguf->names.data + gguf->pairs[i].key_at, key) == 0)
+        if (strcmp(gguf->keys.data + gguf->pairs[i].key_at, key) == 0)
             return &gguf->pairs[i];
     return NULL;
 }
@@ -496,36 +507,45 @@ struct split {
     uint64_t no, count, n_tensor;
 };
 
-/* Adds what FILE, one of the shards of GGUF, has. */
-static enum attn_status read_file(struct attn_gguf *gguf, const struct attn_file *file,
-                                  struct split *split, struct attn_error *err)
+static enum attn_status scan_file(struct scan *scan, struct split *split)
 {
-    const struct attn_quote path = attn_quote_string(file->path);
-    struct scan scan = {.file = file, .path = path.text, .gguf = gguf, .err = err};
-    const size_t first_pair = gguf->n_pair, first_tensor = gguf->n_tensor;
+    const size_t first_pair = scan->gguf->n_pair, first_tensor = scan->gguf->files->count;
     uint64_t n_tensor = 0, n_pair = 0;
     size_t alignment;
 
-    ATTN_TRY(check_magic(&scan));
-    ATTN_TRY(read_number(&scan, 8, "its number of tensors", &n_tensor));
-    ATTN_TRY(read_number(&scan, 8, "its number of pairs", &n_pair));
-    if (n_pair == 0 || n_pair > left(&scan) / LEAST_PAIR)
-        return attn_error_set(err, ATTN_FORMAT,
+    ATTN_TRY(check_magic(scan));
+    ATTN_TRY(read_number(scan, 8, "its number of tensors", &n_tensor));
+    ATTN_TRY(read_number(scan, 8, "its number of pairs", &n_pair));
+    if (n_pair == 0 || n_pair > left(scan) / LEAST_PAIR)
+        return attn_error_set(scan->err, ATTN_FORMAT,
                               "'%s' has %" PRIu64 " pairs of metadata in %zu bytes, expected 1 to "
                               "%zu",
-                              path.text, n_pair, left(&scan), left(&scan) / LEAST_PAIR);
-    if (n_tensor > left(&scan) / LEAST_TENSOR)
-        return attn_error_set(err, ATTN_FORMAT,
+                              scan->path, n_pair, left(scan), left(scan) / LEAST_PAIR);
+    if (n_tensor > left(scan) / LEAST_TENSOR)
+        return attn_error_set(scan->err, ATTN_FORMAT,
                               "'%s' has %" PRIu64 " tensors in %zu bytes, expected at most %zu",
-                              path.text, n_tensor, left(&scan), left(&scan) / LEAST_TENSOR);
-    ATTN_TRY(read_pairs(&scan, n_pair));
-    ATTN_TRY(read_tensors(&scan, n_tensor));
-    ATTN_TRY(read_alignment(&scan, first_pair, &alignment));
-    ATTN_TRY(place_tensors(&scan, first_tensor, alignment));
+                              scan->path, n_tensor, left(scan), left(scan) / LEAST_TENSOR);
+    ATTN_TRY(read_pairs(scan, n_pair));
+    ATTN_TRY(read_tensors(scan, n_tensor));
+    ATTN_TRY(read_alignment(scan, first_pair, &alignment));
+    ATTN_TRY(place_tensors(scan, first_tensor, alignment));
     *split = (struct split){.count = 1, .n_tensor = n_tensor};
-    ATTN_TRY(read_split(&scan, first_pair, "split.no", &split->no));
-    ATTN_TRY(read_split(&scan, first_pair, "split.count", &split->count));
-    return read_split(&scan, first_pair, "split.tensors.count", &split->n_tensor);
+    ATTN_TRY(read_split(scan, first_pair, "split.no", &split->no));
+    ATTN_TRY(read_split(scan, first_pair, "split.count", &split->count));
+    return read_split(scan, first_pair, "split.tensors.count", &split->n_tensor);
+}
+
+/* Adds what SHARD, which is open, has. */
+static enum attn_status read_file(struct attn_gguf *gguf, int shard, struct split *split,
+                                  struct attn_error *err)
+{
+    const struct attn_file *file = &gguf->files->shards[shard].file;
+    const struct attn_quote path = attn_quote_string(file->path);
+    struct scan scan = {.file = file, .path = path.text, .shard = shard, .gguf = gguf, .err = err};
+    const enum attn_status status = scan_file(&scan, split);
+
+    attn_buffer_release(&scan.text);
+    return status;
 }
 
 /* --- Shards ----------------------------------------------------------------------------------- */
@@ -548,25 +568,27 @@ static bool read_suffix(const char *path, unsigned *no, unsigned *count)
 static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn_load load,
                                    struct attn_error *err)
 {
-    const char *first = gguf->shards[0].path;
+    struct attn_tensor_file *shards = gguf->files->shards;
+    const char *first = shards[0].file.path;
+    const int n_shard = gguf->files->n_shard;
     const size_t n_pair = gguf->n_pair;
     char path[ATTN_PATH_SIZE];
     struct split split;
     int size;
 
     size = snprintf(path, sizeof path, "%.*s-%05d-of-%05d.gguf",
-                    (int)(strlen(first) - SPLIT_SUFFIX), first, number + 1, gguf->n_shard);
+                    (int)(strlen(first) - SPLIT_SUFFIX), first, number + 1, n_shard);
     if (size < 0 || size >= ATTN_PATH_SIZE)
         return attn_error_set(err, ATTN_INVALID, "'%s' is too long a name",
                               attn_quote_string(first).text);
-    ATTN_TRY(attn_file_open_regular(path, load, &gguf->shards[number], err));
-    ATTN_TRY(read_file(gguf, &gguf->shards[number], &split, err));
+    ATTN_TRY(attn_file_open_regular(path, load, &shards[number].file, err));
+    ATTN_TRY(read_file(gguf, number, &split, err));
     gguf->n_pair = n_pair; /* the first shard alone says what the model is */
-    if (split.no != (uint64_t)number || split.count != (uint64_t)gguf->n_shard)
-        return attn_error_set(
-            err, ATTN_FORMAT,
-            "'%s' has 'split.no' %" PRIu64 " and 'split.count' %" PRIu64 ", expected %d and %d",
-            attn_quote_string(path).text, split.no, split.count, number, gguf->n_shard);
+    if (split.no != (uint64_t)number || split.count != (uint64_t)n_shard)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has 'split.no' %" PRIu64 " and 'split.count' %" PRIu64
+                              ", expected %d and %d",
+                              attn_quote_string(path).text, split.no, split.count, number, n_shard);
     return ATTN_OK;
 }
 
@@ -574,14 +596,15 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
 static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *split,
                                     enum attn_load load, struct attn_error *err)
 {
-    const struct attn_quote path = attn_quote_string(gguf->shards[0].path);
+    struct attn_tensor_files *files = gguf->files;
+    const char *name = files->shards[0].file.path;
+    const struct attn_quote path = attn_quote_string(name);
+    struct attn_tensor_file *shards;
     unsigned no = 0, count = 0;
-    struct attn_file *shards;
 
     if (split->count <= 1)
         return ATTN_OK;
-    if (!read_suffix(gguf->shards[0].path, &no, &count) || count != split->count ||
-        no != split->no + 1)
+    if (!read_suffix(name, &no, &count) || count != split->count || no != split->no + 1)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' is number %" PRIu64 " of %" PRIu64
                               " files, expected a name that ends so, as in NAME-00001-of-%05" PRIu64
@@ -597,18 +620,18 @@ static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *
     shards = attn_alloc(count, sizeof *shards, err);
     if (!shards)
         return ATTN_NO_MEMORY;
-    shards[0] = gguf->shards[0];
-    attn_free(gguf->shards);
-    gguf->shards = shards;
-    gguf->n_shard = (int)count;
-    for (int i = 1; i < gguf->n_shard; i++)
+    shards[0] = files->shards[0];
+    attn_free(files->shards);
+    files->shards = shards;
+    files->n_shard = (int)count;
+    for (int i = 1; i < files->n_shard; i++)
         ATTN_TRY(open_shard(gguf, i, load, err));
-    if (gguf->n_tensor != split->n_tensor)
+    if (files->count != split->n_tensor)
         return attn_error_set(
             err, ATTN_FORMAT,
             "'%s' and the other %d files have %zu tensors in all, expected %" PRIu64
             ", its 'split.tensors.count'",
-            path.text, gguf->n_shard - 1, gguf->n_tensor, split->n_tensor);
+            path.text, files->n_shard - 1, files->count, split->n_tensor);
     return ATTN_OK;
 }
 
@@ -620,35 +643,27 @@ static int compare_pairs(const void *a, const void *b)
                   ((const struct pair_record *)b)->pair.key);
 }
 
-static int compare_tensors(const void *a, const void *b)
-{
-    return strcmp(((const struct tensor_record *)a)->entry.name,
-                  ((const struct tensor_record *)b)->entry.name);
-}
-
 /* Sorts pairs and tensors by name; none may be there twice. */
 static enum attn_status sort(struct attn_gguf *gguf, struct attn_error *err)
 {
-    const struct attn_quote path = attn_quote_string(gguf->shards[0].path);
+    struct attn_tensor_files *files = gguf->files;
+    const struct attn_quote path = attn_quote_string(files->shards[0].file.path);
 
+    if (files->count == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tensors, expected those of a model",
+                              path.text);
     for (size_t i = 0; i < gguf->n_pair; i++)
-        gguf->pairs[i].pair.key = gguf->names.data + gguf->pairs[i].key_at;
-    for (size_t i = 0; i < gguf->n_tensor; i++)
-        gguf->tensors[i].entry.name = gguf->names.data + gguf->tensors[i].name_at;
+        gguf->pairs[i].pair.key = gguf->keys.data + gguf->pairs[i].key_at;
     qsort(gguf->pairs, gguf->n_pair, sizeof *gguf->pairs, compare_pairs);
-    if (gguf->n_tensor > 0)
-        qsort(gguf->tensors, gguf->n_tensor, sizeof *gguf->tensors, compare_tensors);
+    qsort(files->records, files->count, sizeof *files->records, attn_tensor_compare_names);
     for (size_t i = 1; i < gguf->n_pair; i++)
         if (compare_pairs(&gguf->pairs[i - 1], &gguf->pairs[i]) == 0)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has the key '%s' a second time",
                                   path.text, attn_quote_string(gguf->pairs[i].pair.key).text);
-    for (size_t i = 1; i < gguf->n_tensor; i++)
-        if (compare_tensors(&gguf->tensors[i - 1], &gguf->tensors[i]) == 0)
+    for (size_t i = 1; i < files->count; i++)
+        if (attn_tensor_compare_names(&files->records[i - 1], &files->records[i]) == 0)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has the tensor '%s' a second time",
-                                  path.text, attn_quote_string(gguf->tensors[i].entry.name).text);
-    if (gguf->n_tensor == 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tensors, expected those of a model",
-                              path.text);
+                                  path.text, attn_quote_string(files->records[i].name).text);
     return ATTN_OK;
 }
 
@@ -656,7 +671,7 @@ static enum attn_status read(struct attn_gguf *gguf, enum attn_load load, struct
 {
     struct split split;
 
-    ATTN_TRY(read_file(gguf, &gguf->shards[0], &split, err));
+    ATTN_TRY(read_file(gguf, 0, &split, err));
     ATTN_TRY(open_shards(gguf, &split, load, err));
     return sort(gguf, err);
 }
@@ -668,11 +683,11 @@ enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, str
     enum attn_status status = ATTN_NO_MEMORY;
 
     if (gguf)
-        gguf->shards = attn_alloc(1, sizeof *gguf->shards, err);
-    if (!gguf || !gguf->shards) {
+        gguf->files = attn_tensor_files_create(1, err);
+    if (!gguf || !gguf->files) {
         attn_file_release(file);
     } else {
-        gguf->shards[0] = *file, gguf->n_shard = 1;
+        gguf->files->shards[0].file = *file;
         *file = (struct attn_file){0};
         status = read(gguf, load, err);
     }
@@ -696,76 +711,15 @@ void attn_gguf_free(struct attn_gguf *gguf)
 {
     if (!gguf)
         return;
-    for (int i = 0; i < gguf->n_shard; i++)
-        attn_file_release(&gguf->shards[i]);
-    attn_free(gguf->shards);
-    attn_buffer_release(&gguf->names);
+    attn_tensor_files_free(gguf->files);
+    attn_buffer_release(&gguf->keys);
     attn_free(gguf->pairs);
-    attn_free(gguf->tensors);
     attn_free(gguf);
 }
 
-/* --- What is in it ---------------------------------------------------------------------------- */
-
-size_t attn_gguf_count(const struct attn_gguf *gguf)
+const struct attn_tensor_files *attn_gguf_files(const struct attn_gguf *gguf)
 {
-    return gguf->n_tensor;
-}
-
-struct attn_gguf_tensor attn_gguf_tensor(const struct attn_gguf *gguf, size_t i)
-{
-    return gguf->tensors[i].entry;
-}
-
-bool attn_gguf_find(const struct attn_gguf *gguf, const char *name, struct attn_gguf_tensor *tensor)
-{
-    const struct tensor_record key = {.entry = {.name = name}};
-    const struct tensor_record *record =
-        bsearch(&key, gguf->tensors, gguf->n_tensor, sizeof key, compare_tensors);
-
-    if (record && tensor)
-        *tensor = record->entry;
-    return record;
-}
-
-int attn_gguf_n_shard(const struct attn_gguf *gguf)
-{
-    return gguf->n_shard;
-}
-
-const char *attn_gguf_path(const struct attn_gguf *gguf, int shard)
-{
-    return gguf->shards[shard].path;
-}
-
-size_t attn_gguf_file_size(const struct attn_gguf *gguf, int shard)
-{
-    return gguf->shards[shard].size;
-}
-
-/* The mapped file that ADDRESS lies in, or NULL. */
-static const struct attn_file *find_file(const struct attn_gguf *gguf, const void *address)
-{
-    for (int i = 0; i < gguf->n_shard; i++) {
-        const struct attn_file *file = &gguf->shards[i];
-
-        if (file->storage == ATTN_FILE_MAPPED &&
-            (uintptr_t)address - (uintptr_t)file->data < file->size)
-            return file;
-    }
-    return NULL;
-}
-
-bool attn_gguf_read_again(const struct attn_gguf *gguf, const void *data, size_t size, void *copy)
-{
-    const struct attn_file *file = find_file(gguf, data);
-
-    return file && attn_file_read_again(file, data, size, copy);
-}
-
-bool attn_gguf_owns_address(const struct attn_gguf *gguf, const void *address)
-{
-    return find_file(gguf, address);
+    return gguf->files;
 }
 
 size_t attn_gguf_n_pair(const struct attn_gguf *gguf)
@@ -877,9 +831,9 @@ static enum attn_status refuse(const struct attn_gguf *gguf, const struct attn_g
     char found[40];
 
     describe(pair, found);
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s",
-                          attn_quote_string(pair->key).text,
-                          attn_quote_string(gguf->shards[0].path).text, found, what);
+    return attn_error_set(
+        err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s", attn_quote_string(pair->key).text,
+        attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text, found, what);
 }
 
 static bool is_whole(const struct attn_gguf_pair *pair)
@@ -905,11 +859,13 @@ enum attn_status attn_gguf_get_size(const struct attn_gguf *gguf, const char *ke
                                   "'%s' in '%s' is %" PRId64 " in one layer and %" PRId64
                                   " in another, expected one number for all",
                                   attn_quote_string(key).text,
-                                  attn_quote_string(gguf->shards[0].path).text, value, next);
+                                  attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
+                                  value, next);
     if (value < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %" PRId64 ", expected 0 or more",
                               attn_quote_string(key).text,
-                              attn_quote_string(gguf->shards[0].path).text, value);
+                              attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
+                              value);
     *out = (size_t)value;
     return ATTN_OK;
 }
@@ -931,11 +887,12 @@ enum attn_status attn_gguf_get_real(const struct attn_gguf *gguf, const char *ke
                                   "'%s' in '%s' is %g in one layer and %g in another, expected one "
                                   "number for all",
                                   attn_quote_string(key).text,
-                                  attn_quote_string(gguf->shards[0].path).text, value, next);
+                                  attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
+                                  value, next);
     if (!isfinite(value))
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not finite, expected a number",
                               attn_quote_string(key).text,
-                              attn_quote_string(gguf->shards[0].path).text);
+                              attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text);
     *out = value;
     return ATTN_OK;
 }

@@ -6,8 +6,7 @@
  *     attn_gguf_open_file("model.gguf", ATTN_MAP, &gguf, &err);
  *     attn_gguf_get_size(gguf, "llama.block_count", &n_layer, &err);
  *     for (size_t i = 0; i < attn_gguf_count(gguf); i++)
- *         puts(attn_gguf_tensor(gguf, i).name);
- *     attn_gguf_free(gguf);
+ * X(gguf);
  *
  * Layout, little-endian: "GGUF", u32 version, u64 tensors, u64 pairs; each pair a key, a u32 type
  * and a value; each tensor a name, u32 dimensions, their u64 sizes (the contiguous one first), a u32
@@ -20,10 +19,10 @@
 #ifndef ATTN_FORMATS_GGUF_H
 #define ATTN_FORMATS_GGUF_H
 
-#include "base/dtype.h"
 #include "base/file.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "formats/tensor_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,31 +43,8 @@ enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, str
 
 void attn_gguf_free(struct attn_gguf *gguf); /* NULL is allowed */
 
-/* --- Tensors ---------------------------------------------------------------------------------- */
-
-/* A tensor of the directory, which its name and data belong to. */
-struct attn_gguf_tensor {
-    const char *name;          /* terminated: "blk.0.attn_q.weight" */
-    struct attn_tensor tensor; /* in our order: [out, in]; data points into the file */
-    int shard;                 /* index for attn_gguf_path */
-    size_t offset;             /* of the data in its file, bytes */
-};
-
-size_t attn_gguf_count(const struct attn_gguf *gguf);
-
-/* Tensor 0 .. count-1 in ascending order of name (bytes). */
-struct attn_gguf_tensor attn_gguf_tensor(const struct attn_gguf *gguf, size_t i);
-
-/* Looks for NAME: whether it is there, and then *tensor unless that is NULL. */
-bool attn_gguf_find(const struct attn_gguf *gguf, const char *name,
-                    struct attn_gguf_tensor *tensor);
-
-/* The files, as of attn_safetensors. */
-int attn_gguf_n_shard(const struct attn_gguf *gguf);
-const char *attn_gguf_path(const struct attn_gguf *gguf, int shard);
-size_t attn_gguf_file_size(const struct attn_gguf *gguf, int shard);
-bool attn_gguf_read_again(const struct attn_gguf *gguf, const void *data, size_t size, void *copy);
-bool attn_gguf_owns_address(const struct attn_gguf *gguf, const void *address);
+/* Its tensors, which belong to GGUF. Names are as in the file; shapes are in our order: [out, in]. */
+const struct attn_tensor_files *attn_gguf_files(const struct attn_gguf *gguf);
 
 /* --- Metadata --------------------------------------------------------------------------------- */
 

@@ -23,51 +23,10 @@
 #define INDEX_FILE "model.safetensors.index.json"
 #define SUFFIX ".safetensors"
 
-struct shard {
-    struct attn_file file;
-    char *header; /* owns; names and shapes of its tensors lie in it */
-};
-
-struct attn_safetensors {
-    struct shard *shards; /* [n_shard]; owns */
-    int n_shard;
-    struct attn_safetensors_record *records; /* [count], by name; owns */
-    size_t count;
-};
-
-/* An empty directory with room for N_SHARD. */
-static struct attn_safetensors *create(int n_shard, struct attn_error *err)
-{
-    struct attn_safetensors *st = attn_alloc(1, sizeof *st, err);
-
-    if (!st)
-        return NULL;
-    st->shards = attn_alloc((size_t)n_shard, sizeof *st->shards, err);
-    if (!st->shards) {
-        attn_free(st);
-        return NULL;
-    }
-    st->n_shard = n_shard;
-    return st;
-}
-
-void attn_safetensors_free(struct attn_safetensors *st)
-{
-    if (!st)
-        return;
-    for (int i = 0; i < st->n_shard; i++) {
-        attn_file_release(&st->shards[i].file);
-        attn_free(st->shards[i].header);
-    }
-    attn_free(st->shards);
-    attn_free(st->records);
-    attn_free(st);
-}
-
-enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safetensors **out,
+enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err)
 {
-    struct attn_safetensors *st = create(1, err);
+    struct attn_tensor_files *st = attn_tensor_files_create(1, err);
     enum attn_status status;
 
     if (!st) {
@@ -76,10 +35,10 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
     }
     st->shards[0].file = *file;
     *file = (struct attn_file){0};
-    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].header, &st->records,
+    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].text, &st->records,
                                           &st->count, err);
     if (status != ATTN_OK) {
-        attn_safetensors_free(st);
+        attn_tensor_files_free(st);
         return status;
     }
     *out = st;
@@ -87,7 +46,7 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
 }
 
 enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
-                                            struct attn_safetensors **out, struct attn_error *err)
+                                            struct attn_tensor_files **out, struct attn_error *err)
 {
     struct attn_file file = {0};
 
@@ -166,50 +125,44 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
 }
 
 /* The directory that INDEX promises: every tensor with its shard, none with data yet. */
-static struct attn_safetensors *plan_shards(const struct shard_index *index, struct attn_error *err)
+static struct attn_tensor_files *plan_shards(const struct shard_index *index,
+                                             struct attn_error *err)
 {
     const struct mapping *mappings = index->mappings;
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     int n_shard = 1;
 
     for (size_t i = 1; i < index->count; i++)
         n_shard += compare_files(&mappings[i - 1], &mappings[i]) != 0;
-    st = create(n_shard, err);
+    st = attn_tensor_files_create(n_shard, err);
     if (!st)
         return NULL;
     st->records = attn_alloc(index->count, sizeof *st->records, err);
     if (!st->records) {
-        attn_safetensors_free(st);
+        attn_tensor_files_free(st);
         return NULL;
     }
     st->count = index->count;
     for (size_t i = 0; i < st->count; i++) {
-        struct attn_safetensors_record *record = &st->records[i];
+        struct attn_tensor_record *record = &st->records[i];
 
         record->name = mappings[i].tensor;
         record->name_size = strlen(record->name);
         if (i > 0)
             record->shard = record[-1].shard + (compare_files(&mappings[i - 1], &mappings[i]) != 0);
     }
-    qsort(st->records, st->count, sizeof *st->records, attn_safetensors_compare_names);
+    qsort(st->records, st->count, sizeof *st->records, attn_tensor_compare_names);
     return st;
 }
 
-static struct attn_safetensors_record *find(const struct attn_safetensors *st, const char *name,
-                                            size_t size)
-{
-    struct attn_safetensors_record key = {.name = name, .name_size = size};
-
-    return bsearch(&key, st->records, st->count, sizeof key, attn_safetensors_compare_names);
-}
-
 /* Moves the file of PART, shard number SHARD, into ST, and its tensors where they were planned. */
-static enum attn_status adopt_shard(struct attn_safetensors *st, int shard,
-                                    struct attn_safetensors *part, struct attn_error *err)
+static enum attn_status adopt_shard(struct attn_tensor_files *st, int shard,
+                                    struct attn_tensor_files *part, struct attn_error *err)
 {
     for (size_t i = 0; i < part->count; i++) {
-        const struct attn_safetensors_record *record = &part->records[i];
-        struct attn_safetensors_record *planned = find(st, record->name, record->name_size);
+        const struct attn_tensor_record *record = &part->records[i];
+        struct attn_tensor_record *planned =
+            attn_tensor_files_record(st, record->name, record->name_size);
 
         if (!planned)
             continue;
@@ -227,10 +180,10 @@ static enum attn_status adopt_shard(struct attn_safetensors *st, int shard,
 }
 
 static enum attn_status open_shard(const struct attn_source *source, enum attn_load load,
-                                   const char *name, int shard, struct attn_safetensors *st,
+                                   const char *name, int shard, struct attn_tensor_files *st,
                                    struct attn_error *err)
 {
-    struct attn_safetensors *part = NULL;
+    struct attn_tensor_files *part = NULL;
     struct attn_file file = {0};
     enum attn_status status = attn_file_open_part(source, name, load, &file, err);
 
@@ -243,16 +196,16 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     status = attn_safetensors_take(&file, &part, err);
     if (status == ATTN_OK)
         status = adopt_shard(st, shard, part, err);
-    attn_safetensors_free(part);
+    attn_tensor_files_free(part);
     return status;
 }
 
 /* *PLANNED is the caller's, also after a failure. */
 static enum attn_status open_shards(const struct attn_source *source, enum attn_load load,
-                                    struct shard_index *index, struct attn_safetensors **planned,
+                                    struct shard_index *index, struct attn_tensor_files **planned,
                                     struct attn_error *err)
 {
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     int shard = 0;
 
     ATTN_TRY(read_index(source, index, err));
@@ -263,7 +216,7 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
         if (i == 0 || compare_files(&index->mappings[i - 1], &index->mappings[i]) != 0)
             ATTN_TRY(open_shard(source, load, index->mappings[i].file, shard++, st, err));
     for (size_t i = 0; i < st->count; i++) {
-        const struct attn_safetensors_record *record = &st->records[i];
+        const struct attn_tensor_record *record = &st->records[i];
 
         if (!record->shape)
             return attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
@@ -275,16 +228,16 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
 }
 
 static enum attn_status open_index(const struct attn_source *source, enum attn_load load,
-                                   struct attn_safetensors **out, struct attn_error *err)
+                                   struct attn_tensor_files **out, struct attn_error *err)
 {
     struct shard_index index = {.count = 0};
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     const enum attn_status status = open_shards(source, load, &index, &st, err);
 
     if (status == ATTN_OK)
         *out = st;
     else
-        attn_safetensors_free(st);
+        attn_tensor_files_free(st);
     attn_free(index.mappings);
     attn_json_free(index.json);
     attn_file_release(&index.file);
@@ -292,7 +245,7 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
 }
 
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
-                                       struct attn_safetensors **out, struct attn_error *err)
+                                       struct attn_tensor_files **out, struct attn_error *err)
 {
     const bool is_absent = !attn_source_has_part(source, SINGLE_FILE);
     struct attn_file file = {0};
@@ -312,91 +265,6 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
                         SINGLE_FILE, INDEX_FILE);
     }
     return status;
-}
-
-size_t attn_safetensors_count(const struct attn_safetensors *st)
-{
-    return st->count;
-}
-
-static struct attn_safetensors_entry entry_of(const struct attn_safetensors *st,
-                                              const struct attn_safetensors_record *record)
-{
-    struct attn_safetensors_entry entry = {
-        .name = record->name,
-        .name_size = record->name_size,
-        .tensor = {.data = st->shards[record->shard].file.data + record->offset,
-                   .dtype = record->dtype,
-                   .rank = record->rank},
-        .shard = record->shard,
-        .offset = record->offset};
-    const char *shape = record->shape; /* checked when its header was read */
-
-    for (int i = 0; i < record->rank; i++) {
-        while (*shape < '0' || *shape > '9')
-            shape++;
-        while (*shape >= '0' && *shape <= '9')
-            entry.tensor.shape[i] = entry.tensor.shape[i] * 10 + (size_t)(*shape++ - '0');
-    }
-    return entry;
-}
-
-struct attn_safetensors_entry attn_safetensors_entry(const struct attn_safetensors *st, size_t i)
-{
-    return entry_of(st, &st->records[i]);
-}
-
-bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
-                           struct attn_safetensors_entry *entry)
-{
-    const struct attn_safetensors_record *record = find(st, name, strlen(name));
-
-    if (!record)
-        return false;
-    if (entry)
-        *entry = entry_of(st, record);
-    return true;
-}
-
-int attn_safetensors_n_shard(const struct attn_safetensors *st)
-{
-    return st->n_shard;
-}
-
-const char *attn_safetensors_path(const struct attn_safetensors *st, int shard)
-{
-    return st->shards[shard].file.path;
-}
-
-size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard)
-{
-    return st->shards[shard].file.size;
-}
-
-/* The mapped file that ADDRESS lies in, or NULL. */
-static const struct attn_file *find_file(const struct attn_safetensors *st, const void *address)
-{
-    for (int i = 0; i < st->n_shard; i++) {
-        const struct attn_file *file = &st->shards[i].file;
-
-        if (file->storage == ATTN_FILE_MAPPED &&
-            (uintptr_t)address - (uintptr_t)file->data < file->size)
-            return file;
-    }
-    return NULL;
-}
-
-bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *data, size_t size,
-                                 void *copy)
-{
-    const struct attn_file *file = find_file(st, data);
-
-    return file && attn_file_read_again(file, data, size, copy);
-}
-
-bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
-{
-    return find_file(st, address);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */

@@ -26,11 +26,11 @@ enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 
 /* What the functions of one reading share. */
 struct header {
-    const struct attn_file *file;            /* borrowed */
-    char *text;                              /* [data_start], the file up to its data; owns */
-    struct attn_json_reader reader;          /* over that */
-    size_t data_start, data_size;            /* bytes of the file */
-    struct attn_safetensors_record *records; /* [n]; owns */
+    const struct attn_file *file;       /* borrowed */
+    char *text;                         /* [data_start], the file up to its data; owns */
+    struct attn_json_reader reader;     /* over that */
+    size_t data_start, data_size;       /* bytes of the file */
+    struct attn_tensor_record *records; /* [n]; owns */
     size_t n;
     struct attn_error *err; /* borrowed */
 };
@@ -313,7 +313,7 @@ static enum attn_status check_size(const struct header *header, const struct mem
 
 /* Reads the tensor whose key is NAME, which is unescaped and terminated where it lies. */
 static enum attn_status read_tensor(struct header *header, const struct attn_json_token *name,
-                                    struct attn_safetensors_record *record)
+                                    struct attn_tensor_record *record)
 {
     char *own = header->text + (name->text - header->text);
     struct members members = {.name = own};
@@ -326,7 +326,7 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     ATTN_TRY(read_members(header, &members));
     ATTN_TRY(check_members(header, &members));
     ATTN_TRY(check_size(header, &members));
-    *record = (struct attn_safetensors_record){
+    *record = (struct attn_tensor_record){
         .name = own,
         .shape = members.shape,
         .offset = header->data_start + members.offsets[0],
@@ -338,7 +338,7 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     return ATTN_OK;
 }
 
-static enum attn_status read_tensors(struct header *header, struct attn_safetensors_record *records)
+static enum attn_status read_tensors(struct header *header, struct attn_tensor_record *records)
 {
     struct attn_json_token token;
 
@@ -357,7 +357,7 @@ static enum attn_status read_tensors(struct header *header, struct attn_safetens
 /* Order by begin, then end: a tensor without elements comes before the one that begins there. */
 static int compare_places(const void *a, const void *b)
 {
-    const struct attn_safetensors_record *x = a, *y = b;
+    const struct attn_tensor_record *x = a, *y = b;
 
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
@@ -366,7 +366,7 @@ static int compare_places(const void *a, const void *b)
 
 /* Every byte of the data belongs to one tensor: no holes, no overlaps, nothing before or after. */
 static enum attn_status check_tiling(const struct header *header,
-                                     struct attn_safetensors_record *records, size_t count)
+                                     struct attn_tensor_record *records, size_t count)
 {
     size_t end = 0;
 
@@ -390,15 +390,6 @@ static enum attn_status check_tiling(const struct header *header,
     return ATTN_OK;
 }
 
-int attn_safetensors_compare_names(const void *a, const void *b)
-{
-    const struct attn_safetensors_record *x = a, *y = b;
-    size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
-    int order = memcmp(x->name, y->name, size);
-
-    return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
-}
-
 /* Reads all of HEADER, whose records are [n]. */
 static enum attn_status read_all(struct header *header)
 {
@@ -415,8 +406,8 @@ static enum attn_status read_all(struct header *header)
 }
 
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
-                                              struct attn_safetensors_record **records,
-                                              size_t *count, struct attn_error *err)
+                                              struct attn_tensor_record **records, size_t *count,
+                                              struct attn_error *err)
 {
     struct header header = {.file = file, .err = err};
     const enum attn_status status = read_all(&header);
@@ -426,7 +417,7 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file, char
         attn_free(header.text);
         return status;
     }
-    qsort(header.records, header.n, sizeof *header.records, attn_safetensors_compare_names);
+    qsort(header.records, header.n, sizeof *header.records, attn_tensor_compare_names);
     *text = header.text;
     *records = header.records;
     *count = header.n;

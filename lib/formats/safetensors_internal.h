@@ -6,19 +6,7 @@
 
 #include "base/file.h"
 #include "formats/safetensors.h"
-
-/*
- * What a directory keeps of a tensor: little, since a header of 100 MB can hold two million. NAME
- * and SHAPE lie in the copy of the header that it was read from.
- */
-struct attn_safetensors_record {
-    const char *name;  /* terminated */
-    const char *shape; /* as the header has it, "[2, 3]"; NULL until the tensor was found */
-    size_t offset;     /* of the data in the file */
-    size_t n_byte, name_size;
-    int shard;
-    unsigned char dtype, rank;
-};
+#include "formats/tensor_files_internal.h"
 
 /*
  * Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
@@ -26,14 +14,11 @@ struct attn_safetensors_record {
  * Both belong to the caller (attn_free).
  */
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
-                                              struct attn_safetensors_record **records,
-                                              size_t *count, struct attn_error *err);
+                                              struct attn_tensor_record **records, size_t *count,
+                                              struct attn_error *err);
 
 /* A directory of FILE alone, which it takes over (closes it on failure too). */
-enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safetensors **out,
+enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err);
-
-/* Order by name: bytes as memcmp. For qsort over records. */
-int attn_safetensors_compare_names(const void *a, const void *b);
 
 #endif

@@ -178,7 +178,7 @@ static enum attn_status refuse_extras(const struct writing *w)
     for (int i = 0; i < 2; i++) {
         const char *name = i == 0 ? "rope_factors_long.weight" : "rope_factors_short.weight";
 
-        if (attn_gguf_find(w->gguf, name, NULL))
+        if (attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL))
             return attn_error_set(w->err, ATTN_UNSUPPORTED,
                                   "'%s' has a tensor '%s', which this version does not support",
                                   w->path, name);
@@ -201,7 +201,7 @@ static enum attn_status refuse_division(const struct writing *w, const char *key
 
 static enum attn_status read_sizes(struct writing *w)
 {
-    struct attn_gguf_tensor up;
+    struct attn_tensor_entry up;
     size_t d_value;
 
     ATTN_TRY(get_size(w, "block_count", ATTN_MAX_LAYER, &w->n_layer));
@@ -210,7 +210,8 @@ static enum attn_status read_sizes(struct writing *w)
     ATTN_TRY(get_size(w, "attention.head_count", ATTN_MAX_WIDTH, &w->n_head));
     ATTN_TRY(get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, &w->d_mlp));
     /* GPT-2's converter writes 4 D, whatever it was: the tensor decides. */
-    if (w->family->form.has_no_heads_keys && attn_gguf_find(w->gguf, "blk.0.ffn_up.weight", &up) &&
+    if (w->family->form.has_no_heads_keys &&
+        attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
         up.tensor.rank == 2)
         w->d_mlp = up.tensor.shape[0];
     w->n_kv_head = w->n_head;
@@ -428,7 +429,7 @@ static enum attn_status put_gemma(const struct writing *w)
 
 static bool has_tensor(const struct writing *w, const char *name)
 {
-    return attn_gguf_find(w->gguf, name, NULL);
+    return attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL);
 }
 
 /* Parts that are there when their tensors are. */
@@ -488,14 +489,16 @@ static enum attn_status find_architecture(struct writing *w)
 enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
                                         struct attn_error *err)
 {
-    const struct attn_quote path = attn_quote_string(attn_gguf_path(gguf, 0));
+    const struct attn_quote path =
+        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
     struct writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
-    struct attn_gguf_tensor embed;
+    struct attn_tensor_entry embed;
 
     ATTN_TRY(find_architecture(&w));
     ATTN_TRY(refuse_extras(&w));
     ATTN_TRY(read_sizes(&w));
-    if (!attn_gguf_find(gguf, "token_embd.weight", &embed) || embed.tensor.rank != 2)
+    if (!attn_tensor_files_find(attn_gguf_files(gguf), "token_embd.weight", &embed) ||
+        embed.tensor.rank != 2)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no matrix 'token_embd.weight', expected the embedding",
                               path.text);

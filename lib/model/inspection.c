@@ -286,9 +286,9 @@ static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[A
 }
 
 /* The name of a file of weights, without its folder. */
-static const char *shard_name(const struct attn_safetensors *weights, int shard)
+static const char *shard_name(const struct attn_tensor_files *weights, int shard)
 {
-    const char *path = attn_safetensors_path(weights, shard);
+    const char *path = attn_tensor_files_path(weights, shard);
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
@@ -306,11 +306,11 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
         {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     };
     enum { N = sizeof columns / sizeof *columns };
-    const struct attn_safetensors *weights = inspection->weights;
+    const struct attn_tensor_files *weights = inspection->weights;
 
     ATTN_TRY(make("tensors", columns, N, NULL, table, err));
-    for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
+    for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_tensor *tensor = &entry.tensor;
         int64_t shape[ATTN_MAX_RANK];
         const struct attn_cell row[N] = {
@@ -380,7 +380,7 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
     static const struct attn_column columns[] = {
         {.name = "name", .type = ATTN_VALUE_TEXT},
         {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"}};
-    const struct attn_safetensors *weights = inspection->weights;
+    const struct attn_tensor_files *weights = inspection->weights;
     const struct attn_source *source = inspection->source;
     uint64_t size;
 
@@ -388,9 +388,9 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
     for (size_t i = 0; source && i < sizeof parts / sizeof *parts; i++)
         if (find_part(source, parts[i], &size))
             ATTN_TRY(append_file(*table, parts[i], size, err));
-    for (int i = 0; i < attn_safetensors_n_shard(weights); i++)
-        ATTN_TRY(append_file(*table, shard_name(weights, i), attn_safetensors_file_size(weights, i),
-                             err));
+    for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
+        ATTN_TRY(
+            append_file(*table, shard_name(weights, i), attn_tensor_files_size(weights, i), err));
     return ATTN_OK;
 }
 
@@ -405,11 +405,11 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
         {.name = "first", .type = ATTN_VALUE_INTEGER},
     };
     enum { N = sizeof columns / sizeof *columns };
-    const struct attn_safetensors *weights = inspection->weights;
+    const struct attn_tensor_files *weights = inspection->weights;
 
     ATTN_TRY(make("non_finite", columns, N, NULL, table, err));
-    for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
+    for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);
         const struct attn_cell row[N] = {attn_cell_text(entry.name, entry.name_size),
                                          count_cell(found.n_nan), count_cell(found.n_infinite),

@@ -3,7 +3,7 @@
  *
  *     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
  *     struct attn_table *tensors;
- *     inspection.weights = attn_model_safetensors(model);
+ *     inspection.weights = attn_model_files(model);
  *     attn_inspect(&inspection, ATTN_INSPECTED_TENSORS, &tensors, &err);
  *     attn_table_write(tensors, ATTN_TABLE_ALIGNED, -1, sink, &err);
  *     attn_table_free(tensors);
@@ -61,13 +61,13 @@ enum attn_inspected {
 
 /* What is inspected; all borrowed. */
 struct attn_inspection {
-    size_t size;                            /* of this struct */
-    const struct attn_model *model;         /* NULL: a file of tensors alone */
-    const struct attn_safetensors *weights; /* of the model, or that file */
-    const struct attn_tokenizer *tokenizer; /* NULL: there is none */
-    const struct attn_source *source;       /* where the model's other files are; NULL: unknown */
-    const struct attn_cost *cost;           /* of a run of that model (attn_cost_find), or NULL */
-    const volatile sig_atomic_t *cancel;    /* not 0: ATTN_CANCELED; NULL: nothing can cancel */
+    size_t size;                             /* of this struct */
+    const struct attn_model *model;          /* NULL: a file of tensors alone */
+    const struct attn_tensor_files *weights; /* of the model, or that file */
+    const struct attn_tokenizer *tokenizer;  /* NULL: there is none */
+    const struct attn_source *source;        /* where the model's other files are; NULL: unknown */
+    const struct attn_cost *cost;            /* of a run of that model (attn_cost_find), or NULL */
+    const volatile sig_atomic_t *cancel;     /* not 0: ATTN_CANCELED; NULL: nothing can cancel */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})

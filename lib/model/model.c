@@ -73,8 +73,8 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     char names[300], message[512]; /* names: of the first few, quoted */
     size_t size = 0, n = 0;
 
-    for (size_t i = 0; i < attn_safetensors_count(model->st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(model->st, i);
+    for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(model->st, i);
 
         if (attn_weights_know(model->config.model_type, entry.name))
             continue;
@@ -143,7 +143,7 @@ void attn_model_free(struct attn_model *model)
     if (!model)
         return;
     attn_weights_release(&model->weights);
-    attn_safetensors_free(model->st);
+    attn_tensor_files_free(model->st);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model);
@@ -204,12 +204,12 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
     return ATTN_OK;
 }
 
-const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model)
+const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
 {
     return model->st;
 }
 
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
-    return model && attn_safetensors_owns_address(model->st, address);
+    return model && attn_tensor_files_owns_address(model->st, address);
 }

@@ -8,7 +8,7 @@
 struct attn_model {
     struct attn_config config; /* borrows from layers */
     struct attn_config_layers layers;
-    struct attn_safetensors *st; /* owns; weights borrow from it */
+    struct attn_tensor_files *st; /* owns; weights borrow from it */
     struct attn_weights weights;
     enum attn_compute compute; /* in which numbers weights are multiplied */
     char *name;                /* owns */
@@ -23,10 +23,10 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x);
 
-struct attn_safetensors;
+struct attn_tensor_files;
 
 /* The directory of its weight files, borrowed: also the tensors that the model does not use. */
-const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
+const struct attn_tensor_files *attn_model_files(const struct attn_model *model);
 
 /* In which numbers sessions multiply the weights, as attn_model_options said. */
 enum attn_compute attn_model_compute(const struct attn_model *model);

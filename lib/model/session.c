@@ -470,7 +470,7 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
     const struct attn_tensor *table = &f->model->weights.embed;
 
     attn_model_gather(f->model, f->engine.kernels, ids, n, x);
-    if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
+    if (n >= many_rows && attn_tensor_files_owns_address(f->model->st, table->data))
         attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
 }
 

@@ -43,11 +43,11 @@ static size_t row_extent(const struct attn_matrix *w, size_t n_col)
     return size > larger ? size : larger;
 }
 
-static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_matrix *w)
+static size_t stage_bytes(const struct attn_tensor_files *st, const struct attn_matrix *w)
 {
     size_t size;
 
-    if (!w->data || !attn_safetensors_owns_address(st, w->data))
+    if (!w->data || !attn_tensor_files_owns_address(st, w->data))
         return 0;
     size = row_extent(w, w->n_col);
     if (size > PIECE_BYTES && has_whole_columns(w))
@@ -87,9 +87,9 @@ static void copy_task(void *context, size_t task, int worker)
     const size_t at = task * TASK_BYTES, left = copying->size - at;
 
     (void)worker;
-    if (!attn_safetensors_read_again(copying->stage->st, copying->from + at,
-                                     left < TASK_BYTES ? left : TASK_BYTES,
-                                     copying->stage->bytes + at))
+    if (!attn_tensor_files_read_again(copying->stage->st, copying->from + at,
+                                      left < TASK_BYTES ? left : TASK_BYTES,
+                                      copying->stage->bytes + at))
         atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
 }
 

@@ -12,11 +12,11 @@
 #include "model/model_internal.h"
 
 struct attn_stage {
-    const struct attn_safetensors *st; /* borrowed; NULL: weights are used where they lie */
-    unsigned char *bytes;              /* [capacity] */
-    size_t capacity;                   /* 0: no matrix is worth a copy */
-    const unsigned char *first;        /* the place of bytes[0] in a file's map */
-    size_t size;                       /* bytes of the file that it holds; 0: none */
+    const struct attn_tensor_files *st; /* borrowed; NULL: weights are used where they lie */
+    unsigned char *bytes;               /* [capacity] */
+    size_t capacity;                    /* 0: no matrix is worth a copy */
+    const unsigned char *first;         /* the place of bytes[0] in a file's map */
+    size_t size;                        /* bytes of the file that it holds; 0: none */
 };
 
 /* The capacity that STAGE needs for the first N_LAYER layers of MODEL, with has_logits also for the

@@ -22,7 +22,7 @@
 struct binder {
     struct attn_weights *weights;
     struct attn_config *config;
-    const struct attn_safetensors *st;
+    const struct attn_tensor_files *st;
     const struct attn_family *family;
     const char *prefix; /* "" or the family's */
 };
@@ -147,13 +147,12 @@ static bool is_readable(enum attn_dtype dtype)
 
 static enum attn_status check_tensor(const struct binder *binder,
                                      const struct attn_weight_rule *rule, int layer,
-                                     const struct attn_safetensors_entry *entry,
-                                     struct attn_error *err)
+                                     const struct attn_tensor_entry *entry, struct attn_error *err)
 {
     const struct attn_tensor *tensor = &entry->tensor;
     const size_t rank = strlen(rule->shape);
     const struct attn_quote path =
-        attn_quote_string(attn_safetensors_path(binder->st, entry->shard));
+        attn_quote_string(attn_tensor_files_path(binder->st, entry->shard));
     size_t expected[4];
     /* A size has at most 20 digits; ", " and brackets come to it. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
@@ -276,13 +275,13 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
 
 /* The tensor of RULE in any of its spellings. NAME is that one, or the first when there is none. */
 static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
-                        char name[ATTN_WEIGHT_NAME_SIZE], struct attn_safetensors_entry *entry)
+                        char name[ATTN_WEIGHT_NAME_SIZE], struct attn_tensor_entry *entry)
 {
     const char *spelling = rule->name;
 
     do {
         write_name(name, binder->prefix, spelling, layer);
-        if (attn_safetensors_find(binder->st, name, entry))
+        if (attn_tensor_files_find(binder->st, name, entry))
             return true;
         spelling = next_spelling(spelling);
     } while (spelling);
@@ -291,7 +290,7 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
 }
 
 /* A tied output matrix is the embedding as well: a file may hold it under that name alone. */
-static bool find_tied_output(const struct binder *binder, struct attn_safetensors_entry *entry)
+static bool find_tied_output(const struct binder *binder, struct attn_tensor_entry *entry)
 {
     const struct attn_family *family = binder->family;
     char name[ATTN_WEIGHT_NAME_SIZE];
@@ -307,7 +306,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
                                   int layer, struct attn_error *err)
 {
     const enum need need = find_need(rule->part, binder->config);
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_entry entry;
     const enum attn_weight_part part = rule->part;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
@@ -318,7 +317,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (need == REFUSED && is_found)
         return attn_error_set(
             err, ATTN_FORMAT, "'%s' is in '%s', but 'config.json' says that the map has no bias",
-            name, attn_quote_string(attn_safetensors_path(binder->st, entry.shard)).text);
+            name, attn_quote_string(attn_tensor_files_path(binder->st, entry.shard)).text);
     if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
@@ -327,7 +326,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return ATTN_OK;
     if (!is_found)
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
-                              attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
+                              attn_quote_string(attn_tensor_files_path(binder->st, 0)).text);
     ATTN_TRY(check_tensor(binder, rule, layer, &entry, err));
     if (part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
@@ -397,7 +396,7 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 
 /* Whether the file has a tensor of RULE under PREFIX. */
 static bool has_tensor(const struct attn_family *family, const struct attn_weight_rule *rule,
-                       const char *prefix, const struct attn_safetensors *st)
+                       const char *prefix, const struct attn_tensor_files *st)
 {
     const struct binder binder = {.st = st, .family = family, .prefix = prefix};
     char name[ATTN_WEIGHT_NAME_SIZE];
@@ -408,7 +407,7 @@ static bool has_tensor(const struct attn_family *family, const struct attn_weigh
 /* Files either put the prefix in front of every name or of none: the first tensor that is there
  * decides. */
 static enum attn_status find_prefix(const struct attn_family *family,
-                                    const struct attn_safetensors *st, const char **prefix,
+                                    const struct attn_tensor_files *st, const char **prefix,
                                     struct attn_error *err)
 {
     *prefix = "";
@@ -425,13 +424,13 @@ static enum attn_status find_prefix(const struct attn_family *family,
         write_name(with, family->prefix, rule->name, 0);
         write_name(without, "", rule->name, 0);
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
-                              attn_quote_string(attn_safetensors_path(st, 0)).text, with, without);
+                              attn_quote_string(attn_tensor_files_path(st, 0)).text, with, without);
     }
     return ATTN_OK;
 }
 
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
-                                   const struct attn_safetensors *st, struct attn_error *err)
+                                   const struct attn_tensor_files *st, struct attn_error *err)
 {
     struct binder binder = {weights, config, st, family_of(config->model_type), ""};
     const struct attn_family *family = binder.family;
@@ -484,7 +483,7 @@ static void plan_packed(struct attn_weights *weights, const struct attn_config *
 /* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all
  * are packed. */
 static void pack_linears(const struct attn_linear *linears, size_t n,
-                         const struct attn_safetensors *st, struct attn_pool *pool)
+                         const struct attn_tensor_files *st, struct attn_pool *pool)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
@@ -492,14 +491,14 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
         if (linears[i].packed)
             attn_linear_pack(&linears[i], kernels, pool);
     for (size_t i = 0; i < n; i++)
-        if (linears[i].packed && attn_safetensors_owns_address(st, linears[i].weight.data))
+        if (linears[i].packed && attn_tensor_files_owns_address(st, linears[i].weight.data))
             attn_file_drop_pages(
                 linears[i].weight.data, /* read again if they are wanted once more */
                 attn_matrix_extent(&linears[i].weight, linears[i].weight.n_col));
 }
 
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_safetensors *st, enum attn_compute compute,
+                                   const struct attn_tensor_files *st, enum attn_compute compute,
                                    struct attn_pool *pool, struct attn_error *err)
 {
     plan_packed(weights, config, compute);
@@ -579,13 +578,13 @@ bool attn_weights_know(const char *model_type, const char *name)
 }
 
 enum attn_status attn_weights_find_non_finite(const char *model_type,
-                                              const struct attn_safetensors *st, int layer,
+                                              const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err)
 {
     const struct attn_family *family = family_of(model_type);
 
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
         int at;
         const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
         struct attn_non_finite found;
@@ -598,7 +597,7 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' in '%s' holds %g at element %zu, expected finite values",
                                   attn_quote_string(entry.name).text,
-                                  attn_quote_string(attn_safetensors_path(st, entry.shard)).text,
+                                  attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
                                   found.value, found.first);
     }
     return ATTN_OK;

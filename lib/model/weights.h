@@ -96,12 +96,12 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
  * also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
-                                   const struct attn_safetensors *st, struct attn_error *err);
+                                   const struct attn_tensor_files *st, struct attn_error *err);
 
 /* Makes a packed copy of every matrix for products in COMPUTE, on POOL, and gives the pages of ST
  * that hold them back. */
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_safetensors *st, enum attn_compute compute,
+                                   const struct attn_tensor_files *st, enum attn_compute compute,
                                    struct attn_pool *pool, struct attn_error *err);
 
 void attn_weights_release(struct attn_weights *weights);
@@ -115,7 +115,7 @@ bool attn_weights_know(const char *model_type, const char *name);
  * none.
  */
 enum attn_status attn_weights_find_non_finite(const char *model_type,
-                                              const struct attn_safetensors *st, int layer,
+                                              const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err);
 
 #endif

@@ -82,15 +82,15 @@ static enum attn_status add_all(struct attn_model_files *files, const struct att
         ATTN_TEXT_BOUND_MAP(PART_NAME)
 #undef PART_NAME
     };
-    const struct attn_safetensors *weights = attn_model_safetensors(model);
-    const int n = attn_safetensors_n_shard(weights);
+    const struct attn_tensor_files *weights = attn_model_files(model);
+    const int n = attn_tensor_files_n_shard(weights);
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         ATTN_TRY(add_part(files, source, texts[i], err));
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(files, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {
-        const char *path = attn_safetensors_path(weights, i), *slash = strrchr(path, '/');
+        const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
 
         ATTN_TRY(add(files, n == 1 ? WEIGHTS : (slash ? slash + 1 : path), path, NULL, err));
     }

@@ -79,7 +79,7 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
         ATTN_TEXT_BOUND_MAP(PART_NAME)
 #undef PART_NAME
     };
-    const struct attn_safetensors *weights = attn_model_safetensors(host->model);
+    const struct attn_tensor_files *weights = attn_model_files(host->model);
     char path[PATH_MAX];
 
     for (size_t i = 0; i < source->n_override; i++)
@@ -89,8 +89,8 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (snprintf(path, sizeof path, "%s/%s", source->directory, texts[i]) < PATH_MAX)
             ATTN_TRY(keep_file(host, path, err));
-    for (int i = 0; i < attn_safetensors_n_shard(weights); i++)
-        ATTN_TRY(keep_file(host, attn_safetensors_path(weights, i), err));
+    for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
+        ATTN_TRY(keep_file(host, attn_tensor_files_path(weights, i), err));
     return ATTN_OK;
 }
 

@@ -196,7 +196,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     const struct known *known = (const struct known *)c->known.bytes;
     struct attn_blob blobs[ATTN_CASE_MAX_FILE];
     const struct attn_source source = {.name = "m", .blobs = blobs, .n_blob = (size_t)c->n_file};
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     enum attn_status status;
 
     for (int i = 0; i < c->n_file; i++)
@@ -204,16 +204,16 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
             (struct attn_blob){c->files[i].name, c->files[i].bytes.data, c->files[i].bytes.size};
     status = attn_safetensors_open(&source, ATTN_READ, &st, err);
     for (size_t i = 0; status == ATTN_OK && c->meant == ATTN_MEANT_VALID && i < known->n; i++) {
-        struct attn_safetensors_entry entry;
+        struct attn_tensor_entry entry;
         char name[48];
 
         shard_name(known->tensors[i].shard, known->n_shard, name);
-        FUZZ_CHECK(attn_safetensors_count(st) == known->n);
-        FUZZ_CHECK(attn_safetensors_find(st, known->tensors[i].name, &entry));
+        FUZZ_CHECK(attn_tensor_files_count(st) == known->n);
+        FUZZ_CHECK(attn_tensor_files_find(st, known->tensors[i].name, &entry));
         FUZZ_CHECK(entry.tensor.rank == 2 && entry.tensor.shape[0] == i + 1);
-        FUZZ_CHECK(strstr(attn_safetensors_path(st, entry.shard), name) != NULL);
+        FUZZ_CHECK(strstr(attn_tensor_files_path(st, entry.shard), name) != NULL);
     }
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     return status;
 }
 

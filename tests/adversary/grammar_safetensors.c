@@ -27,12 +27,12 @@ static void make(struct attn_case *c)
 }
 
 static void check_tensor(const struct attn_container *container, size_t i,
-                         const struct attn_safetensors *st, const struct attn_buffer *bytes)
+                         const struct attn_tensor_files *st, const struct attn_buffer *bytes)
 {
     const struct attn_planned_tensor *planned = &container->tensors[i];
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_entry entry;
 
-    FUZZ_CHECK(attn_safetensors_find(st, planned->name, &entry));
+    FUZZ_CHECK(attn_tensor_files_find(st, planned->name, &entry));
     FUZZ_CHECK(strcmp(entry.name, planned->name) == 0 && entry.name_size == strlen(entry.name));
     FUZZ_CHECK(entry.tensor.dtype == planned->dtype && entry.tensor.rank == planned->rank);
     for (int d = 0; d < planned->rank; d++)
@@ -49,15 +49,15 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     const struct attn_buffer *bytes = attn_case_find(c, "model.safetensors");
     const struct attn_blob blob = {"model.safetensors", bytes->data, bytes->size};
     const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     const enum attn_status status = attn_safetensors_open(&source, ATTN_READ, &st, err);
 
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID) {
-        FUZZ_CHECK(attn_safetensors_count(st) == container->n);
+        FUZZ_CHECK(attn_tensor_files_count(st) == container->n);
         for (size_t i = 0; i < container->n; i++)
             check_tensor(container, i, st, bytes);
     }
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     return status;
 }
 

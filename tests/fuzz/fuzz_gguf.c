@@ -14,9 +14,10 @@ static void check_tensors(const struct attn_gguf *gguf, const uint8_t *data, siz
 {
     size_t n_byte = 0;
 
-    FUZZ_CHECK(attn_gguf_count(gguf) > 0 && attn_gguf_n_shard(gguf) == 1);
-    for (size_t i = 0; i < attn_gguf_count(gguf); i++) {
-        const struct attn_gguf_tensor entry = attn_gguf_tensor(gguf, i);
+    FUZZ_CHECK(attn_tensor_files_count(attn_gguf_files(gguf)) > 0 &&
+               attn_tensor_files_n_shard(attn_gguf_files(gguf)) == 1);
+    for (size_t i = 0; i < attn_tensor_files_count(attn_gguf_files(gguf)); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(attn_gguf_files(gguf), i);
         const size_t n = attn_tensor_n_byte(&entry.tensor);
 
         FUZZ_CHECK(entry.tensor.dtype < ATTN_N_DTYPE);
@@ -25,8 +26,9 @@ static void check_tensors(const struct attn_gguf *gguf, const uint8_t *data, siz
         FUZZ_CHECK(entry.tensor.data == data + entry.offset);
         FUZZ_CHECK(attn_tensor_n_element(&entry.tensor) % attn_dtype_block(entry.tensor.dtype) ==
                    0);
-        FUZZ_CHECK(attn_gguf_find(gguf, entry.name, NULL));
-        FUZZ_CHECK(i == 0 || strcmp(attn_gguf_tensor(gguf, i - 1).name, entry.name) < 0);
+        FUZZ_CHECK(attn_tensor_files_find(attn_gguf_files(gguf), entry.name, NULL));
+        FUZZ_CHECK(i == 0 || strcmp(attn_tensor_files_entry(attn_gguf_files(gguf), i - 1).name,
+                                    entry.name) < 0);
         n_byte += n;
     }
     FUZZ_CHECK(n_byte <= size);

@@ -47,7 +47,7 @@ static const char *last_part(const char *path)
 }
 
 /* Compares the directory with the weight_map, read as a tree. */
-static void check_directory(const struct attn_safetensors *st, const uint8_t *data, size_t size)
+static void check_directory(const struct attn_tensor_files *st, const uint8_t *data, size_t size)
 {
     struct attn_file file = attn_fuzz_file(INDEX, data, size);
     struct attn_json *json = NULL;
@@ -58,20 +58,20 @@ static void check_directory(const struct attn_safetensors *st, const uint8_t *da
     FUZZ_CHECK(attn_json_parse(&file, &json, &err) == ATTN_OK);
     member = attn_node_first(attn_node_find(attn_json_root(json), "weight_map"));
     for (; member != NULL; member = attn_node_next(member), n++) {
-        struct attn_safetensors_entry entry;
+        struct attn_tensor_entry entry;
 
-        FUZZ_CHECK(attn_safetensors_find(st, attn_node_key(member), &entry));
-        FUZZ_CHECK(entry.shard < attn_safetensors_n_shard(st));
-        FUZZ_CHECK(strcmp(last_part(attn_safetensors_path(st, entry.shard)),
+        FUZZ_CHECK(attn_tensor_files_find(st, attn_node_key(member), &entry));
+        FUZZ_CHECK(entry.shard < attn_tensor_files_n_shard(st));
+        FUZZ_CHECK(strcmp(last_part(attn_tensor_files_path(st, entry.shard)),
                           attn_node_string(member)) == 0);
         FUZZ_CHECK(entry.tensor.data != NULL);
         FUZZ_CHECK(entry.offset + attn_tensor_n_byte(&entry.tensor) <=
-                   attn_safetensors_file_size(st, entry.shard));
+                   attn_tensor_files_size(st, entry.shard));
     }
-    FUZZ_CHECK(n == attn_safetensors_count(st) && n > 0);
+    FUZZ_CHECK(n == attn_tensor_files_count(st) && n > 0);
     for (size_t i = 1; i < n; i++)
-        FUZZ_CHECK(
-            strcmp(attn_safetensors_entry(st, i - 1).name, attn_safetensors_entry(st, i).name) < 0);
+        FUZZ_CHECK(strcmp(attn_tensor_files_entry(st, i - 1).name,
+                          attn_tensor_files_entry(st, i).name) < 0);
     attn_json_free(json);
     attn_file_release(&file);
 }
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct attn_blob blobs[N_SHARD + 1];
     const struct attn_source source = {.name = "fuzz", .blobs = blobs, .n_blob = N_SHARD + 1};
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err = {0};
     enum attn_status status;
 
@@ -92,6 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK((status == ATTN_OK) == (st != NULL));
     if (status == ATTN_OK)
         check_directory(st, data, size);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     return 0;
 }

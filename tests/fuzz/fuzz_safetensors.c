@@ -15,7 +15,7 @@
 
 #define NAME "fuzz.safetensors"
 
-static enum attn_status open_bytes(const uint8_t *data, size_t size, struct attn_safetensors **st)
+static enum attn_status open_bytes(const uint8_t *data, size_t size, struct attn_tensor_files **st)
 {
     struct attn_file file = attn_fuzz_file(NAME, data, size);
     struct attn_error err = {0};
@@ -27,16 +27,16 @@ static enum attn_status open_bytes(const uint8_t *data, size_t size, struct attn
     return status;
 }
 
-static void check_entry(const struct attn_safetensors *st, size_t i, const uint8_t *data,
+static void check_entry(const struct attn_tensor_files *st, size_t i, const uint8_t *data,
                         size_t size)
 {
-    const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
     const size_t n_byte = attn_tensor_n_byte(&entry.tensor);
-    struct attn_safetensors_entry found;
+    struct attn_tensor_entry found;
 
     FUZZ_CHECK(strlen(entry.name) == entry.name_size);
-    FUZZ_CHECK(i == 0 || strcmp(attn_safetensors_entry(st, i - 1).name, entry.name) < 0);
-    FUZZ_CHECK(attn_safetensors_find(st, entry.name, &found) && found.name == entry.name);
+    FUZZ_CHECK(i == 0 || strcmp(attn_tensor_files_entry(st, i - 1).name, entry.name) < 0);
+    FUZZ_CHECK(attn_tensor_files_find(st, entry.name, &found) && found.name == entry.name);
     FUZZ_CHECK(entry.shard == 0);
     FUZZ_CHECK(entry.tensor.rank >= 0 && entry.tensor.rank <= ATTN_MAX_RANK);
     FUZZ_CHECK(entry.tensor.dtype < ATTN_N_PLAIN_DTYPE);
@@ -47,13 +47,13 @@ static void check_entry(const struct attn_safetensors *st, size_t i, const uint8
 }
 
 /* Every byte of the data belongs to exactly one tensor. */
-static void check_tiling(const struct attn_safetensors *st, size_t data_start, size_t size)
+static void check_tiling(const struct attn_tensor_files *st, size_t data_start, size_t size)
 {
     unsigned char *owners = calloc(size - data_start + 1, 1);
 
     FUZZ_CHECK(owners != NULL);
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
         const size_t n_byte = attn_tensor_n_byte(&entry.tensor);
 
         FUZZ_CHECK(entry.offset >= data_start);
@@ -66,7 +66,7 @@ static void check_tiling(const struct attn_safetensors *st, size_t data_start, s
 
 static void check_refused(const uint8_t *data, size_t size, size_t other_size)
 {
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     uint8_t *copy = calloc(other_size + 1, 1);
 
     FUZZ_CHECK(copy != NULL);
@@ -77,7 +77,7 @@ static void check_refused(const uint8_t *data, size_t size, size_t other_size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     size_t data_start = 8;
 
     if (open_bytes(data, size, &st) != ATTN_OK)
@@ -85,14 +85,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 8; i++)
         data_start += (size_t)data[i] << 8 * i;
     FUZZ_CHECK(data_start <= size);
-    FUZZ_CHECK(attn_safetensors_n_shard(st) == 1);
-    FUZZ_CHECK(attn_safetensors_file_size(st, 0) == size);
-    FUZZ_CHECK(strcmp(attn_safetensors_path(st, 0), NAME) == 0);
-    FUZZ_CHECK(!attn_safetensors_owns_address(st, data)); /* borrowed, not mapped */
-    for (size_t i = 0; i < attn_safetensors_count(st); i++)
+    FUZZ_CHECK(attn_tensor_files_n_shard(st) == 1);
+    FUZZ_CHECK(attn_tensor_files_size(st, 0) == size);
+    FUZZ_CHECK(strcmp(attn_tensor_files_path(st, 0), NAME) == 0);
+    FUZZ_CHECK(!attn_tensor_files_owns_address(st, data)); /* borrowed, not mapped */
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++)
         check_entry(st, i, data, size);
     check_tiling(st, data_start, size);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     check_refused(data, size, size + 1);
     check_refused(data, size, size - 1);
     return 0;

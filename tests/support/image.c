@@ -24,7 +24,7 @@ struct attn_image attn_image_make(const char *header, size_t n_header, size_t n_
 }
 
 enum attn_status attn_image_open_bytes(const unsigned char *bytes, size_t size,
-                                       struct attn_safetensors **st, struct attn_error *err)
+                                       struct attn_tensor_files **st, struct attn_error *err)
 {
     struct attn_file file = {.data = bytes,
                              .size = size,
@@ -44,13 +44,13 @@ enum attn_status attn_image_open_bytes(const unsigned char *bytes, size_t size,
 enum attn_status attn_image_try(struct attn_image image, size_t size, struct attn_error *err)
 {
     unsigned char *copy = malloc(size + (size == 0));
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     enum attn_status status;
 
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, image.bytes, size);
     status = attn_image_open_bytes(copy, size, &st, err);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     free(copy);
     return status;
 }

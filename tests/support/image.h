@@ -33,7 +33,7 @@ struct attn_image attn_image_make(const char *header, size_t n_header, size_t n_
 
 /* Opens BYTES as m.safetensors; checks that failure and success leave *st and err as they must. */
 enum attn_status attn_image_open_bytes(const unsigned char *bytes, size_t size,
-                                       struct attn_safetensors **st, struct attn_error *err);
+                                       struct attn_tensor_files **st, struct attn_error *err);
 
 /* Opens and closes a copy of the first SIZE bytes of IMAGE. */
 enum attn_status attn_image_try(struct attn_image image, size_t size, struct attn_error *err);

@@ -801,7 +801,7 @@ enum change {
     N_CHANGE
 };
 
-static void write_tensor(struct attn_buffer *header, const struct attn_safetensors_entry *entry,
+static void write_tensor(struct attn_buffer *header, const struct attn_tensor_entry *entry,
                          enum change change, size_t *end)
 {
     const struct attn_tensor *tensor = &entry->tensor;
@@ -823,16 +823,17 @@ static void write_tensor(struct attn_buffer *header, const struct attn_safetenso
 }
 
 /* The tensors of ST, all of F32 and in the order of their names, with number WHICH changed. */
-static struct attn_part rewrite(const struct attn_safetensors *st, size_t which, enum change change)
+static struct attn_part rewrite(const struct attn_tensor_files *st, size_t which,
+                                enum change change)
 {
     struct attn_buffer header = {0}, file = {0};
     size_t end = 0;
     uint64_t size;
 
     attn_buffer_append_string(&header, "{");
-    for (size_t i = 0; i < attn_safetensors_count(st); i++)
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++)
         if (i != which || change != LEFT_OUT) {
-            const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+            const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
 
             write_tensor(&header, &entry, i == which ? change : NOTHING, &end);
         }
@@ -840,8 +841,8 @@ static struct attn_part rewrite(const struct attn_safetensors *st, size_t which,
     size = header.size;
     attn_buffer_append(&file, &size, sizeof size);
     attn_buffer_append(&file, header.data, header.size);
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
 
         if (i != which || change != LEFT_OUT)
             attn_buffer_append(&file, entry.tensor.data, 4 * attn_tensor_n_element(&entry.tensor));
@@ -869,7 +870,7 @@ static void keep_note(void *user, const char *message)
 }
 
 /* Fails unless the model whose tensor ENTRY is changed is refused, and the message names it. */
-static void check_change(const struct attn_parts *parts, const struct attn_safetensors_entry *entry,
+static void check_change(const struct attn_parts *parts, const struct attn_tensor_entry *entry,
                          enum change change)
 {
     const struct attn_blob blobs[] = {
@@ -928,15 +929,15 @@ START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
         struct attn_parts parts = attn_parts_load(directories[d]);
         struct attn_model *model;
         struct attn_error err;
-        const struct attn_safetensors *st;
+        const struct attn_tensor_files *st;
 
         ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
-        st = attn_model_safetensors(model);
-        for (size_t i = 0; i < attn_safetensors_count(st); i++)
+        st = attn_model_files(model);
+        for (size_t i = 0; i < attn_tensor_files_count(st); i++)
             for (enum change change = NOTHING; change < N_CHANGE; change++) {
                 struct attn_parts changed = {parts.config, rewrite(st, i, change)};
                 struct attn_buffer file = {.data = (char *)changed.weights.bytes};
-                const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+                const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
 
                 check_change(&changed, &entry, change);
                 attn_buffer_release(&file);

@@ -208,13 +208,13 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
 
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         struct attn_model *model = open_model(directories[i]);
-        const struct attn_safetensors *weights = attn_model_safetensors(model);
+        const struct attn_tensor_files *weights = attn_model_files(model);
         const struct attn_parameters parameters = attn_model_parameters(model);
         size_t n_element = 0, n_byte = 0;
         struct attn_cost cost;
 
-        for (size_t k = 0; k < attn_safetensors_count(weights); k++) {
-            const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, k);
+        for (size_t k = 0; k < attn_tensor_files_count(weights); k++) {
+            const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, k);
 
             n_element += attn_tensor_n_element(&entry.tensor);
             n_byte += attn_tensor_n_byte(&entry.tensor);

@@ -76,12 +76,12 @@ START_TEST(tensors_come_by_name_in_our_order_of_sizes)
 {
     struct attn_buffer bytes;
     struct attn_gguf *gguf = open_image(make_image(), &bytes);
-    struct attn_gguf_tensor tensor;
+    struct attn_tensor_entry tensor;
 
-    ck_assert_uint_eq(attn_gguf_count(gguf), 3);
-    ck_assert_str_eq(attn_gguf_tensor(gguf, 0).name, "blk.0.attn_q.weight");
-    ck_assert_str_eq(attn_gguf_tensor(gguf, 1).name, "v");
-    ck_assert(attn_gguf_find(gguf, "blk.0.attn_q.weight", &tensor));
+    ck_assert_uint_eq(attn_tensor_files_count(attn_gguf_files(gguf)), 3);
+    ck_assert_str_eq(attn_tensor_files_entry(attn_gguf_files(gguf), 0).name, "blk.0.attn_q.weight");
+    ck_assert_str_eq(attn_tensor_files_entry(attn_gguf_files(gguf), 1).name, "v");
+    ck_assert(attn_tensor_files_find(attn_gguf_files(gguf), "blk.0.attn_q.weight", &tensor));
     ck_assert_int_eq(tensor.tensor.dtype, ATTN_DTYPE_Q8_0);
     ck_assert_int_eq(tensor.tensor.rank, 2);
     ck_assert_uint_eq(tensor.tensor.shape[0], 2);
@@ -89,9 +89,9 @@ START_TEST(tensors_come_by_name_in_our_order_of_sizes)
     ck_assert_uint_eq(attn_tensor_n_byte(&tensor.tensor), 136);
     ck_assert_mem_eq(tensor.tensor.data, bytes.data + tensor.offset, 136);
     ck_assert_uint_eq(((const unsigned char *)tensor.tensor.data)[1], 1);
-    ck_assert(attn_gguf_find(gguf, "v", &tensor));
+    ck_assert(attn_tensor_files_find(attn_gguf_files(gguf), "v", &tensor));
     ck_assert_int_eq(tensor.tensor.rank, 1);
-    ck_assert(!attn_gguf_find(gguf, "blk.0.attn_q", &tensor));
+    ck_assert(!attn_tensor_files_find(attn_gguf_files(gguf), "blk.0.attn_q", &tensor));
     attn_gguf_free(gguf);
     attn_buffer_release(&bytes);
 }
@@ -453,11 +453,12 @@ START_TEST(shards_are_opened_beside_the_first)
     write_part("m-00003-of-00003.gguf", 2, 3, 2, "a");
     ck_assert_msg(attn_gguf_open_file("m-00001-of-00003.gguf", ATTN_MAP, &gguf, &err) == ATTN_OK,
                   "%s", err.message);
-    ck_assert_int_eq(attn_gguf_n_shard(gguf), 3);
-    ck_assert_uint_eq(attn_gguf_count(gguf), 2);
-    ck_assert_int_eq(attn_gguf_tensor(gguf, 0).shard, 2);
-    ck_assert_str_eq(attn_gguf_path(gguf, 2), "m-00003-of-00003.gguf");
-    ck_assert(attn_gguf_owns_address(gguf, attn_gguf_tensor(gguf, 0).tensor.data));
+    ck_assert_int_eq(attn_tensor_files_n_shard(attn_gguf_files(gguf)), 3);
+    ck_assert_uint_eq(attn_tensor_files_count(attn_gguf_files(gguf)), 2);
+    ck_assert_int_eq(attn_tensor_files_entry(attn_gguf_files(gguf), 0).shard, 2);
+    ck_assert_str_eq(attn_tensor_files_path(attn_gguf_files(gguf), 2), "m-00003-of-00003.gguf");
+    ck_assert(attn_tensor_files_owns_address(
+        attn_gguf_files(gguf), attn_tensor_files_entry(attn_gguf_files(gguf), 0).tensor.data));
     ck_assert_uint_eq(attn_gguf_n_pair(gguf), 3);
     attn_gguf_free(gguf);
 

@@ -28,7 +28,7 @@ static void open_subject(struct subject *subject, const char *directory, size_t 
     ck_assert(attn_cost_find(subject->model, n, n_source, &subject->cost, &err) == ATTN_OK);
     subject->inspection = ATTN_INSPECTION_DEFAULT;
     subject->inspection.model = subject->model;
-    subject->inspection.weights = attn_model_safetensors(subject->model);
+    subject->inspection.weights = attn_model_files(subject->model);
     subject->inspection.tokenizer = subject->tokenizer;
     subject->inspection.source = &subject->source;
     subject->inspection.cost = &subject->cost;

@@ -47,8 +47,8 @@ START_TEST(refuses_weights_cut_anywhere)
     for (size_t size = end; size < parts.weights.size; size += attn_one_in(997))
         assert_cut_is_refused(&parts, size);
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
-    for (size_t i = 0; i < attn_safetensors_count(attn_model_safetensors(model)); i++) {
-        size_t begin = attn_safetensors_entry(attn_model_safetensors(model), i).offset;
+    for (size_t i = 0; i < attn_tensor_files_count(attn_model_files(model)); i++) {
+        size_t begin = attn_tensor_files_entry(attn_model_files(model), i).offset;
 
         for (size_t size = begin - 1; size <= begin + 1; size++)
             assert_cut_is_refused(&parts, size);
@@ -265,16 +265,16 @@ static void poison(const struct attn_tensor *tensor, int value)
 static void check_directory(const char *directory)
 {
     struct attn_parts parts = attn_parts_load(directory);
-    const struct attn_safetensors *st;
+    const struct attn_tensor_files *st;
     struct attn_model *model;
     struct attn_error err;
     struct runs runs;
 
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
-    st = attn_model_safetensors(model);
+    st = attn_model_files(model);
     runs = run_undamaged(model);
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
         unsigned char *place = parts.weights.bytes + entry.offset, saved[4];
 
         memcpy(saved, place, sizeof saved);
@@ -303,14 +303,14 @@ START_TEST(weights_too_large_for_float32_are_told_as_such)
 {
     struct attn_parts parts = attn_parts_load("models/tiny-gpt2");
     const float huge = 3e38F;
-    struct attn_safetensors_entry table;
+    struct attn_tensor_entry table;
     struct attn_model *model;
     struct told told = {.where = "huge"};
     struct attn_error err;
 
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
-    ck_assert(attn_safetensors_find(attn_model_safetensors(model),
-                                    "transformer.h.1.mlp.c_fc.weight", &table));
+    ck_assert(
+        attn_tensor_files_find(attn_model_files(model), "transformer.h.1.mlp.c_fc.weight", &table));
     for (size_t i = 0; i < attn_tensor_n_element(&table.tensor); i++)
         memcpy((char *)(uintptr_t)table.tensor.data + i * sizeof huge, &huge, sizeof huge);
     ck_assert_int_eq(run_sites(model, ATTN_SITE_BIT(ATTN_SITE_MLP_PRE), &told, &err), ATTN_FORMAT);

@@ -100,10 +100,10 @@ static void close_made(void)
 /* The tensor NAME of the model, of N values; in `values` too. */
 static const float *weight(const char *name, size_t n)
 {
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_entry entry;
 
-    ck_assert_msg(attn_safetensors_find(attn_model_safetensors(model), name, &entry),
-                  "%s is missing", name);
+    ck_assert_msg(attn_tensor_files_find(attn_model_files(model), name, &entry), "%s is missing",
+                  name);
     ck_assert_uint_eq(attn_tensor_n_element(&entry.tensor), n);
     ck_assert_uint_eq((uintptr_t)entry.tensor.data % sizeof(float), 0);
     ck_assert_uint_le(n, MAX_VALUE);
@@ -123,7 +123,7 @@ static struct attn_npy golden(const char *name)
 
 static bool has_weight(const char *name)
 {
-    return attn_safetensors_find(attn_model_safetensors(model), name, NULL);
+    return attn_tensor_files_find(attn_model_files(model), name, NULL);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ START_TEST(large_tables_are_drawn_as_one)
         const struct recipe recipe = {.settings = {"d_model=3", "d_head=2", setting},
                                       .draws = {"embed=randn@5", "heads=rand"},
                                       .n_embedding_row = rows[i]};
-        struct attn_safetensors_entry table;
+        struct attn_tensor_entry table;
         struct attn_random random;
         float *expected = malloc(n * sizeof *expected), drawn[6];
 
@@ -377,7 +377,7 @@ START_TEST(large_tables_are_drawn_as_one)
         attn_random_seed(&random, 5);
         attn_random_fill_normal(&random, expected, n, 0, 1);
         attn_random_fill_uniform(&random, drawn, 6, 0, 1);
-        ck_assert(attn_safetensors_find(attn_model_safetensors(model), "embed.W_E", &table));
+        ck_assert(attn_tensor_files_find(attn_model_files(model), "embed.W_E", &table));
         ck_assert_uint_eq(attn_tensor_n_element(&table.tensor), n - 3);
         ck_assert_msg(memcmp(table.tensor.data, expected, (n - 3) * sizeof *expected) == 0,
                       "%zu rows", rows[i]);

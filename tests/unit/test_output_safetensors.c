@@ -32,7 +32,7 @@ static void tear_down(void)
 }
 
 /* Fails unless the file d/NAME.npy ends with the numbers of the entry; removes it. */
-static void assert_array(const struct attn_safetensors_entry *entry)
+static void assert_array(const struct attn_tensor_entry *entry)
 {
     size_t n_byte = attn_tensor_n_byte(&entry->tensor);
     char path[100], bytes[8192];
@@ -57,7 +57,7 @@ START_TEST(holds_the_tensors_of_other_forms)
     static const char *const heads[] = {"all", "0.1,1.0"}, *const queries[] = {"all", "0,2"};
 
     for (int i = 0; i < 2; i++) {
-        struct attn_safetensors *st;
+        struct attn_tensor_files *st;
         struct attn_error err = {0};
 
         set_up("*", heads[i], queries[i]);
@@ -65,12 +65,12 @@ START_TEST(holds_the_tensors_of_other_forms)
         attn_written_to(&made, "safetensors", "a.safetensors", 2, 0);
         ck_assert_msg(attn_safetensors_open_file("a.safetensors", ATTN_READ, &st, &err) == ATTN_OK,
                       "%s", err.message);
-        for (size_t e = 0; e < attn_safetensors_count(st); e++) {
-            struct attn_safetensors_entry entry = attn_safetensors_entry(st, e);
+        for (size_t e = 0; e < attn_tensor_files_count(st); e++) {
+            struct attn_tensor_entry entry = attn_tensor_files_entry(st, e);
 
             assert_array(&entry);
         }
-        attn_safetensors_free(st);
+        attn_tensor_files_free(st);
         /* Texts cannot be tensors. */
         ck_assert_int_eq(unlink("d/tokens.npy") | unlink("d/run.json") | rmdir("d"), 0);
         tear_down();

@@ -25,16 +25,16 @@ START_TEST(gives_names_types_shapes_and_places)
         "\"a.b\":{\"data_offsets\":[0,4],\"shape\":[],\"dtype\":\"\\u004632\"},"
         "\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[4,7]}} \t";
     struct attn_image image = attn_image_make(TEXT(header), 19);
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     struct attn_error err;
-    struct attn_safetensors_entry entry, found;
+    struct attn_tensor_entry entry, found;
     const size_t start = 8 + sizeof header - 1;
 
     ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
-    ck_assert_uint_eq(attn_safetensors_count(st), 3);
-    ck_assert_str_eq(attn_safetensors_entry(st, 0).name, "a");
-    ck_assert_str_eq(attn_safetensors_entry(st, 1).name, "a.b");
-    entry = attn_safetensors_entry(st, 2);
+    ck_assert_uint_eq(attn_tensor_files_count(st), 3);
+    ck_assert_str_eq(attn_tensor_files_entry(st, 0).name, "a");
+    ck_assert_str_eq(attn_tensor_files_entry(st, 1).name, "a.b");
+    entry = attn_tensor_files_entry(st, 2);
     ck_assert_str_eq(entry.name, "wte");
     ck_assert_uint_eq(entry.name_size, 3);
     ck_assert_int_eq(entry.tensor.dtype, ATTN_DTYPE_BF16);
@@ -44,16 +44,16 @@ START_TEST(gives_names_types_shapes_and_places)
     ck_assert_uint_eq(entry.offset, start + 7);
     ck_assert_ptr_eq(entry.tensor.data, image.bytes + start + 7);
     ck_assert_int_eq(entry.shard, 0);
-    ck_assert_int_eq(attn_safetensors_entry(st, 1).tensor.rank, 0);
-    ck_assert(attn_safetensors_find(st, "wte", &found));
+    ck_assert_int_eq(attn_tensor_files_entry(st, 1).tensor.rank, 0);
+    ck_assert(attn_tensor_files_find(st, "wte", &found));
     ck_assert_ptr_eq(found.name, entry.name);
     ck_assert_ptr_eq(found.tensor.data, entry.tensor.data);
-    ck_assert(!attn_safetensors_find(st, "wt", &found));
-    ck_assert(!attn_safetensors_find(st, "WTE", &found));
-    ck_assert(!attn_safetensors_find(st, "__metadata__", NULL));
-    ck_assert_str_eq(attn_safetensors_path(st, 0), "m.safetensors");
-    ck_assert(!attn_safetensors_owns_address(st, entry.tensor.data)); /* not a map */
-    attn_safetensors_free(st);
+    ck_assert(!attn_tensor_files_find(st, "wt", &found));
+    ck_assert(!attn_tensor_files_find(st, "WTE", &found));
+    ck_assert(!attn_tensor_files_find(st, "__metadata__", NULL));
+    ck_assert_str_eq(attn_tensor_files_path(st, 0), "m.safetensors");
+    ck_assert(!attn_tensor_files_owns_address(st, entry.tensor.data)); /* not a map */
+    attn_tensor_files_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -74,18 +74,18 @@ START_TEST(keeps_the_largest_sizes_exact)
 {
     struct attn_image image = attn_image_make(
         W(F32 "\"shape\":[0,18446744073709551615,9007199254740993]" AT("[0,0]")), 0);
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     struct attn_error err;
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_entry entry;
     const struct attn_tensor *tensor = &entry.tensor;
 
     ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
-    ck_assert(attn_safetensors_find(st, "w", &entry));
+    ck_assert(attn_tensor_files_find(st, "w", &entry));
     ck_assert_uint_eq(tensor->shape[0], 0);
     ck_assert_uint_eq(tensor->shape[1], SIZE_MAX);
     ck_assert_uint_eq(tensor->shape[2], 9007199254740993);
     ck_assert_ptr_nonnull(tensor->data);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -95,21 +95,21 @@ START_TEST(keeps_the_directory_of_a_file_that_is_overwritten)
 {
     struct attn_image image = attn_image_make(
         TEXT("{" TENSOR("\\u0061\\\\b", "[2,1]", "[4,12]") "," TENSOR("b", "[]", "[0,4]") "}"), 12);
-    struct attn_safetensors_entry entry;
-    struct attn_safetensors *st;
+    struct attn_tensor_entry entry;
+    struct attn_tensor_files *st;
     struct attn_error err;
 
     ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
     memset(image.bytes, '9', image.size - 12);
-    ck_assert_str_eq(attn_safetensors_entry(st, 0).name, "a\\b");
-    ck_assert(attn_safetensors_find(st, "a\\b", &entry));
+    ck_assert_str_eq(attn_tensor_files_entry(st, 0).name, "a\\b");
+    ck_assert(attn_tensor_files_find(st, "a\\b", &entry));
     ck_assert_int_eq(entry.tensor.rank, 2);
     ck_assert_uint_eq(entry.tensor.shape[0], 2);
     ck_assert_uint_eq(entry.tensor.shape[1], 1);
     ck_assert_ptr_eq(entry.tensor.data, image.bytes + image.size - 8);
-    ck_assert(attn_safetensors_find(st, "b", &entry));
+    ck_assert(attn_tensor_files_find(st, "b", &entry));
     ck_assert_int_eq(entry.tensor.rank, 0);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(reports_every_failed_allocation)
 {
     struct attn_image image = attn_image_make(
         TEXT("{" TENSOR("w", "[2,1]", "[4,12]") "," TENSOR("b", "[]", "[0,4]") "}"), 12);
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err;
     long n = 0;
 
@@ -140,7 +140,7 @@ START_TEST(reports_every_failed_allocation)
         ck_assert_ptr_null(file.path);
     }
     ck_assert_int_ge(n, 5);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     free(image.bytes);
 }
 END_TEST
@@ -149,8 +149,8 @@ START_TEST(maps_a_file_and_knows_its_addresses)
 {
     struct attn_image image = attn_image_make(TEXT("{" TENSOR("w", "[2]", "[0,8]") "}"), 8);
     int descriptor = memfd_create("safetensors", MFD_CLOEXEC);
-    struct attn_safetensors *st = NULL;
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_files *st = NULL;
+    struct attn_tensor_entry entry;
     struct attn_error err = {0};
     const char *data;
     char path[32];
@@ -159,22 +159,22 @@ START_TEST(maps_a_file_and_knows_its_addresses)
     ck_assert_int_eq(write(descriptor, image.bytes, image.size), (ssize_t)image.size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     ck_assert_int_eq(attn_safetensors_open_file(path, ATTN_MAP, &st, &err), ATTN_OK);
-    ck_assert(attn_safetensors_find(st, "w", &entry));
+    ck_assert(attn_tensor_files_find(st, "w", &entry));
     data = entry.tensor.data;
     ck_assert_mem_eq(data, "\0\1\2\3\4\5\6\7", 8);
-    ck_assert(attn_safetensors_owns_address(st, data));
-    ck_assert(attn_safetensors_owns_address(st, data + 7));
-    ck_assert(attn_safetensors_owns_address(st, data + 8 - image.size));
-    ck_assert(!attn_safetensors_owns_address(st, data + 8));
-    ck_assert(!attn_safetensors_owns_address(st, data + 7 - image.size));
-    ck_assert(!attn_safetensors_owns_address(st, NULL));
-    attn_safetensors_free(st);
-    attn_safetensors_free(NULL);
+    ck_assert(attn_tensor_files_owns_address(st, data));
+    ck_assert(attn_tensor_files_owns_address(st, data + 7));
+    ck_assert(attn_tensor_files_owns_address(st, data + 8 - image.size));
+    ck_assert(!attn_tensor_files_owns_address(st, data + 8));
+    ck_assert(!attn_tensor_files_owns_address(st, data + 7 - image.size));
+    ck_assert(!attn_tensor_files_owns_address(st, NULL));
+    attn_tensor_files_free(st);
+    attn_tensor_files_free(NULL);
     ck_assert_int_eq(attn_safetensors_open_file(path, ATTN_READ, &st, &err), ATTN_OK);
-    ck_assert(attn_safetensors_find(st, "w", &entry));
+    ck_assert(attn_tensor_files_find(st, "w", &entry));
     data = entry.tensor.data;
-    ck_assert(!attn_safetensors_owns_address(st, data));
-    attn_safetensors_free(st);
+    ck_assert(!attn_tensor_files_owns_address(st, data));
+    attn_tensor_files_free(st);
     close(descriptor);
     free(image.bytes);
 }
@@ -216,23 +216,23 @@ static const char good_index[] = "{\"metadata\":{\"total_size\":1},\"weight_map\
 START_TEST(joins_shards_by_the_index)
 {
     struct directory dir;
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err = {0};
-    struct attn_safetensors_entry entry;
+    struct attn_tensor_entry entry;
 
     make_directory(&dir, good_index);
     ck_assert_int_eq(attn_safetensors_open(&dir.source, ATTN_MAP, &st, &err), ATTN_OK);
-    ck_assert_uint_eq(attn_safetensors_count(st), 3);
+    ck_assert_uint_eq(attn_tensor_files_count(st), 3);
     for (size_t i = 0; i < 3; i++)
-        ck_assert_int_eq(*attn_safetensors_entry(st, i).name, "abc"[i]);
-    ck_assert(!attn_safetensors_find(st, "unused", NULL));
-    ck_assert(attn_safetensors_find(st, "a", &entry));
+        ck_assert_int_eq(*attn_tensor_files_entry(st, i).name, "abc"[i]);
+    ck_assert(!attn_tensor_files_find(st, "unused", NULL));
+    ck_assert(attn_tensor_files_find(st, "a", &entry));
     ck_assert_int_eq(*(const char *)entry.tensor.data, 12);
-    ck_assert_str_eq(attn_safetensors_path(st, entry.shard), "m/" SHARD_1);
-    ck_assert(attn_safetensors_find(st, "c", &entry));
+    ck_assert_str_eq(attn_tensor_files_path(st, entry.shard), "m/" SHARD_1);
+    ck_assert(attn_tensor_files_find(st, "c", &entry));
     ck_assert_uint_eq(entry.tensor.shape[0], 3);
-    ck_assert_str_eq(attn_safetensors_path(st, entry.shard), "m/" SHARD_2);
-    attn_safetensors_free(st);
+    ck_assert_str_eq(attn_tensor_files_path(st, entry.shard), "m/" SHARD_2);
+    attn_tensor_files_free(st);
     free_directory(&dir);
 }
 END_TEST
@@ -275,7 +275,7 @@ START_TEST(refuses_a_wrong_index)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct directory dir;
-        struct attn_safetensors *st = NULL;
+        struct attn_tensor_files *st = NULL;
         struct attn_error err = {0};
 
         make_directory(&dir, rows[i].index);
@@ -291,7 +291,7 @@ END_TEST
 START_TEST(reports_every_failed_allocation_with_shards)
 {
     struct directory dir;
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err;
     enum attn_status status;
     long n = 0;
@@ -308,7 +308,7 @@ START_TEST(reports_every_failed_allocation_with_shards)
         ck_assert_ptr_null(st);
     }
     ck_assert_int_gt(n, 15);
-    attn_safetensors_free(st);
+    attn_tensor_files_free(st);
     free_directory(&dir);
 }
 END_TEST
@@ -316,15 +316,15 @@ END_TEST
 START_TEST(prefers_the_single_file)
 {
     struct directory dir;
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err = {0};
 
     make_directory(&dir, good_index);
     dir.blobs[1].name = "model.safetensors"; /* so the index could not be followed */
     ck_assert_int_eq(attn_safetensors_open(&dir.source, ATTN_MAP, &st, &err), ATTN_OK);
-    ck_assert(attn_safetensors_find(st, "unused", NULL));
-    ck_assert(!attn_safetensors_find(st, "c", NULL));
-    attn_safetensors_free(st);
+    ck_assert(attn_tensor_files_find(st, "unused", NULL));
+    ck_assert(!attn_tensor_files_find(st, "c", NULL));
+    attn_tensor_files_free(st);
     free_directory(&dir);
 }
 END_TEST
@@ -333,7 +333,7 @@ START_TEST(does_not_fall_back_to_the_index_for_missing_weights_that_were_named)
 {
     const struct attn_override override = {"model.safetensors", "no/such.safetensors"};
     struct directory dir;
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err = {0};
 
     make_directory(&dir, good_index);
@@ -350,7 +350,7 @@ START_TEST(says_what_a_directory_without_weights_should_hold)
 {
     struct attn_blob blob = {"config.json", "{}", 2};
     struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
-    struct attn_safetensors *st = NULL;
+    struct attn_tensor_files *st = NULL;
     struct attn_error err = {0};
 
     ck_assert_int_eq(attn_safetensors_open(&source, ATTN_MAP, &st, &err), ATTN_IO);

@@ -61,7 +61,7 @@ START_TEST(refuses_a_header_above_100_million_bytes)
     size_t size = 8 + 100000001;
     unsigned char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    struct attn_safetensors *st;
+    struct attn_tensor_files *st;
     struct attn_error err;
     uint64_t n = 100000001;
 
@@ -87,7 +87,7 @@ START_TEST(recognises_what_people_take_for_safetensors)
                 {"<!DOCTYPE html>.", "web page"}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct attn_safetensors *st;
+        struct attn_tensor_files *st;
         struct attn_error err;
 
         ck_assert_int_eq(attn_image_open_bytes((const unsigned char *)rows[i].start,

@@ -1,0 +1,138 @@
+/* tensor_files.c - see tensor_files.h. */
+#include "formats/tensor_files_internal.h"
+
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct attn_tensor_files *attn_tensor_files_create(int n_shard, struct attn_error *err)
+{
+    struct attn_tensor_files *files = attn_alloc(1, sizeof *files, err);
+
+    if (!files)
+        return NULL;
+    files->shards = attn_alloc((size_t)n_shard, sizeof *files->shards, err);
+    if (!files->shards) {
+        attn_free(files);
+        return NULL;
+    }
+    files->n_shard = n_shard;
+    return files;
+}
+
+void attn_tensor_files_free(struct attn_tensor_files *files)
+{
+    if (!files)
+        return;
+    for (int i = 0; i < files->n_shard; i++) {
+        attn_file_release(&files->shards[i].file);
+        attn_free(files->shards[i].text);
+    }
+    attn_free(files->shards);
+    attn_free(files->records);
+    attn_free(files);
+}
+
+int attn_tensor_compare_names(const void *a, const void *b)
+{
+    const struct attn_tensor_record *x = a, *y = b;
+    size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
+    int order = memcmp(x->name, y->name, size);
+
+    return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
+}
+
+struct attn_tensor_record *attn_tensor_files_record(const struct attn_tensor_files *files,
+                                                    const char *name, size_t size)
+{
+    const struct attn_tensor_record key = {.name = name, .name_size = size};
+
+    return bsearch(&key, files->records, files->count, sizeof key, attn_tensor_compare_names);
+}
+
+size_t attn_tensor_files_count(const struct attn_tensor_files *files)
+{
+    return files->count;
+}
+
+static struct attn_tensor_entry entry_of(const struct attn_tensor_files *files,
+                                         const struct attn_tensor_record *record)
+{
+    struct attn_tensor_entry entry = {
+        .name = record->name,
+        .name_size = record->name_size,
+        .tensor = {.data = files->shards[record->shard].file.data + record->offset,
+                   .dtype = record->dtype,
+                   .rank = record->rank},
+        .shard = record->shard,
+        .offset = record->offset};
+    const char *shape = record->shape; /* checked when its header was read */
+
+    for (int i = 0; i < record->rank; i++) {
+        while (*shape < '0' || *shape > '9')
+            shape++;
+        while (*shape >= '0' && *shape <= '9')
+            entry.tensor.shape[i] = entry.tensor.shape[i] * 10 + (size_t)(*shape++ - '0');
+    }
+    return entry;
+}
+
+struct attn_tensor_entry attn_tensor_files_entry(const struct attn_tensor_files *files, size_t i)
+{
+    return entry_of(files, &files->records[i]);
+}
+
+bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *name,
+                            struct attn_tensor_entry *entry)
+{
+    const struct attn_tensor_record *record = attn_tensor_files_record(files, name, strlen(name));
+
+    if (!record)
+        return false;
+    if (entry)
+        *entry = entry_of(files, record);
+    return true;
+}
+
+int attn_tensor_files_n_shard(const struct attn_tensor_files *files)
+{
+    return files->n_shard;
+}
+
+const char *attn_tensor_files_path(const struct attn_tensor_files *files, int shard)
+{
+    return files->shards[shard].file.path;
+}
+
+size_t attn_tensor_files_size(const struct attn_tensor_files *files, int shard)
+{
+    return files->shards[shard].file.size;
+}
+
+/* The mapped file that ADDRESS lies in, or NULL. */
+static const struct attn_file *find_file(const struct attn_tensor_files *files, const void *address)
+{
+    for (int i = 0; i < files->n_shard; i++) {
+        const struct attn_file *file = &files->shards[i].file;
+
+        if (file->storage == ATTN_FILE_MAPPED &&
+            (uintptr_t)address - (uintptr_t)file->data < file->size)
+            return file;
+    }
+    return NULL;
+}
+
+bool attn_tensor_files_read_again(const struct attn_tensor_files *files, const void *data,
+                                  size_t size, void *copy)
+{
+    const struct attn_file *file = find_file(files, data);
+
+    return file && attn_file_read_again(file, data, size, copy);
+}
+
+bool attn_tensor_files_owns_address(const struct attn_tensor_files *files, const void *address)
+{
+    return find_file(files, address);
+}

@@ -1,0 +1,46 @@
+/*
+ * tensor_files_internal.h - how the readers of formats fill a directory. For this layer and tests.
+ */
+#ifndef ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
+#define ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
+
+#include "base/file.h"
+#include "formats/tensor_files.h"
+
+/*
+ * What a directory keeps of a tensor: little, since a header of 100 MB can hold two million. NAME
+ * and SHAPE lie in the text of the file that it was read from.
+ */
+struct attn_tensor_record {
+    const char *name;  /* terminated */
+    const char *shape; /* as text, "[2, 3]"; NULL until the tensor was found */
+    size_t offset;     /* of the data in the file */
+    size_t n_byte, name_size;
+    int shard;
+    unsigned char dtype, rank;
+};
+
+/* A file, and what names and shapes of its tensors lie in. */
+struct attn_tensor_file {
+    struct attn_file file;
+    char *text; /* owns */
+};
+
+struct attn_tensor_files {
+    struct attn_tensor_file *shards; /* [n_shard]; owns */
+    int n_shard;
+    struct attn_tensor_record *records; /* [count], by name; owns */
+    size_t count;
+};
+
+/* An empty directory with room for N_SHARD files; NULL on failure, with err set. */
+struct attn_tensor_files *attn_tensor_files_create(int n_shard, struct attn_error *err);
+
+/* The record of NAME, or NULL. */
+struct attn_tensor_record *attn_tensor_files_record(const struct attn_tensor_files *files,
+                                                    const char *name, size_t size);
+
+/* Order by name: bytes as memcmp. For qsort over records. */
+int attn_tensor_compare_names(const void *a, const void *b);
+
+#endif
