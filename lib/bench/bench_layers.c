@@ -197,11 +197,10 @@ static enum attn_status run_pack(void *context, struct attn_error *err)
 static enum attn_status measure_pack(struct product *product, struct attn_error *err)
 {
     const struct attn_matrix *weight = &product->maps[0]->weight;
-    const size_t element = attn_dtype_bits(weight->dtype) / 8;
-    struct attn_bench_part part = {.n_byte = (double)weight->n_row * (double)weight->n_col *
-                                             (double)element,
-                                   .run = run_pack,
-                                   .context = product};
+    struct attn_bench_part part = {
+        .n_byte = (double)attn_dtype_n_byte(weight->dtype, weight->n_row) * (double)weight->n_col,
+        .run = run_pack,
+        .context = product};
 
     snprintf(part.name, sizeof part.name, "%zu x %zu into panels", weight->n_row, weight->n_col);
     ATTN_TRY(make_scratch(product, 64 * weight->n_row, err));

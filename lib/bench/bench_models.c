@@ -85,12 +85,12 @@ static enum attn_status feed(void *context, struct attn_error *err)
 static double block_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_linear *output = &bench->options->model->weights.unembed;
-    const size_t element = attn_dtype_bits(output->weight.dtype) / 8;
 
     if (bench->config->output == ATTN_OUTPUT_NONE)
         return (double)cost->weights;
     return (double)cost->weights -
-           (double)output->weight.n_row * (double)output->weight.n_col * (double)element;
+           (double)attn_dtype_n_byte(output->weight.dtype, output->weight.n_row) *
+               (double)output->weight.n_col;
 }
 
 /* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
@@ -98,11 +98,11 @@ static double read_bytes(const struct attn_bench *bench, const struct attn_cost 
 {
     const struct attn_model *model = bench->options->model;
     const enum attn_dtype dtype = model->weights.embed.dtype;
-    const size_t stored = attn_dtype_bits(dtype) / 8;
+    const double stored = (double)attn_dtype_n_byte(dtype, 256) / 256;
     const size_t packed =
         attn_panel_element(model->compute) * attn_panel_n_plane(dtype, model->compute);
 
-    return (double)cost->weights * (double)packed / (double)stored;
+    return (double)cost->weights * (double)packed / stored;
 }
 
 static enum attn_status measure_prefill(struct fed *fed, struct attn_error *err)

@@ -311,7 +311,7 @@ static double output_bias_of(const struct logit_split *split, int32_t id)
     double element = 0;
 
     if (bias.data) {
-        bias.data = (const char *)bias.data + (size_t)id * (attn_dtype_bits(bias.dtype) / 8);
+        bias.data = (const char *)bias.data + attn_dtype_n_byte(bias.dtype, (size_t)id);
         attn_vector_elements(&bias, 1, &element);
     }
     return element;

@@ -24,38 +24,58 @@
 /*
  * A weight matrix as it lies in a file, whatever its layout and type. It stands for W [n_row,
  * n_col] in y = x W. Element (k, n) lies at
- *     data + (k*row_stride + (n / group)*group_stride + (n % group)*col_stride) elements.
- * GPT-2's Conv1D [in, out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]:
+ *     data + (k*row_stride + (n / group)*group_stride + (n % group)*col_stride) elements,
+ * or in an interleaved group, whose first half lies at even places and whose second at odd ones, at
+ * the place 2*(n % (group/2)) + n % group / (group/2) instead of n % group. GPT-2's Conv1D [in, out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]:
  * row_stride = 1, col_stride = in. Per-head W_Q [H, D, E]: group = E, group_stride = D*E,
  * row_stride = E, col_stride = 1.
  */
 struct attn_matrix {
-    const void *data;              /* borrowed; any alignment; NULL when there is no such weight */
-    enum attn_dtype dtype;         /* F32, F16 or BF16 */
-    size_t n_row, n_col;           /* depth k and width n of the product */
+    const void *data;      /* borrowed; any alignment; NULL when there is no such weight */
+    enum attn_dtype dtype; /* F32, F16, BF16, F64; of blocks where row_stride is 1, which lie
+                                      along k */
+    size_t n_row, n_col;   /* depth k and width n of the product */
     size_t row_stride, col_stride; /* elements */
     size_t group, group_stride;    /* columns in a group; elements from one group to the next */
+    bool is_interleaved;           /* each group */
 };
+
+/* The place of column N of GROUP columns in an interleaved group. */
+static inline size_t attn_interleaved(size_t n, size_t group)
+{
+    return n % (group / 2) * 2 + n / (group / 2);
+}
+
+/* Elements from the first of MATRIX to row 0 of column N. */
+static inline size_t attn_matrix_column_at(const struct attn_matrix *matrix, size_t n)
+{
+    const size_t in_group = n % matrix->group;
+
+    return n / matrix->group * matrix->group_stride +
+           (matrix->is_interleaved ? attn_interleaved(in_group, matrix->group) : in_group) *
+               matrix->col_stride;
+}
 
 /* Bytes from the first element of MATRIX to the end of its first N_COL columns, at least one. */
 static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t n_col)
 {
-    const size_t group = (n_col - 1) / matrix->group, rest = (n_col - 1) % matrix->group;
-    const size_t last = group * matrix->group_stride + rest * matrix->col_stride +
-                        (matrix->n_row - 1) * matrix->row_stride;
+    const size_t group = matrix->group, n_group = (n_col + group - 1) / group;
+    const size_t last = matrix->is_interleaved ? n_group * group - 1 : n_col - 1;
 
-    return (last + 1) * (attn_dtype_bits(matrix->dtype) / 8);
+    return attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, last) +
+                                                (matrix->n_row - 1) * matrix->row_stride + 1);
 }
 
 /*
  * A vector of n elements (bias, norm weight) as it lies in a file: element i lies at
- *     data + ((i / group)*group_stride + i % group) elements.
+ *     data + ((i / group)*group_stride + i % group) elements, interleaved as above.
  */
 struct attn_vector {
     const void *data; /* borrowed; any alignment; NULL when there is none */
     enum attn_dtype dtype;
     size_t n;
     size_t group, group_stride; /* elements in a group; from one group to the next */
+    bool is_interleaved;        /* each group */
 };
 
 /* Elementwise functions of the MLP, by the names of Hugging Face's config. X(name, text) */
@@ -159,12 +179,9 @@ struct attn_kernels {
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                        float *panel);
 
-    /* y[i] = elements i .. i+n-1 of a row of DTYPE at SRC (any alignment), as float32. F32, F16,
-     * BF16. */
+    /* y [n] = elements of a row of DTYPE at SRC (any alignment), as float32: F32, F16, BF16, F64,
+     * or of blocks, the first of which begins there. */
     void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
-
-    /* y [n] = the values of whole blocks of DTYPE, a type of ATTN_BLOCK_DTYPE_MAP. */
-    void (*decode)(const void *blocks, enum attn_dtype dtype, size_t n, float *y);
 
     /*
      * Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:

@@ -156,7 +156,7 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
             return (const char *)linear->packed + first * column_bytes(linear, linear->packed_for);
     }
     if (map->args->compute != ATTN_COMPUTE_F32 || map->args->n_row >= PACK_FROM ||
-        w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || width != n_col ||
+        w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || w->is_interleaved || width != n_col ||
         first % w->group + n_col > w->group || (uintptr_t)w->data % _Alignof(float) != 0 ||
         w->row_stride < width)
         return NULL;
@@ -303,14 +303,16 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
 static void read_bias(const struct attn_kernels *kernels, const struct attn_vector *bias,
                       size_t first, size_t n, float *y)
 {
-    const size_t size = attn_dtype_bits(bias->dtype) / 8;
-
     for (size_t i = 0, n_run; i < n; i += n_run) {
         const size_t group = (first + i) / bias->group, in_group = (first + i) % bias->group;
+        const size_t at =
+            group * bias->group_stride +
+            (bias->is_interleaved ? attn_interleaved(in_group, bias->group) : in_group);
 
         n_run = bias->group - in_group < n - i ? bias->group - in_group : n - i;
-        kernels->convert((const char *)bias->data + (group * bias->group_stride + in_group) * size,
-                         bias->dtype, n_run, y + i);
+        n_run = bias->is_interleaved ? 1 : n_run;
+        kernels->convert((const char *)bias->data + attn_dtype_n_byte(bias->dtype, at), bias->dtype,
+                         n_run, y + i);
     }
 }
 

@@ -96,17 +96,19 @@ void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute comp
 static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                       enum attn_compute compute, size_t first, size_t m, uint16_t *panel)
 {
-    enum { N_ROW = 128 }; /* packed as float32 at a time: an even number */
-    const size_t size = attn_dtype_bits(matrix->dtype) / 8, width = width_of(m);
+    enum { N_ROW = 256 }; /* at most packed as float32 at a time: whole blocks of any type */
+    const size_t step = attn_dtype_block(matrix->dtype) > 1 ? N_ROW : N_ROW / 2;
+    const size_t width = width_of(m);
     const bool has_low = attn_panel_n_plane(matrix->dtype, compute) > 1;
     uint16_t *low = panel + attn_panel_depth(matrix->n_row, compute) * width;
     float rows[N_ROW * ATTN_PANEL], high[2 * ATTN_PANEL], rest[2 * ATTN_PANEL];
 
-    for (size_t k = 0; k < matrix->n_row; k += N_ROW) {
+    for (size_t k = 0; k < matrix->n_row; k += step) {
         struct attn_matrix piece = *matrix;
 
-        piece.data = (const char *)matrix->data + k * matrix->row_stride * size;
-        piece.n_row = matrix->n_row - k < N_ROW ? matrix->n_row - k : N_ROW;
+        piece.data =
+            (const char *)matrix->data + attn_dtype_n_byte(matrix->dtype, k * matrix->row_stride);
+        piece.n_row = matrix->n_row - k < step ? matrix->n_row - k : step;
         kernels->pack_panel(&piece, first, m, width, rows);
         for (size_t r = 0; r < piece.n_row; r += 2) { /* one or two rows, interleaved */
             const size_t second = piece.n_row - r > 1 ? width : 0, at = (k + r) * width;

@@ -300,7 +300,13 @@ void ATTN_FOR_ISA(attn_vector_decode)(const void *blocks, enum attn_dtype dtype,
 #undef TYPE_ROW
     };
     const unsigned char *block = blocks;
+    const size_t n_value = types[dtype].n_value;
+    float last[MOST_VALUES];
 
-    for (size_t i = 0; i < n; i += types[dtype].n_value, block += types[dtype].n_byte)
-        types[dtype].decode(block, y + i);
+    for (; n >= n_value; n -= n_value, y += n_value, block += types[dtype].n_byte)
+        types[dtype].decode(block, y);
+    if (n > 0) {
+        types[dtype].decode(block, last);
+        memcpy(y, last, n * sizeof *y);
+    }
 }

@@ -65,8 +65,20 @@ static inline void convert(const unsigned char *src, enum attn_dtype dtype, size
 
 void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y)
 {
-    assert(dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16);
-    convert(src, dtype, n, y);
+    double wide;
+
+    if (attn_dtype_block(dtype) > 1) {
+        ATTN_FOR_ISA(attn_vector_decode)(src, dtype, n, y);
+        return;
+    }
+    assert(dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
+           dtype == ATTN_DTYPE_F64);
+    if (dtype != ATTN_DTYPE_F64)
+        convert(src, dtype, n, y);
+    for (size_t i = 0; dtype == ATTN_DTYPE_F64 && i < n; i++) {
+        memcpy(&wide, (const unsigned char *)src + i * sizeof wide, sizeof wide);
+        y[i] = (float)wide;
+    }
 }
 
 static inline void transpose_4x4(const float *x, size_t ldx, float *y, size_t ldy)
@@ -156,6 +168,28 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
     }
 }
 
+/* Columns of blocks, or of F64, which lie along k: 16 at a time, a piece of all of them. */
+static void pack_decoded(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                         size_t m, size_t width, float *panel)
+{
+    enum { PIECE = 256 }; /* values: a block of any type, or more */
+    float values[TILE][PIECE];
+
+    for (size_t k = 0; k < matrix->n_row; k += PIECE) {
+        const size_t n_k = matrix->n_row - k < PIECE ? matrix->n_row - k : PIECE;
+        const size_t at = attn_dtype_n_byte(matrix->dtype, k);
+
+        for (size_t c = 0; c < m; c += TILE) {
+            const size_t n_c = m - c < TILE ? m - c : TILE;
+
+            for (size_t l = 0; l < n_c; l++)
+                ATTN_FOR_ISA(attn_vector_convert)
+            (columns[c + l] + at, matrix->dtype, n_k, values[l]);
+            transpose(values[0], PIECE, n_c, n_k, panel + k * width + c, width);
+        }
+    }
+}
+
 /* Any other layout, row by row, neighbouring columns together. */
 static void pack_rows(const struct attn_matrix *matrix, const unsigned char *const *columns,
                       size_t m, size_t width, float *panel)
@@ -178,17 +212,16 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
                                           size_t width, float *panel)
 {
     const unsigned char *columns[ATTN_PANEL];
-    size_t size = element_size(matrix->dtype);
+    const bool is_decoded = attn_dtype_block(matrix->dtype) > 1 || matrix->dtype == ATTN_DTYPE_F64;
 
     assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
-           m <= matrix->n_col - first);
-    for (size_t c = 0; c < m; c++) {
-        size_t group = (first + c) / matrix->group, in_group = (first + c) % matrix->group;
-
+           m <= matrix->n_col - first && (!is_decoded || matrix->row_stride == 1));
+    for (size_t c = 0; c < m; c++)
         columns[c] = (const unsigned char *)matrix->data +
-                     (group * matrix->group_stride + in_group * matrix->col_stride) * size;
-    }
-    if (matrix->row_stride == 1)
+                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
+    if (is_decoded)
+        pack_decoded(matrix, columns, m, width, panel);
+    else if (matrix->row_stride == 1)
         pack_transposed(matrix, columns, m, width, panel);
     else
         pack_rows(matrix, columns, m, width, panel);

@@ -24,7 +24,7 @@ struct inventory {
 static void count(struct extent *extent, uint64_t n_element, enum attn_dtype dtype)
 {
     extent->n_element += n_element;
-    extent->n_byte += n_element * (attn_dtype_bits(dtype) / 8);
+    extent->n_byte += attn_dtype_n_byte(dtype, n_element);
 }
 
 static void count_tensor(struct extent *extent, const struct attn_tensor *tensor)

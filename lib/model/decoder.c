@@ -63,7 +63,7 @@ static void add_positions(struct attn_forward *f)
 {
     const struct attn_tensor *table = &f->model->weights.positions;
     const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->dims.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+    const size_t d = f->dims.d_model, row_bytes = attn_dtype_n_byte(table->dtype, d);
 
     if (f->model->config.positions != ATTN_POSITIONS_LEARNED)
         return;

@@ -11,18 +11,18 @@
 static double element(const struct attn_kernels *kernels, const void *data, enum attn_dtype dtype,
                       size_t i)
 {
-    float value;
+    const size_t in_block = i % attn_dtype_block(dtype);
+    float values[256]; /* a block, or the first of one */
 
-    kernels->convert((const char *)data + i * (attn_dtype_bits(dtype) / 8), dtype, 1, &value);
-    return (double)value;
+    kernels->convert((const char *)data + attn_dtype_n_byte(dtype, i - in_block), dtype,
+                     in_block + 1, values);
+    return (double)values[in_block];
 }
 
 static double matrix_element(const struct attn_kernels *kernels, const struct attn_matrix *m,
                              size_t row, size_t col)
 {
-    return element(kernels, m->data, m->dtype,
-                   row * m->row_stride + col / m->group * m->group_stride +
-                       col % m->group * m->col_stride);
+    return element(kernels, m->data, m->dtype, row * m->row_stride + attn_matrix_column_at(m, col));
 }
 
 void attn_vector_elements(const struct attn_vector *vector, size_t n, double *elements)
@@ -103,7 +103,8 @@ static void read_block(const struct attn_kernels *kernels, const unsigned char *
 {
     const size_t size = attn_dtype_bits(dtype) / 8;
 
-    if (dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16) {
+    if (dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
+        attn_dtype_block(dtype) > 1) {
         kernels->convert(src, dtype, n, values);
         return;
     }
@@ -127,6 +128,8 @@ static void read_block(const struct attn_kernels *kernels, const unsigned char *
 
 static bool has_non_finite(enum attn_dtype dtype)
 {
+    if (attn_dtype_block(dtype) > 1) /* by its scale */
+        return true;
     switch (dtype) {
     case ATTN_DTYPE_F32:
     case ATTN_DTYPE_F16:
@@ -147,7 +150,7 @@ static bool has_non_finite(enum attn_dtype dtype)
 struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *tensor)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t n = attn_tensor_n_element(tensor), size = attn_dtype_bits(tensor->dtype) / 8;
+    const size_t n = attn_tensor_n_element(tensor);
     struct attn_non_finite found = {.n_nan = 0};
     float values[BLOCK];
 
@@ -156,8 +159,9 @@ struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *ten
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t n_block = n - first < BLOCK ? n - first : BLOCK;
 
-        read_block(kernels, (const unsigned char *)tensor->data + first * size, tensor->dtype,
-                   n_block, values);
+        read_block(kernels,
+                   (const unsigned char *)tensor->data + attn_dtype_n_byte(tensor->dtype, first),
+                   tensor->dtype, n_block, values);
         if (kernels->is_finite(values, n_block))
             continue;
         for (size_t i = 0; i < n_block; i++) {

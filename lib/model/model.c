@@ -181,7 +181,7 @@ void attn_model_gather(const struct attn_model *model, const struct attn_kernels
                        const int32_t *ids, size_t n, float *x)
 {
     const struct attn_tensor *table = &model->weights.embed;
-    const size_t d = model->config.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+    const size_t d = model->config.d_model, row_bytes = attn_dtype_n_byte(table->dtype, d);
     const float scale = (float)model->config.embed_scale;
 
     for (size_t i = 0; i < n; i++) {

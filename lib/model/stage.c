@@ -20,11 +20,6 @@ enum {
     SMALLEST_BYTES = 64 << 10 /* less comes in with one page fault */
 };
 
-static size_t element_size(const struct attn_matrix *w)
-{
-    return attn_dtype_bits(w->dtype) / 8;
-}
-
 /* Whether any range of columns is one piece of the file, as of an output matrix [V, D]. */
 static bool has_whole_columns(const struct attn_matrix *w)
 {
@@ -35,9 +30,9 @@ static bool has_whole_columns(const struct attn_matrix *w)
  * last group to their ends: where q, k and v are one matrix, a copy of q holds all three. */
 static size_t row_extent(const struct attn_matrix *w, size_t n_col)
 {
-    const size_t rows = w->n_row * w->row_stride * element_size(w);
+    const size_t rows = attn_dtype_n_byte(w->dtype, w->n_row * w->row_stride);
     const size_t n_group = n_col / w->group, size = attn_matrix_extent(w, n_col);
-    const size_t groups = n_group > 1 ? n_group * w->group_stride * element_size(w) : 0;
+    const size_t groups = n_group > 1 ? attn_dtype_n_byte(w->dtype, n_group * w->group_stride) : 0;
     const size_t larger = rows > groups ? rows : groups;
 
     return size > larger ? size : larger;
@@ -99,7 +94,7 @@ static struct attn_linear copy_linear(struct attn_stage *stage, const struct att
 {
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
-    const size_t size = row_extent(w, n_col), used = w->n_row * n_used * element_size(w);
+    const size_t size = row_extent(w, n_col), used = attn_dtype_n_byte(w->dtype, w->n_row * n_used);
     const size_t offset = (uintptr_t)w->data - (uintptr_t)stage->first; /* in what it holds */
 
     if (offset >= stage->size || attn_matrix_extent(w, n_col) > stage->size - offset) {
@@ -124,7 +119,7 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
                        struct attn_pool *pool)
 {
     const struct attn_matrix *w = &args->linear->weight;
-    const size_t n_fit = PIECE_BYTES / (w->n_row * element_size(w));
+    const size_t n_fit = PIECE_BYTES / attn_dtype_n_byte(w->dtype, w->n_row);
     const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* whole panels */
 
     for (size_t first = args->first_col; first < args->last_col; first += step) {
@@ -132,11 +127,12 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
         struct attn_linear piece = *args->linear, staged; /* these columns as a map of their own */
         struct attn_linear_args part = *args;
 
-        piece.weight.data = (const char *)w->data + first * w->col_stride * element_size(w);
+        piece.weight.data =
+            (const char *)w->data + attn_dtype_n_byte(w->dtype, first * w->col_stride);
         piece.weight.n_col = piece.weight.group = piece.bias.n = n_col;
         if (piece.bias.data)
             piece.bias.data =
-                (const char *)piece.bias.data + first * (attn_dtype_bits(piece.bias.dtype) / 8);
+                (const char *)piece.bias.data + attn_dtype_n_byte(piece.bias.dtype, first);
         staged = copy_linear(stage, &piece, n_col, n_col, pool);
         part.linear = &staged;
         part.y = args->y + (first - args->first_col);

@@ -179,7 +179,7 @@ static enum attn_status check_tensor(const struct binder *binder,
 static struct attn_vector vector_of(const struct attn_tensor *tensor, size_t first, size_t n)
 {
     return (struct attn_vector){.data = (const char *)tensor->data +
-                                        first * (attn_dtype_bits(tensor->dtype) / 8),
+                                        attn_dtype_n_byte(tensor->dtype, first),
                                 .dtype = tensor->dtype,
                                 .n = n,
                                 .group = n};

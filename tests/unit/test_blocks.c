@@ -49,7 +49,7 @@ START_TEST(blocks_have_the_values_of_ggml)
             expected[i] = (float)values.values[i];
         for (int isa = 0; isa <= (int)attn_isa_detect(); isa++) {
             memset(y, 0xff, values.n * sizeof *y);
-            attn_kernels_find((enum attn_isa)isa)->decode(blocks, types[t], values.n, y);
+            attn_kernels_find((enum attn_isa)isa)->convert(blocks, types[t], values.n, y);
             attn_assert_same_bits(name, y, expected, values.n);
         }
         attn_npy_release(&stored);
@@ -81,10 +81,10 @@ START_TEST(instruction_sets_give_the_same_bits)
     for (size_t t = 0; t < N_TYPE; t++) {
         const size_t n = N_BLOCK * attn_dtype_block(types[t]);
 
-        attn_kernels_find(ATTN_ISA_BASELINE)->decode(blocks, types[t], n, expected);
+        attn_kernels_find(ATTN_ISA_BASELINE)->convert(blocks, types[t], n, expected);
         unite_nans(expected, n);
         for (int isa = 1; isa <= (int)attn_isa_detect(); isa++) {
-            attn_kernels_find((enum attn_isa)isa)->decode(blocks, types[t], n, y);
+            attn_kernels_find((enum attn_isa)isa)->convert(blocks, types[t], n, y);
             unite_nans(y, n);
             attn_assert_same_bits(attn_dtype_name(types[t]), y, expected, n);
         }
