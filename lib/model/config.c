@@ -291,6 +291,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->attention);
     attn_free(layers->is_cross);
     attn_free(layers->rope);
+    attn_free(layers->divisors);
     *layers = (struct attn_config_layers){0};
     *config = (struct attn_config){0};
 }

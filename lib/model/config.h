@@ -75,6 +75,7 @@ struct attn_rope {
     double beta_fast, beta_slow; /* of yarn */
     bool is_truncated;           /* of yarn: its bounds are rounded to whole components */
     double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
+    const float *divisors;       /* [R/2] frequencies are divided by these; NULL: by nothing */
 };
 
 enum { ATTN_CONFIG_N_END = 8 };

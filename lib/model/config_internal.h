@@ -23,6 +23,7 @@ struct attn_config_layers {
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *is_cross;                   /* owns; [n_layer] */
     struct attn_rope *rope;           /* owns; [n_layer] */
+    float *divisors;                  /* owns; of a GGUF file's rope_freqs, or NULL */
 };
 
 /* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the

@@ -43,6 +43,12 @@
     X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, also where the config says tied */      \
     X(OUTPUT_BIAS, UNEMBED, BIAS, has_output && config->has_output_bias)                           \
     X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, has_own)                                                  \
+    X(NORM_BIAS, NONE, BIAS,                                                                       \
+      is_pre &&is_layer_norm) /* of norms, where files have names for all */                       \
+    X(POST_NORM_BIAS, NONE, BIAS, is_post &&is_layer_norm)                                         \
+    X(MLP_NORM_BIAS, NONE, BIAS, is_mlp_pre &&is_layer_norm)                                       \
+    X(MLP_POST_NORM_BIAS, NONE, BIAS, is_mlp_post &&is_layer_norm)                                 \
+    X(FINAL_NORM_BIAS, NONE, BIAS, config->has_final_norm &&is_layer_norm)                         \
     X(IGNORED, NONE, PART, false) /* buffers that are no weights */
 
 enum attn_weight_part {
@@ -62,7 +68,8 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QKV_VECTOR, /* their biases side by side */
     ATTN_WEIGHT_QKV_HEADS,  /* the weights, [out, in]: q, k and v of the first head, of the second,
                                ...; as many key/value heads as heads */
-    ATTN_WEIGHT_QKV_HEADS_VECTOR /* their biases in that order */
+    ATTN_WEIGHT_QKV_HEADS_VECTOR, /* their biases in that order */
+    ATTN_WEIGHT_QKV_ROWS          /* the weights, [out, in]: all of q, all of k, all of v */
 };
 
 /*
@@ -93,6 +100,9 @@ struct attn_family {
     const struct attn_weight_rule *rules; /* [n_rule]: what stands before the layers, then what is
                                              in one, then what follows; ignored tensors last */
     size_t n_rule;
+    bool is_gguf; /* the rules are those of GGUF files: biases are those that a file has, and q, k
+                     and v may be one tensor or three */
+    bool has_interleaved_heads; /* rows of q and k: the halves of a head take turns */
     const char *vocabulary_key; /* of the config: "vocab_size" */
 };
 
@@ -117,6 +127,9 @@ ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 
 /* The family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
+
+/* How GGUF files name the tensors of MODEL_TYPE: a row that has rules alone. */
+const struct attn_family *attn_family_of_gguf(const char *model_type);
 
 /* Family number I in the order of the list; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);

@@ -202,11 +202,10 @@ void attn_forward_report_non_finite(struct attn_forward *f)
 
     if (feed->status != ATTN_OK)
         return;
-    feed->status =
-        attn_weights_find_non_finite(model->config.model_type, model->st, layer, feed->err);
+    feed->status = attn_weights_find_non_finite(model->naming, model->st, layer, feed->err);
     if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
-        feed->status = attn_weights_find_non_finite(model->config.model_type, model->st,
-                                                    ATTN_NO_LAYER, feed->err);
+        feed->status =
+            attn_weights_find_non_finite(model->naming, model->st, ATTN_NO_LAYER, feed->err);
     if (feed->status == ATTN_OK && !feed->has_edits)
         feed->status = refuse_values(f, feed->err);
 }

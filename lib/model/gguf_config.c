@@ -6,8 +6,10 @@
  */
 #include "model/gguf_config.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/family.h"
 
@@ -512,4 +514,52 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     ATTN_TRY(put_parts(&w));
     attn_buffer_append_string(json, "}\n");
     return attn_buffer_check(json, err);
+}
+
+/* --- What no config.json says ------------------------------------------------------------------ */
+
+enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_quote path =
+        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
+    struct attn_tensor_entry entry;
+    size_t n;
+
+    if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
+        config->norm = ATTN_NORM_RMSNORM;
+    if (strcmp(config->model_type, "llama") != 0 ||
+        !attn_tensor_files_find(attn_gguf_files(gguf), "rope_freqs.weight", &entry))
+        return ATTN_OK;
+    n = layers->rope[0].d_rotary / 2;
+    if (entry.tensor.dtype != ATTN_DTYPE_F32 || attn_tensor_n_element(&entry.tensor) != n)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'rope_freqs.weight' in '%s' has %zu elements of type %s, expected %zu "
+            "of F32",
+            path.text, attn_tensor_n_element(&entry.tensor), attn_dtype_name(entry.tensor.dtype),
+            n);
+    layers->divisors = attn_alloc(n, sizeof *layers->divisors, err);
+    if (!layers->divisors)
+        return ATTN_NO_MEMORY;
+    memcpy(layers->divisors, entry.tensor.data, n * sizeof *layers->divisors);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(layers->divisors[i]) || layers->divisors[i] <= 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'rope_freqs.weight' in '%s' holds %g at element %zu, expected a "
+                                  "number above 0",
+                                  path.text, (double)layers->divisors[i], i);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->rope[layer].divisors = layers->divisors;
+    return ATTN_OK;
+}
+
+bool attn_gguf_is_ignored(const char *name)
+{
+    static const char *const parts[] = {"cls.", "dense_", "v.", "mm."}; /* heads; images */
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return true;
+    return false;
 }

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "formats/gguf.h"
+#include "model/config_internal.h"
 
 /*
  * Writes the text of a config.json for GGUF. ATTN_UNSUPPORTED names an architecture that is not
@@ -20,5 +21,15 @@
  */
 enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
                                         struct attn_error *err);
+
+/*
+ * Adds to CONFIG, which was read from that text, what no config.json says: Gemma's norms have their
+ * 1 in the weights, and `rope_freqs.weight` divides frequencies.
+ */
+enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err);
+
+/* Whether NAME is of a part that llama.cpp writes and a decoder does not use. */
+bool attn_gguf_is_ignored(const char *name);
 
 #endif

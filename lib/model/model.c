@@ -10,10 +10,13 @@
 #include "formats/foreign.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
+#include "model/gguf_config.h"
 #include "model/model_internal.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define GGUF_PART "model.gguf"
 
 /* A file of a config on its way. */
 struct config_reading {
@@ -67,6 +70,50 @@ static enum attn_status read_config(const struct attn_source *source, struct att
     return status;
 }
 
+/* Reads the config of M from its GGUF file, FILE, which is taken over. */
+static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, enum attn_load load,
+                                  struct attn_error *err)
+{
+    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
+    struct attn_buffer json = {0};
+    struct attn_json *parsed = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_gguf_take(file, load, &m->gguf, err));
+    m->st = attn_gguf_files(m->gguf);
+    status = attn_gguf_write_config(m->gguf, &json, err);
+    text.data = (const unsigned char *)json.data, text.size = json.size;
+    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
+    if (status == ATTN_OK)
+        status = attn_family_parse_config(&text, &parsed, err);
+    if (status == ATTN_OK)
+        status = attn_family_read_config(parsed, &m->config, &m->layers, err);
+    if (status == ATTN_OK)
+        status = attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
+    attn_json_free(parsed);
+    attn_buffer_release(&json);
+    ATTN_TRY(status);
+    m->naming = attn_family_of_gguf(m->config.model_type);
+    return ATTN_OK;
+}
+
+/* A GGUF file with a tensor that no rule names has a part that would be left out. */
+static enum attn_status refuse_unknown(const struct attn_model *m, struct attn_error *err)
+{
+    for (size_t i = 0; m->gguf && i < attn_tensor_files_count(m->st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(m->st, i);
+
+        if (!attn_weights_know(m->naming, entry.name) && !attn_gguf_is_ignored(entry.name))
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "tensor '%s' in '%s' is of no part of this architecture that is "
+                "read",
+                attn_quote_string(entry.name).text,
+                attn_quote_string(attn_tensor_files_path(m->st, entry.shard)).text);
+    }
+    return ATTN_OK;
+}
+
 /* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
@@ -76,7 +123,7 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(model->st, i);
 
-        if (attn_weights_know(model->config.model_type, entry.name))
+        if (attn_weights_know(model->naming, entry.name))
             continue;
         if (n++ < 3)
             attn_fixed_text_append(names, sizeof names, &size, "%s'%s'", size == 0 ? "" : ", ",
@@ -95,6 +142,7 @@ static enum attn_status open_files(const struct attn_source *source,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
+    struct attn_file file = {0};
 
     if (!name)
         name = "built-in";
@@ -102,9 +150,17 @@ static enum attn_status open_files(const struct attn_source *source,
     m->name = attn_strndup(name, strlen(name), err);
     if (!m->name)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(read_config(source, m, err));
-    ATTN_TRY(attn_safetensors_open(source, options->load, &m->st, err));
-    ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->st, err));
+    if (attn_source_has_part(source, GGUF_PART)) {
+        ATTN_TRY(attn_file_open_part(source, GGUF_PART, options->load, &file, err));
+        ATTN_TRY(read_gguf(m, &file, options->load, err));
+    } else {
+        ATTN_TRY(read_config(source, m, err));
+        ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
+        m->st = m->files;
+        m->naming = attn_family_find(m->config.model_type);
+    }
+    ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
+    ATTN_TRY(refuse_unknown(m, err));
     if (options->reuse)
         ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool,
                                    err));
@@ -143,7 +199,8 @@ void attn_model_free(struct attn_model *model)
     if (!model)
         return;
     attn_weights_release(&model->weights);
-    attn_tensor_files_free(model->st);
+    attn_tensor_files_free(model->files);
+    attn_gguf_free(model->gguf);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model);

@@ -2,13 +2,17 @@
 #ifndef ATTN_MODEL_MODEL_INTERNAL_H
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
+#include "formats/gguf.h"
 #include "model/model.h"
 #include "model/weights.h"
 
 struct attn_model {
     struct attn_config config; /* borrows from layers */
     struct attn_config_layers layers;
-    struct attn_tensor_files *st; /* owns; weights borrow from it */
+    const struct attn_tensor_files *st; /* weights borrow from it */
+    struct attn_tensor_files *files;    /* owns: st, of safetensors */
+    struct attn_gguf *gguf;             /* owns: the other file that st may be of */
+    const struct attn_family *naming;   /* of the tensors in st */
     struct attn_weights weights;
     enum attn_compute compute; /* in which numbers weights are multiplied */
     char *name;                /* owns */

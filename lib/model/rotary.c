@@ -89,6 +89,8 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies
 
             frequencies[i] = interpolated * (1.0F - kept) + 1.0F / p * kept;
         }
+        if (rope->divisors)
+            frequencies[i] /= rope->divisors[i];
     }
 }
 
@@ -98,7 +100,8 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->factor == b->factor && a->low_freq_factor == b->low_freq_factor &&
            a->high_freq_factor == b->high_freq_factor && a->n_original == b->n_original &&
            a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
-           a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor;
+           a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
+           a->divisors == b->divisors;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct binder {
     const struct attn_tensor_files *st;
     const struct attn_family *family;
     const char *prefix; /* "" or the family's */
+    bool is_fused;      /* q, k and v are one tensor, of a GGUF file */
 };
 
 /* The family of a model that was opened. */
@@ -111,6 +112,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_mlp = config->d_mlp > 0, has_gate = has_mlp && config->has_gated_mlp;
     const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
     const bool is_mlp_post = is_post && has_mlp;
+    const bool is_layer_norm = config->norm == ATTN_NORM_LAYERNORM;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
     enum { PART, BIAS, FOUND, OUTPUT };
@@ -139,10 +141,11 @@ static void write_shape(char *text, size_t size, const size_t *shape, size_t ran
     attn_fixed_text_append(text, size, &used, "]");
 }
 
-/* The types that the kernels convert. */
-static bool is_readable(enum attn_dtype dtype)
+/* The types that the kernels convert; F64 is one of GGUF alone. */
+static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
-    return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16;
+    return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
+           (naming->is_gguf && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
 }
 
 static enum attn_status check_tensor(const struct binder *binder,
@@ -158,10 +161,11 @@ static enum attn_status check_tensor(const struct binder *binder,
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
     bool is_same = tensor->rank == (int)rank;
 
-    if (!is_readable(tensor->dtype))
+    if (!is_readable(binder->family, tensor->dtype))
         return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16",
-            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype));
+            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
+            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype),
+            binder->family->is_gguf ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(rule->shape[i], binder->config, layer);
         is_same = is_same && tensor->shape[i] == expected[i];
@@ -207,8 +211,9 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
 }
 
 /*
- * q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A]; or those of one head
- * after the other, 3E rows a head of a matrix [A, D], or of a vector [A].
+ * q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A], or one after the other
+ * in a matrix [A, D]; or those of one head after the other, 3E rows a head of a matrix [A, D], or
+ * of a vector [A].
  */
 static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
                       enum attn_weight_kind kind, const struct attn_tensor *tensor)
@@ -218,7 +223,8 @@ static void store_qkv(struct attn_block_weights *block, const struct attn_config
     const bool is_vector = kind == ATTN_WEIGHT_QKV_VECTOR || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
     const bool is_by_head = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
     const size_t stride = is_by_head ? 2 * config->d_head + config->d_value : 0;
-    const size_t n_in = is_by_head && !is_vector ? tensor->shape[1] : 1; /* elements of a row */
+    const bool is_rows = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_ROWS;
+    const size_t n_in = is_rows ? tensor->shape[1] : 1; /* elements of a row */
     struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
     size_t first = 0;
 
@@ -233,9 +239,9 @@ static void store_qkv(struct attn_block_weights *block, const struct attn_config
         else
             parts[i]->weight = (struct attn_matrix){.data = slice.data,
                                                     .dtype = tensor->dtype,
-                                                    .n_row = is_by_head ? n_in : tensor->shape[0],
+                                                    .n_row = is_rows ? n_in : tensor->shape[0],
                                                     .n_col = n,
-                                                    .row_stride = is_by_head ? 1 : tensor->shape[1],
+                                                    .row_stride = is_rows ? 1 : tensor->shape[1],
                                                     .col_stride = n_in,
                                                     .group = group,
                                                     .group_stride = stride * n_in};
@@ -268,6 +274,7 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     case ATTN_WEIGHT_QKV_VECTOR:
     case ATTN_WEIGHT_QKV_HEADS:
     case ATTN_WEIGHT_QKV_HEADS_VECTOR:
+    case ATTN_WEIGHT_QKV_ROWS:
         store_qkv(block, binder->config, rule->kind, tensor);
         break;
     }
@@ -302,6 +309,12 @@ static bool find_tied_output(const struct binder *binder, struct attn_tensor_ent
     return false;
 }
 
+/* Whether a tensor of KIND has q, k and v. */
+static bool is_of_all(enum attn_weight_kind kind)
+{
+    return kind == ATTN_WEIGHT_QKV_ROWS || kind == ATTN_WEIGHT_QKV_VECTOR;
+}
+
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
                                   int layer, struct attn_error *err)
 {
@@ -311,13 +324,17 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED)
+    if (need == NOT_NEEDED ||
+        (binder->family->is_gguf && (part == ATTN_PART_PROJECTIONS || part == ATTN_PART_QKV_BIAS) &&
+         is_of_all(rule->kind) != binder->is_fused))
         return ATTN_OK;
     is_found = find_tensor(binder, rule, layer, name, &entry);
     if (need == REFUSED && is_found)
         return attn_error_set(
-            err, ATTN_FORMAT, "'%s' is in '%s', but 'config.json' says that the map has no bias",
-            name, attn_quote_string(attn_tensor_files_path(binder->st, entry.shard)).text);
+            err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
+            attn_quote_string(attn_tensor_files_path(binder->st, entry.shard)).text,
+            binder->family->is_gguf ? "its architecture has no such bias"
+                                    : "'config.json' says that the map has no bias");
     if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
@@ -429,12 +446,45 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
+/* A GGUF file says by its tensors which biases there are. */
+static void find_biases(struct binder *binder)
+{
+    static const char *const q[] = {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"};
+    struct attn_config *config = binder->config;
+
+    binder->is_fused = attn_tensor_files_find(binder->st, "blk.0.attn_qkv.weight", NULL);
+    config->has_qkv_bias = attn_tensor_files_find(binder->st, q[binder->is_fused], NULL);
+    config->has_out_bias = attn_tensor_files_find(binder->st, "blk.0.attn_output.bias", NULL);
+    config->has_mlp_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_up.bias", NULL);
+    config->has_output_bias = attn_tensor_files_find(binder->st, "output.bias", NULL);
+}
+
+/* Puts the heads of q and k in the order of Hugging Face, in which halves are turned. */
+static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct attn_linear *const maps[] = {&weights->blocks[layer].q, &weights->blocks[layer].k};
+
+        for (int i = 0; i < 2; i++) {
+            struct attn_matrix *w = &maps[i]->weight;
+            struct attn_vector *b = &maps[i]->bias;
+
+            w->group = config->d_head, w->group_stride = config->d_head * w->col_stride;
+            b->group = b->group_stride = config->d_head;
+            w->is_interleaved = b->is_interleaved = true;
+        }
+    }
+}
+
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
+                                   const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err)
 {
-    struct binder binder = {weights, config, st, family_of(config->model_type), ""};
-    const struct attn_family *family = binder.family;
+    struct binder binder = {weights, config, st, family, "", false};
     bool has_output = false;
+
+    if (family->is_gguf)
+        find_biases(&binder);
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
     for (size_t i = 0; i < family->n_rule; i++)
@@ -454,6 +504,8 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         for (size_t layer = 0; layer < n; layer++)
             ATTN_TRY(bind_rule(&binder, rule, (int)layer, err));
     }
+    if (family->has_interleaved_heads)
+        interleave_heads(weights, config);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
     return ATTN_OK;
@@ -570,27 +622,25 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
     return NULL;
 }
 
-bool attn_weights_know(const char *model_type, const char *name)
+bool attn_weights_know(const struct attn_family *naming, const char *name)
 {
     int layer;
 
-    return find_rule(family_of(model_type), name, &layer);
+    return find_rule(naming, name, &layer);
 }
 
-enum attn_status attn_weights_find_non_finite(const char *model_type,
+enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err)
 {
-    const struct attn_family *family = family_of(model_type);
-
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
         int at;
-        const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
+        const struct attn_weight_rule *rule = find_rule(naming, entry.name, &at);
         struct attn_non_finite found;
 
         if (!rule || rule->part == ATTN_PART_IGNORED || at != layer ||
-            !is_readable(entry.tensor.dtype))
+            !is_readable(naming, entry.tensor.dtype))
             continue;
         found = attn_tensor_find_non_finite(&entry.tensor);
         if (found.n_nan + found.n_infinite > 0)

@@ -91,11 +91,12 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
                                        attn_weight_spec_fn fn, void *user, struct attn_error *err);
 
 /*
- * Finds every tensor that CONFIG needs in ST, checks types and shapes, and fills WEIGHTS, which
- * borrows ST. An own output matrix in the file makes config->output ATTN_OUTPUT_OWN. Release it
- * also after a failure.
+ * Finds every tensor that CONFIG needs in ST, by the rules of NAMING, which is its family or that of
+ * GGUF, checks types and shapes, and fills WEIGHTS, which borrows ST. An own output matrix in the
+ * file makes config->output ATTN_OUTPUT_OWN. Release it also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
+                                   const struct attn_family *naming,
                                    const struct attn_tensor_files *st, struct attn_error *err);
 
 /* Makes a packed copy of every matrix for products in COMPUTE, on POOL, and gives the pages of ST
@@ -106,15 +107,15 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
 
 void attn_weights_release(struct attn_weights *weights);
 
-/* Whether the family MODEL_TYPE has a rule for a tensor NAME, of any layer. */
-bool attn_weights_know(const char *model_type, const char *name);
+/* Whether NAMING has a rule for a tensor NAME, of any layer. */
+bool attn_weights_know(const struct attn_family *naming, const char *name);
 
 /*
  * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the
  * layers), after a result was not finite: ATTN_FORMAT naming the first one, ATTN_OK when there is
  * none.
  */
-enum attn_status attn_weights_find_non_finite(const char *model_type,
+enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err);
 
