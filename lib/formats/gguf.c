@@ -393,9 +393,11 @@ static enum attn_status place_tensors(struct scan *scan, size_t first, size_t al
         if (record->offset != begin)
             return attn_error_set(scan->err, ATTN_FORMAT,
                                   "tensor '%s' in '%s' begins at byte %zu of the data, expected "
-                                  "%zu, where the one before it ends, aligned to %zu",
+                                  "%zu%s%s%s, aligned to %zu",
                                   attn_quote_string(record->name).text, scan->path, record->offset,
-                                  begin, alignment);
+                                  begin, i > first ? ", where '" : "",
+                                  i > first ? attn_quote_string(record[-1].name).text : "",
+                                  i > first ? "' ends" : "", alignment);
         if (!attn_checked_add(begin, record->n_byte, &end) || end > SIZE_MAX / 2 - start)
             return attn_error_set(scan->err, ATTN_FORMAT,
                                   "tensor '%s' in '%s' ends beyond any file",

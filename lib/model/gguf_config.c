@@ -553,13 +553,3 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
         layers->rope[layer].divisors = layers->divisors;
     return ATTN_OK;
 }
-
-bool attn_gguf_is_ignored(const char *name)
-{
-    static const char *const parts[] = {"cls.", "dense_", "v.", "mm."}; /* heads; images */
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
-            return true;
-    return false;
-}

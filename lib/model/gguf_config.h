@@ -29,7 +29,4 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
-/* Whether NAME is of a part that llama.cpp writes and a decoder does not use. */
-bool attn_gguf_is_ignored(const char *name);
-
 #endif

@@ -97,23 +97,6 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     return ATTN_OK;
 }
 
-/* A GGUF file with a tensor that no rule names has a part that would be left out. */
-static enum attn_status refuse_unknown(const struct attn_model *m, struct attn_error *err)
-{
-    for (size_t i = 0; m->gguf && i < attn_tensor_files_count(m->st); i++) {
-        const struct attn_tensor_entry entry = attn_tensor_files_entry(m->st, i);
-
-        if (!attn_weights_know(m->naming, entry.name) && !attn_gguf_is_ignored(entry.name))
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED,
-                "tensor '%s' in '%s' is of no part of this architecture that is "
-                "read",
-                attn_quote_string(entry.name).text,
-                attn_quote_string(attn_tensor_files_path(m->st, entry.shard)).text);
-    }
-    return ATTN_OK;
-}
-
 /* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
@@ -160,7 +143,8 @@ static enum attn_status open_files(const struct attn_source *source,
         m->naming = attn_family_find(m->config.model_type);
     }
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
-    ATTN_TRY(refuse_unknown(m, err));
+    if (m->gguf)
+        ATTN_TRY(attn_weights_check_unused(m->naming, &m->config, m->st, err));
     if (options->reuse)
         ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool,
                                    err));

@@ -629,6 +629,38 @@ bool attn_weights_know(const struct attn_family *naming, const char *name)
     return find_rule(naming, name, &layer);
 }
 
+enum attn_status attn_weights_check_unused(const struct attn_family *naming,
+                                           const struct attn_config *config,
+                                           const struct attn_tensor_files *st,
+                                           struct attn_error *err)
+{
+    static const char *const others[] = {"cls.", "dense_", "v.", "mm."}; /* heads; images */
+    const bool is_fused = attn_tensor_files_find(st, "blk.0.attn_qkv.weight", NULL);
+
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
+        int layer;
+        const struct attn_weight_rule *rule = find_rule(naming, entry.name, &layer);
+        bool is_expected =
+            rule && (layer == ATTN_NO_LAYER || (size_t)layer < config->n_layer) &&
+            (rule->part == ATTN_PART_IGNORED || find_need(rule->part, config) != NOT_NEEDED);
+
+        if (rule && (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS))
+            is_expected = is_expected && is_of_all(rule->kind) == is_fused;
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            is_expected = is_expected || strncmp(entry.name, others[j], strlen(others[j])) == 0;
+        if (!is_expected)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "tensor '%s' in '%s' is of a part that models of type '%s' do not "
+                "have here",
+                attn_quote_string(entry.name).text,
+                attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
+                config->model_type);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err)

@@ -373,8 +373,8 @@ START_TEST(what_is_wrong_is_refused_by_name)
         {"a long name", put_long_name,
          "the tensor of number 3 of 'made/m.gguf' has 64 bytes, expected 1 to 63"},
         {"an overlap", put_overlap,
-         "tensor 'x' in 'made/m.gguf' begins at byte 32 of the data, expected 224, where the one "
-         "before it ends, aligned to 32"},
+         "tensor 'x' in 'made/m.gguf' begins at byte 32 of the data, expected 224, where 'v' "
+         "ends, aligned to 32"},
     };
 
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
