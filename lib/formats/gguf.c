@@ -413,6 +413,13 @@ static enum attn_status place_tensors(struct scan *scan, size_t first, size_t al
     return ATTN_OK;
 }
 
+bool attn_gguf_is_source(const struct attn_source *source)
+{
+    return attn_source_has_part(source, ATTN_GGUF_PART) &&
+           !attn_source_has_part(source, "model.safetensors") &&
+           !attn_source_has_part(source, "model.safetensors.index.json");
+}
+
 /* --- A file ----------------------------------------------------------------------------------- */
 
 bool attn_gguf_is_file(const struct attn_file *file)

@@ -28,6 +28,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The part of a source that such a file is, beside or instead of model.safetensors. */
+#define ATTN_GGUF_PART "model.gguf"
+
+/* Whether the model in SOURCE is a GGUF file: it has one and no safetensors. */
+bool attn_gguf_is_source(const struct attn_source *source);
+
 struct attn_gguf; /* one file or several shards; owns their maps */
 
 /* Whether FILE begins as a GGUF file does. */

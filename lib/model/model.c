@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GGUF_PART "model.gguf"
-
 /* A file of a config on its way. */
 struct config_reading {
     struct attn_file file;  /* owns */
@@ -133,8 +131,8 @@ static enum attn_status open_files(const struct attn_source *source,
     m->name = attn_strndup(name, strlen(name), err);
     if (!m->name)
         return ATTN_NO_MEMORY;
-    if (attn_source_has_part(source, GGUF_PART)) {
-        ATTN_TRY(attn_file_open_part(source, GGUF_PART, options->load, &file, err));
+    if (attn_gguf_is_source(source)) {
+        ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
         ATTN_TRY(read_gguf(m, &file, options->load, err));
     } else {
         ATTN_TRY(read_config(source, m, err));

@@ -165,6 +165,7 @@ enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_
 void attn_merges_release(struct attn_merges *merges)
 {
     attn_free(merges->pairs);
+    attn_free(merges->orders);
     *merges = (struct attn_merges){0};
 }
 
@@ -228,6 +229,12 @@ static void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t value)
     heap[at] = value;
 }
 
+/* When a merge of RANK is done. */
+static uint32_t order_of(const struct attn_merges *merges, uint32_t rank)
+{
+    return merges->orders && rank != ATTN_NO_RANK ? merges->orders[rank] : rank;
+}
+
 /* Looks up the pair at AT anew; stores the candidate that it is, and returns whether it is one. */
 static bool rank_pair(struct attn_bpe_symbol *symbols, size_t n, uint32_t at,
                       const struct attn_merges *merges, uint64_t *candidate)
@@ -236,7 +243,7 @@ static bool rank_pair(struct attn_bpe_symbol *symbols, size_t n, uint32_t at,
 
     symbols[at].rank =
         next < n ? attn_merges_rank(merges, symbols[at].id, symbols[next].id) : ATTN_NO_RANK;
-    *candidate = (uint64_t)symbols[at].rank << 32 | at;
+    *candidate = (uint64_t)order_of(merges, symbols[at].rank) << 32 | at;
     return symbols[at].rank != ATTN_NO_RANK;
 }
 
@@ -284,10 +291,11 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
         sift_down(work->heap, work->n_heap, i, work->heap[i]);
 
     while (work->n_heap > 0) {
-        uint32_t rank = (uint32_t)(work->heap[0] >> 32);
+        uint32_t order = (uint32_t)(work->heap[0] >> 32);
         size_t n_round = 0;
 
-        while (work->n_heap > 0 && work->heap[0] >> 32 == rank) {
+        while (work->n_heap > 0 && work->heap[0] >> 32 == order &&
+               !(merges->orders && n_round > 0)) {
             if (is_canceled(work, n_round))
                 return false;
             work->round[n_round++] = (uint32_t)work->heap[0];
@@ -297,7 +305,7 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
         for (size_t i = 0; i < n_round; i++) {
             if (is_canceled(work, i))
                 return false;
-            if (symbols[work->round[i]].rank == rank) /* else the pair is no more */
+            if (order_of(merges, symbols[work->round[i]].rank) == order) /* else it is no more */
                 merge_pair(work, n, work->round[i], merges);
         }
     }

@@ -26,9 +26,11 @@
 
 /* Initialize with = {0}; end with attn_merges_release. */
 struct attn_merges {
-    uint64_t *pairs; /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
-    uint32_t *ranks; /* after them; [mask + 1] of the pair in the same slot */
-    int32_t *merged; /* after these; [n] the token that a merge makes, by rank */
+    uint64_t *pairs;  /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
+    uint32_t *ranks;  /* after them; [mask + 1] of the pair in the same slot */
+    int32_t *merged;  /* after these; [n] the token that a merge makes, by rank */
+    uint32_t *orders; /* owns; [n] by rank, ascending: of merges of one order the leftmost is first;
+                         NULL: each rank is an order, and a round merges all its places */
     size_t n;
     size_t mask; /* slots - 1, slots a power of two and at least 2 n */
 };

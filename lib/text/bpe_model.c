@@ -62,6 +62,27 @@ static int32_t find_token(const struct attn_bpe_model *model, const char *key, s
     return id >= 0 && model->is_foreign && model->is_foreign[id] ? -1 : id;
 }
 
+int32_t attn_bpe_model_symbol(const struct attn_bpe_model *model, const char *key, size_t size)
+{
+    const int32_t id = find_token(model, key, size);
+    size_t first = 0, end = model->n_character;
+    uint32_t code_point;
+
+    if (id >= 0 || attn_utf8_decode(key, size, &code_point) != size)
+        return id;
+    while (first < end) {
+        const size_t middle = (first + end) / 2;
+
+        if (model->characters[middle] < code_point)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < model->n_character && model->characters[first] == code_point
+               ? (int32_t)(model->vocabulary->n + first)
+               : -1;
+}
+
 void attn_bpe_model_finish(struct attn_bpe_model *model)
 {
     attn_alphabet_init(&model->alphabet);
@@ -87,6 +108,7 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
     attn_free(model->widths);
     attn_free(model->is_foreign);
     attn_free(model->unk);
+    attn_free(model->characters);
     *model = (struct attn_bpe_model){0};
 }
 
@@ -198,6 +220,12 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
         }
         unknown.size = length;
         unknown.end = i + length;
+        if (model->spells_after) { /* one that no token has is a symbol that joins with none */
+            id = attn_bpe_model_symbol(model, piece + i, length);
+            add(scratch, id >= 0 ? id : INT32_MAX, i, i + length);
+            scratch->is_plain = false;
+            continue;
+        }
         if (model->is_by_byte) {
             unknown.key = key;
             unknown.size = attn_utf8_encode(model->alphabet.code_point[byte], key);
@@ -210,6 +238,38 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
+/* Appends what stands for a character without a token, the bytes RANGE of the piece SLICE: those of
+ * its bytes, or the unknown token, which it shares with one before it. */
+static enum attn_status spell(struct attn_walk *walk, const struct attn_bpe_model *model,
+                              struct attn_slice slice, struct part_range range, size_t first,
+                              struct attn_error *err)
+{
+    struct attn_encoding *encoding = walk->encoding;
+    const unsigned char *piece = (const unsigned char *)attn_slice_text(slice);
+    bool has_all = true;
+
+    for (size_t i = range.begin; i < range.end; i++)
+        has_all = has_all && model->fallback_ids[piece[i]] >= 0;
+    for (size_t i = range.begin; has_all && i < range.end; i++)
+        ATTN_TRY(attn_encoding_push(encoding, model->fallback_ids[piece[i]], slice.begin + i,
+                                    slice.begin + i + 1, err));
+    if (has_all)
+        return ATTN_OK;
+    if (model->unk_id < 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the vocabulary has no token for '%s', found at byte %zu, and no "
+            "unknown token",
+            attn_quote((const char *)piece + range.begin, range.end - range.begin).text,
+            attn_layer_origin(slice.layer, slice.begin + range.begin));
+    if (encoding->n > first && encoding->ids[encoding->n - 1] == model->unk_id) {
+        encoding->end[encoding->n - 1] = slice.begin + range.end;
+        return ATTN_OK;
+    }
+    return attn_encoding_push(encoding, model->unk_id, slice.begin + range.begin,
+                              slice.begin + range.end, err);
+}
+
 /* Appends the tokens of the piece, found by merging. */
 static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                     struct attn_slice slice, struct attn_error *err)
@@ -219,6 +279,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     const size_t n_part = scratch->model->has_byte_fallback ? 2 * size : size;
     const struct attn_bpe_symbol *symbols;
     const struct part_range *ranges;
+    const size_t first = walk->encoding->n;
     size_t n_token = 0;
 
     scratch->n = 0;
@@ -240,6 +301,12 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     }
     for (size_t i = 0, next; i < scratch->n; i = next) {
         next = symbols[i].next;
+        if (scratch->model->spells_after &&
+            (size_t)symbols[i].id >= scratch->model->vocabulary->n) {
+            ATTN_TRY(spell(walk, scratch->model, slice,
+                           (struct part_range){ranges[i].begin, ranges[next - 1].end}, first, err));
+            continue;
+        }
         ATTN_TRY(attn_encoding_push(walk->encoding, symbols[i].id,
                                     begin + (ranges ? ranges[i].begin : i),
                                     begin + (ranges ? ranges[next - 1].end : next), err));

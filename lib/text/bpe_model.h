@@ -25,7 +25,11 @@ struct attn_bpe_model {
     bool has_byte_fallback;
     bool fuses_unk; /* neighbouring unknown parts make one `unk` */
     bool needs_all; /* a part without a token is an error */
-    char *unk;      /* owns; [n_unk] the key for unknown parts; NULL: none */
+    bool
+        spells_after; /* characters without a token are merged, too, and spelled when they are left */
+    uint32_t *characters; /* owns; [n_character] those that are parts of tokens, ascending */
+    size_t n_character;
+    char *unk; /* owns; [n_unk] the key for unknown parts; NULL: none */
     size_t n_unk;
     int32_t byte_ids[256];     /* of single bytes, or of the characters below 128; -1: none */
     int32_t fallback_ids[256]; /* of <0xHH>, or -1 */
@@ -37,6 +41,10 @@ struct attn_bpe_model {
 
 /* Finds the tokens that the rest is made of; the vocabulary is there by now. */
 void attn_bpe_model_finish(struct attn_bpe_model *model);
+/* The token KEY of the model, or the character of that number among `characters` with the number of
+ * tokens added to it; -1 when it is neither. */
+int32_t attn_bpe_model_symbol(const struct attn_bpe_model *model, const char *key, size_t size);
+
 void attn_bpe_model_release(struct attn_bpe_model *model);
 
 /* The stage; its data is a struct attn_bpe_model, which it borrows. */

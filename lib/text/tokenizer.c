@@ -163,6 +163,7 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->is_wide);
     attn_decoded_release(&tokenizer->decoded);
     attn_free(tokenizer->note);
+    attn_gguf_free(tokenizer->gguf);
     if (unread) {
         attn_monitor_free(unread->monitor);
         attn_file_release(&unread->file);

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/thread.h"
+#include "formats/gguf.h"
 #include "text/added.h"
 #include "text/bpe_model.h"
 #include "text/pipeline.h"
@@ -88,6 +89,7 @@ struct attn_tokenizer {
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
     char *note; /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
+    struct attn_gguf *gguf;     /* owns; the file whose metadata it is read from, or NULL */
     struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
     const char *detail;         /* which files were read, or NULL; not owned */
 };
@@ -97,6 +99,10 @@ struct attn_tokenizer {
 /* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
  * tokenizers: its parts become stages. A part that is not known is refused by name. */
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err);
+
+/* The same from the metadata of a GGUF file. */
+enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
 /* The same from vocab.json and what stands beside it: byte-level BPE with merges.txt, words,
