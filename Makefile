@@ -65,8 +65,8 @@ ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd)
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
-# Its loops are left to the compiler.
-FLAGS_vector_blocks := -O3
+# Its loops are left to the compiler, which gets lost among 512 bits.
+FLAGS_vector_blocks := -O3 $(if $(filter x86_64,$(MACHINE)),-mprefer-vector-width=256)
 
 # gcc puts the steps of several exponentials beside each other only when it schedules early.
 FLAGS_vector_rows := $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
