@@ -286,16 +286,6 @@ struct wave {
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* Whether some of these rows of the whole sequence is watched. */
-static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
-{
-    for (size_t row = row0; row < row0 + n_row && heads->selection; row++)
-        if (row < attn_selection_dims(heads->selection)->n_position &&
-            attn_selection_has_query(heads->selection, row))
-            return true;
-    return false;
-}
-
 /* The tile that begins OFFSET rows into WAVE, of the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
@@ -361,12 +351,16 @@ static void run_tile(void *context, size_t task, int worker)
     const bool is_linear = attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
     const bool is_needed =
         heads->z && heads->caller.needs_rows(heads->caller.context, tile.row0, tile.n_row);
+    bool is_watched = false;
 
     if (heads->cancel && *heads->cancel != 0)
         return;
+    for (size_t row = tile.row0; wave->has_watched && row < tile.row0 + tile.n_row; row++)
+        is_watched = is_watched ||
+                     (heads->selection && row < attn_selection_dims(heads->selection)->n_position &&
+                      attn_selection_has_query(heads->selection, row));
     if (is_needed || is_watched)
         heads->memory->edited[worker] +=
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);
