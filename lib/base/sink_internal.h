@@ -68,7 +68,7 @@ bool attn_part_is_stream(const struct attn_part *part);
 const char *attn_part_target(const struct attn_part *part);
 const char *attn_part_path(const struct attn_part *part);
 
-/* Cuts it to SIZE bytes; appending goes on there. Before the first append. ATTN_IO when it has
+/* Cuts it to SIZE bytes; appending continues there. Before the first append. ATTN_IO when it has
  * fewer, or is a stream and SIZE is not 0. */
 enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err);
 

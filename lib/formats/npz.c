@@ -19,7 +19,7 @@ enum {
     END64_SIZE = 56,   /* of the record that the locator leads to */
     ENTRY_SIZE = 46,   /* of a member in the directory, before its name */
     LOCAL_SIZE = 30,   /* of the same before its data */
-    MOST_MEMBERS = 1 << 20
+    MAX_MEMBERS = 1 << 20
 };
 
 static const uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50, end64_mark = 0x06064b50,
@@ -60,8 +60,8 @@ struct directory {
 /* The offset of the record at the end, after which there is only its comment. */
 static bool find_end(const struct attn_file *file, size_t *at)
 {
-    const size_t most = END_SIZE + UINT16_MAX;
-    const size_t first = file->size > most ? file->size - most : 0;
+    const size_t max = END_SIZE + UINT16_MAX;
+    const size_t first = file->size > max ? file->size - max : 0;
 
     if (file->size < END_SIZE)
         return false;
@@ -109,7 +109,7 @@ static enum attn_status find_directory(const struct attn_npz *npz, struct direct
         !read_end64(file, end, directory))
         return refuse(npz, "its zip64 record is missing", err);
     if (directory->begin > file->size || directory->size > file->size - directory->begin ||
-        directory->n > MOST_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
+        directory->n > MAX_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
         return refuse(npz, "its directory does not fit the file", err);
     return ATTN_OK;
 }

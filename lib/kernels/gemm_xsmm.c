@@ -75,7 +75,7 @@ static bool has_registry(void)
     return info.capacity > 0;
 }
 
-/* What stands in the place of malloc and free when libxsmm cannot map executable memory, which it
+/* What serves instead of malloc and free when libxsmm cannot map executable memory, which it
  * does not try again after one failure: the same with the size in a page before it. */
 static void *allocate_code(size_t size)
 {
@@ -162,10 +162,10 @@ void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
     const int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
     const float alpha = 1, beta = s->is_continued ? 1 : 0;
     const bool is_batch = s->step_a != 0 || s->step_b != 0;
-    const size_t most = INT_MAX;
+    const size_t max = INT_MAX;
 
-    if (s->k > most || s->lda > most || s->ldb > most || s->ldc > most ||
-        s->step_a > most / sizeof(float) || s->step_b > most / sizeof(float))
+    if (s->k > max || s->lda > max || s->ldb > max || s->ldc > max ||
+        s->step_a > max / sizeof(float) || s->step_b > max / sizeof(float))
         return NULL;
     if (s->is_bf16 && is_batch)
         return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_strd(

@@ -1,8 +1,8 @@
 /*
  * gemm_xsmm_internal.h - the seam between our products and libxsmm's.
  *
- * gemm_xsmm.c is the only file that knows libxsmm (1.17). `make XSMM=no` puts gemm_xsmm_absent.c in
- * its place, where nothing can start. Only gemm.c calls these functions.
+ * gemm_xsmm.c is the only file that knows libxsmm (1.17). `make XSMM=no` builds gemm_xsmm_absent.c
+ * instead, where nothing can start. Only gemm.c calls these functions.
  */
 #ifndef ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
 #define ATTN_KERNELS_GEMM_XSMM_INTERNAL_H

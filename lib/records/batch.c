@@ -1,5 +1,5 @@
 /*
- * batch.c - see batch.h: opens what a batch reads and writes, begins it or goes on, and ends it.
+ * batch.c - see batch.h: opens what a batch reads and writes, begins or resumes it, and ends it.
  * What comes between is in batch_work.c.
  */
 #include "records/batch_internal.h"
@@ -296,7 +296,7 @@ static bool is_empty(const struct attn_records *records)
     return true;
 }
 
-/* Removes the parts of the outputs, which hold nothing that could be gone on with. */
+/* Removes the parts of the outputs, which hold nothing that could be resumed. */
 static void remove_parts(const struct attn_batch *batch)
 {
     struct attn_records_part part;
@@ -307,7 +307,7 @@ static void remove_parts(const struct attn_batch *batch)
         unlink(batch->journal_path.data);
 }
 
-/* --- Beginning, or going on ------------------------------------------------------------------ */
+/* --- Beginning, or resuming ------------------------------------------------------------------ */
 
 /* Notes what TEXT is, about the file PATH. */
 ATTN_PRINTF(2, 3)
@@ -324,7 +324,7 @@ static void note(const struct attn_batch *batch, const char *format, ...)
     batch->options.on_note(batch->options.user, message);
 }
 
-/* Compares what is there with its manifest, if it is whole; else goes to where it goes on. */
+/* Compares what is there with its manifest, if it is whole; else resumes it. */
 static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made *made,
                                struct attn_error *err)
 {

@@ -2,11 +2,11 @@
  * batch_internal.h - a batch as its files see it: what it reads and writes, how far it is, and what
  * of that is on disk.
  *
- *     batch.c           opens what it reads and writes, begins it or goes on, and ends it
+ *     batch.c           opens what it reads and writes, begins or resumes it, and ends it
  *     batch_work.c      takes records from lines through the model to the outputs, with a
  *                       checkpoint every second
  *     batch_journal.c   writes down each checkpoint while the outputs grow: a process that is
- *                       killed leaves that, and the next one goes on at its last line
+ *                       killed leaves that, and the next one resumes at its last line
  *     batch_manifest.c  FILE.run.json, which says how the results beside it were made: tool, model,
  *                       options, input, counts, outputs, with the SHA-256 of each file
  *
@@ -56,7 +56,7 @@ struct attn_batch {
     time_t started;
     bool is_run;       /* that is done once */
     bool is_complete;  /* it was done before */
-    bool is_finishing; /* the outputs got their ends, and are no place to go on from */
+    bool is_finishing; /* the outputs got their ends, and cannot be resumed from */
 
     struct attn_batch_lines *lines;    /* owns; the input */
     struct attn_records *records;      /* owns; the outputs */
@@ -98,7 +98,7 @@ enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_erro
 void attn_batch_work_release(struct attn_batch *batch);
 
 /*
- * Goes on after the last checkpoint of the journal that the outputs, opened to be resumed, hold;
+ * Resumes after the last checkpoint of the journal that the outputs, opened to be resumed, hold;
  * where there is none, at the beginning. *is_resumed says which. ATTN_INVALID at the stage of the
  * options when the input up to there, or what its records have their numbers from, is another.
  */
@@ -136,9 +136,9 @@ enum attn_status attn_batch_journal_create(struct attn_batch *batch, struct attn
 enum attn_status attn_batch_journal_append(const struct attn_batch *batch, struct attn_error *err);
 
 /*
- * Opens it to go on: finds the last checkpoint that the parts hold, each being asked until one is
+ * Opens it to resume: finds the last checkpoint that the parts hold, each being asked until one is
  * not held, cuts the journal after it, and stores it in batch->done. batch->journal stays -1 where
- * there is no journal, or none with such a line: there is nothing to go on with. ATTN_INVALID at
+ * there is no journal, or none with such a line: there is nothing to resume. ATTN_INVALID at
  * the stage of the options when it is of another batch.
  */
 enum attn_status attn_batch_journal_resume(struct attn_batch *batch, struct attn_error *err);

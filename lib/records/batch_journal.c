@@ -98,7 +98,7 @@ static enum attn_status open_journal(struct attn_batch *batch, int flags, struct
     return batch->journal < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
 }
 
-/* Closes it after a failure: it is begun anew, or not gone on with. */
+/* Closes it after a failure: it is begun anew, or not resumed. */
 static enum attn_status close_failed(enum attn_status status, struct attn_batch *batch)
 {
     if (status != ATTN_OK && batch->journal >= 0) {

@@ -4,7 +4,7 @@
  *
  *     struct attn_batch_parts *parts;
  *     attn_batch_parts_open(records, cancel, &parts, &err);
- *     attn_batch_parts_hold(parts, extents, &is_held, &err);   // to go on: of each checkpoint
+ *     attn_batch_parts_hold(parts, extents, &is_held, &err);   // to resume: of each checkpoint
  *     attn_batch_parts_rewind(parts);                          // to the last one that was held
  *     attn_batch_parts_measure(parts, records, extents, &err); // of a checkpoint, after a flush
  *     attn_batch_parts_finish(parts, records, extents, &err);  // of the whole files, finished

@@ -297,7 +297,7 @@ enum attn_status attn_batch_work_checkpoint(struct attn_batch *batch, struct att
     return ATTN_OK;
 }
 
-/* --- Going on -------------------------------------------------------------------------------- */
+/* --- Resuming -------------------------------------------------------------------------------- */
 
 static enum attn_status report_input(const struct attn_batch *batch, const char *path,
                                      const char *what, struct attn_error *err)

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_ARRAYS = 3 + ATTN_N_MEASURE };
+enum { MAX_ARRAYS = 3 + ATTN_N_MEASURE };
 
 /* An array [N, shape...]. */
 struct array {
@@ -31,7 +31,7 @@ struct array {
 
 struct npy_writer {
     struct attn_record_writer base;
-    struct array arrays[MOST_ARRAYS]; /* [base.n_part] when all are open */
+    struct array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open */
     size_t n_array;
     float *row;   /* owns; [n_row] numbers of a row */
     size_t n_row; /* of the longest */

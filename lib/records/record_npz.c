@@ -5,7 +5,7 @@
  * A member is written whole, header first, since its numbers are there. What the end of the archive
  * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
  * after the last member when all are there. So memory does not grow with the records, and a run
- * that is gone on with needs to read that file once, to count.
+ * that is resumed needs to read that file once, to count.
  */
 #include "encode/numpy_file.h"
 #include "records/record_arrays.h"

@@ -1,7 +1,7 @@
 /*
  * records.h - what many inputs came to, written as it comes: a line of JSON a record, and beside it
  * tables and arrays with a row a record. Files grow under the name FILE.part and have their own
- * name when all is whole; a run that ended early can be gone on with.
+ * name when all is whole; a run that ended early can be resumed.
  *
  *     struct attn_records_item items[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
  *     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
@@ -74,7 +74,7 @@ struct attn_records_form {
     size_t n_top;              /* K: next tokens that are predicted; 0: none */
     int precision;             /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
-    attn_note_fn on_note;      /* told once of ids that a spreadsheet would run; or NULL */
+    attn_note_fn on_note;      /* gets, once, an id that a spreadsheet would run; or NULL */
     void *user;                /* for on_note */
 };
 
