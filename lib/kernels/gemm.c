@@ -24,10 +24,14 @@ bool attn_gemm_can_jit(void)
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit, double work)
 {
     struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit)};
-    bool wants_jit = how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from);
+    struct attn_xsmm xsmm = {0};
 
-    engine.is_jit = wants_jit && attn_xsmm_start(engine.kernels->isa, &engine.lacks_memory);
-    engine.is_jit_bf16 = engine.is_jit && attn_xsmm_has_bf16();
+    if (how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from))
+        xsmm = attn_xsmm_start(engine.kernels->isa);
+    engine.is_jit = xsmm.is_started;
+    engine.is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
+    engine.is_jit_avx512 = xsmm.has_avx512;
+    engine.lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
     return engine;
 }
 
@@ -48,8 +52,7 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
         attn_gemm_engine_start(how, limit, is_float32 || tiles ? work : (double)INFINITY);
 
     engine.tiles = tiles;
-    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles &&
-                          attn_xsmm_would_have_bf16(engine.kernels->isa);
+    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles;
     return engine;
 }
 
@@ -90,7 +93,7 @@ const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 
     if (!engine->is_jit)
         return portable[engine->kernels->isa];
-    return attn_xsmm_has_avx512() ? "jit avx512" : "jit avx2";
+    return engine->is_jit_avx512 ? "jit avx512" : "jit avx2";
 }
 
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
