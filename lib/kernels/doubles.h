@@ -21,37 +21,20 @@ static inline vd d_splat(double x)
     return (vd){0} + x;
 }
 
+static inline vd d_fma(vd a, vd b, vd c)
+{
 #if defined __AVX512F__
-
-static inline vd d_fma(vd a, vd b, vd c)
-{
     return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-}
-
 #elif defined __AVX2__
-
-static inline vd d_fma(vd a, vd b, vd c)
-{
     return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-}
-
 #elif defined __ARM_NEON
-
-static inline vd d_fma(vd a, vd b, vd c)
-{
     return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
-}
-
 #else
-
-static inline vd d_fma(vd a, vd b, vd c)
-{
     for (int l = 0; l < HALF; l++)
         a[l] = __builtin_fma(a[l], b[l], c[l]);
     return a;
-}
-
 #endif
+}
 
 static inline vd d_select(vl mask, vd yes, vd no)
 {
