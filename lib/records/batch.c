@@ -379,7 +379,7 @@ static enum attn_status finish(struct attn_batch *batch, const struct attn_host 
     if (batch->name) {
         attn_batch_work_measure(batch);
         ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
-        ATTN_TRY(attn_batch_parts_finish(batch->parts, batch->records, batch->extents, err));
+        ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, true, batch->extents, err));
         ATTN_TRY(attn_batch_manifest_write(batch, host, err));
     }
     ATTN_TRY(attn_records_commit(batch->records, err));

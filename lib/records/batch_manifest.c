@@ -138,28 +138,13 @@ static void put_circumstances(struct attn_json_writer *json, const struct attn_b
     put_count(json, "exit", has_failed ? EXIT_FAILED : 0);
 }
 
-static enum attn_status write_text(const char *path, bool is_synced, const struct attn_buffer *text,
-                                   struct attn_error *err)
-{
-    struct attn_sink *sink = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_buffer_check(text, err));
-    ATTN_TRY(attn_sink_create_file(path, &sink, err));
-    if (is_synced)
-        attn_sink_sync(sink);
-    attn_sink_write(sink, text->data, text->size);
-    status = attn_sink_commit(sink, err);
-    attn_sink_free(sink);
-    return status;
-}
-
 enum attn_status attn_batch_manifest_write(const struct attn_batch *batch,
                                            const struct attn_host *host, struct attn_error *err)
 {
     struct attn_buffer text = {0};
     struct attn_json_writer json = {.out = &text};
     char hex[ATTN_DIGEST_HEX_SIZE];
+    struct attn_sink *sink = NULL;
     enum attn_status status;
 
     attn_json_begin(&json, '{');
@@ -171,7 +156,16 @@ enum attn_status attn_batch_manifest_write(const struct attn_batch *batch,
     attn_json_line(&json);
     attn_json_end(&json);
     attn_buffer_append_char(&text, '\n');
-    status = write_text(batch->manifest_path.data, batch->options.is_synced, &text, err);
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        status = attn_sink_create_file(batch->manifest_path.data, &sink, err);
+    if (status == ATTN_OK) {
+        if (batch->options.is_synced)
+            attn_sink_sync(sink);
+        attn_sink_write(sink, text.data, text.size);
+        status = attn_sink_commit(sink, err);
+    }
+    attn_sink_free(sink);
     attn_buffer_release(&text);
     return status;
 }

@@ -175,23 +175,6 @@ static void emit_progress(const struct attn_batch *batch)
     options->on_progress(options->user, &progress);
 }
 
-/* Counts RESULT as done. */
-static void count_result(struct attn_batch *batch, const struct attn_many_result *result)
-{
-    const struct batch_slot *slot = result->record->mine;
-    struct attn_batch_checkpoint *done = &batch->done;
-
-    done->n_record++;
-    done->begin = slot->begin;
-    done->end = slot->end;
-    done->crc = slot->crc;
-    done->n_line_before = slot->n_line_before;
-    batch->done_input = slot->input;
-    done->n_token += result->n_token;
-    done->failures[result->record->failure]++;
-    batch->n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
-}
-
 static enum attn_status check_failures(const struct attn_batch *batch, struct attn_error *err)
 {
     const int64_t most = batch->options.max_failed;
@@ -208,11 +191,21 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
                              struct attn_error *err)
 {
     const struct attn_outcome outcome = attn_outcome_of(result);
+    const struct batch_slot *slot = result->record->mine;
+    struct attn_batch_checkpoint *done = &batch->done;
     enum attn_status status = ATTN_OK;
     double seconds;
 
     ATTN_TRY(attn_records_write(batch->records, &outcome, err));
-    count_result(batch, result);
+    done->n_record++;
+    done->begin = slot->begin;
+    done->end = slot->end;
+    done->crc = slot->crc;
+    done->n_line_before = slot->n_line_before;
+    batch->done_input = slot->input;
+    done->n_token += result->n_token;
+    done->failures[result->record->failure]++;
+    batch->n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
     seconds = attn_batch_work_seconds(batch);
     if (batch->journal_path.data && seconds - batch->checked >= checkpoint_seconds) {
         batch->checked = seconds;
@@ -290,7 +283,7 @@ enum attn_status attn_batch_work_checkpoint(struct attn_batch *batch, struct att
         if (is_synced)
             ATTN_TRY(attn_sink_sync_name(batch->journal_path.data, err));
     }
-    ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, batch->extents, err));
+    ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, false, batch->extents, err));
     attn_batch_work_measure(batch);
     ATTN_TRY(attn_batch_journal_append(batch, err));
     batch->has_checkpoint = true;
