@@ -63,49 +63,39 @@ static bool has_failed(const struct attn_sink *sink)
 
 /* --- creation ----------------------------------------------------------------------------- */
 
-static struct attn_sink *create(enum kind kind, const char *name, struct attn_error *err)
+/* A sink of KIND, without a descriptor. */
+static enum attn_status create(enum kind kind, const char *name, struct attn_sink **sink,
+                               struct attn_error *err)
 {
-    struct attn_sink *sink = attn_alloc(1, sizeof *sink, err);
+    struct attn_sink *made = attn_alloc(1, sizeof *made, err);
 
-    if (!sink)
-        return NULL;
-    sink->kind = kind;
-    sink->descriptor = -1;
-    sink->name = attn_strndup(name, strlen(name), err);
-    if (sink->name && kind != MEMORY)
-        sink->pending = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
-    if (!sink->name || (kind != MEMORY && !sink->pending)) {
-        attn_sink_free(sink);
-        return NULL;
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->kind = kind;
+    made->descriptor = -1;
+    made->name = attn_strndup(name, strlen(name), err);
+    if (made->name && kind != MEMORY)
+        made->pending = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
+    if (!made->name || (kind != MEMORY && !made->pending)) {
+        attn_sink_free(made);
+        return ATTN_NO_MEMORY;
     }
-    return sink;
+    *sink = made;
+    return ATTN_OK;
 }
 
 enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err)
 {
-    struct attn_sink *created;
-
-    if (!attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
-    created = create(MEMORY, "memory", err);
-    if (!created)
-        return ATTN_NO_MEMORY;
-    *sink = created;
-    return ATTN_OK;
+    return attn_is_given(sink, "sink", err) ? create(MEMORY, "memory", sink, err) : ATTN_INVALID;
 }
 
 enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                              struct attn_sink **sink, struct attn_error *err)
 {
-    struct attn_sink *created;
-
     if (!attn_is_given(name, "name", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    created = create(STREAM, name, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
-    created->descriptor = descriptor;
-    *sink = created;
+    ATTN_TRY(create(STREAM, name, sink, err));
+    (*sink)->descriptor = descriptor;
     return ATTN_OK;
 }
 
@@ -202,9 +192,7 @@ static enum attn_status open_sink(const char *name, struct attn_target *target, 
     int errno_value = 0;
 
     ATTN_TRY(check_replaced(target, name, err));
-    created = create(is_stream ? STREAM : HIDDEN, name, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(create(is_stream ? STREAM : HIDDEN, name, &created, err));
     created->owns_descriptor = true;
     if (is_stream) {
         created->descriptor =
@@ -493,26 +481,6 @@ struct attn_part {
     bool is_synced;         /* the device has its name; and is to have the other one */
 };
 
-/* Makes the sink of TARGET.part, without a descriptor. Takes the path of TARGET. */
-static enum attn_status create_part(struct attn_part *part, struct attn_target *target,
-                                    struct attn_error *err)
-{
-    struct attn_buffer buffer = {0};
-    char *name;
-
-    attn_buffer_append_format(&buffer, "%s.part", target->path);
-    name = attn_buffer_take(&buffer, err);
-    if (name)
-        part->sink = create(HIDDEN, name, err);
-    attn_free(name);
-    if (!part->sink)
-        return ATTN_NO_MEMORY;
-    part->sink->owns_descriptor = true;
-    part->sink->target = target->path;
-    target->path = NULL;
-    return ATTN_OK;
-}
-
 /* Opens the file of part->sink, or makes it. */
 static enum attn_status open_part_file(struct attn_part *part, mode_t mode, bool is_resumed,
                                        struct attn_error *err)
@@ -570,7 +538,8 @@ static enum attn_status open_part(struct attn_part *part, const char *path,
                                   struct attn_error *err)
 {
     const int own = attn_sink_own_descriptor(path);
-    mode_t mode = 0666;
+    struct attn_buffer name = {0};
+    enum attn_status status;
 
     if (own < 0)
         ATTN_TRY(attn_target_find(path, target, err));
@@ -578,10 +547,16 @@ static enum attn_status open_part(struct attn_part *part, const char *path,
         (target->exists && !S_ISREG(target->info.st_mode) && !S_ISDIR(target->info.st_mode)))
         return open_sink(path, target, own, &part->sink, err);
     ATTN_TRY(check_replaced(target, target->path, err));
-    if (target->exists)
-        mode = target->info.st_mode & 0777;
-    ATTN_TRY(create_part(part, target, err));
-    ATTN_TRY(open_part_file(part, mode, is_resumed, err));
+    attn_buffer_append_format(&name, "%s.part", target->path);
+    status = attn_buffer_string(&name) ? create(HIDDEN, name.data, &part->sink, err)
+                                       : attn_error_no_memory(err);
+    attn_buffer_release(&name);
+    ATTN_TRY(status);
+    part->sink->owns_descriptor = true;
+    part->sink->target = target->path;
+    target->path = NULL;
+    ATTN_TRY(
+        open_part_file(part, target->exists ? target->info.st_mode & 0777 : 0666, is_resumed, err));
     return lock_part(part->sink, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "run/host_internal.h"
 
@@ -37,22 +38,17 @@ static bool is_stream(const char *path)
 static void append_path(struct attn_buffer *out, const char *path,
                         const struct attn_batch_options *options)
 {
-    size_t size = strlen(path), name, end;
+    size_t n;
+    const char *last = attn_path_last(path, &n), *end = last + n, *dot = end;
 
-    while (size > 1 && path[size - 1] == '/') /* of a folder */
-        size--;
-    if (options->n_shard == 0 || is_stream(path)) {
-        attn_buffer_append(out, path, size);
-        return;
-    }
-    for (name = size; name > 0 && path[name - 1] != '/';)
-        name--;
-    end = size;
-    for (size_t i = size; i-- > name + 1 && end == size;)
-        if (path[i] == '.')
-            end = i;
-    attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)end, path, options->shard,
-                              options->n_shard, (int)(size - end), path + end);
+    for (const char *at = end; at > last + 1 && dot == end;)
+        if (*--at == '.')
+            dot = at;
+    if (options->n_shard == 0 || is_stream(path)) /* without the / at the end of a folder */
+        attn_buffer_append(out, path, (size_t)(end - path));
+    else
+        attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path,
+                                  options->shard, options->n_shard, (int)(end - dot), dot);
 }
 
 static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error *err)
