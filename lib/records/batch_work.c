@@ -355,8 +355,8 @@ enum attn_status attn_batch_work_resume(struct attn_batch *batch, bool *is_resum
     attn_batch_parts_rewind(batch->parts);
     *is_resumed = batch->journal >= 0;
     if (*is_resumed) { /* the input goes to where the checkpoint was taken */
-        ATTN_TRY(
-            attn_batch_lines_skip(batch->lines, done->begin, done->end, (uint32_t)done->crc, err));
+        ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
+                                       (uint32_t)done->crc, err));
         ATTN_TRY(compare_digest(batch, done->input, batch->journal_path.data, err));
         batch->done_input = batch->input;
         ATTN_TRY(compare_lines_before(batch, done->n_line_before, batch->journal_path.data, err));
