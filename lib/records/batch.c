@@ -305,7 +305,7 @@ static void remove_parts(const struct attn_batch *batch)
 
 /* --- Beginning, or resuming ------------------------------------------------------------------ */
 
-/* Notes what TEXT is, about the file PATH. */
+/* Hands a note to the caller. */
 ATTN_PRINTF(2, 3)
 static void note(const struct attn_batch *batch, const char *format, ...)
 {
@@ -367,7 +367,6 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
 static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
                                struct attn_error *err)
 {
-
     if (batch->has_checkpoint)
         ATTN_TRY(attn_batch_work_checkpoint(batch, err));
     batch->is_finishing = true;
