@@ -40,7 +40,7 @@ struct attn_record_format {
 struct attn_record_writer {
     const struct attn_record_format *format;
     const struct attn_records_form *form; /* borrowed from the records */
-    struct attn_part **parts;             /* [n_part] owns the array and them */
+    struct attn_sink **parts;             /* [n_part] owns the array and them */
     size_t n_part, capacity;
     size_t n_inner;         /* of the parts, the last that become part of another and get no name */
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
