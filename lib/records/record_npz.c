@@ -93,14 +93,16 @@ static void take_array(struct npz_writer *w, const struct attn_record_arrays *ar
                        struct attn_zip_entry *entry)
 {
     const struct attn_array *array = attn_record_array(arrays, i);
-    const size_t row = array->shape[array->rank - 1] * sizeof(float);
-    const size_t n = attn_record_array_n_together(arrays, i);
-    const size_t size = array->data ? array->size : n * row;
+    size_t n = 0;
 
     for (size_t r = 0, left = array->size; left > 0; r += n) {
-        const void *bytes =
-            array->data ? array->data : (const void *)attn_record_array_row(arrays, i, r);
+        const void *bytes = array->data;
+        size_t size = array->size;
 
+        if (!bytes) {
+            bytes = attn_record_array_rows(arrays, i, r, &n);
+            size = n * array->shape[array->rank - 1] * sizeof(float);
+        }
         left -= size;
         if (entry)
             entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, left);
