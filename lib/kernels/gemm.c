@@ -137,22 +137,31 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
+/* In bfloat16, by tiles or the portable loop: blocks lie one after the other, so they are one. */
+static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                          float *c, size_t count)
+{
+    struct attn_gemm_shape whole = kernel->shape;
+
+    whole.k *= count;
+    if (kernel->tiles)
+        kernel->tiles->multiply(&whole, a, b, c, NULL);
+    else
+        kernel->kernels->gemm_bf16(&whole, a, b, c);
+}
+
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
-    struct attn_gemm_shape whole = kernel->shape; /* in bfloat16 blocks lie one after the other */
     unsigned long long n_block = count;
 
-    whole.k *= count;
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
     if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
-    else if (kernel->tiles)
-        kernel->tiles->multiply(&whole, a, b, c, NULL);
-    else if (whole.is_bf16)
-        kernel->kernels->gemm_bf16(&whole, a, b, c);
+    else if (kernel->shape.is_bf16)
+        multiply_bf16(kernel, a, b, c, count);
     else
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }
