@@ -46,7 +46,6 @@
 #include "encode/colormap.h"
 #include "output/picture.h"
 #include "output/outputs.h"
-#include "records/outcome.h"
 #include "records/records.h"
 #include "records/batch.h"
 

@@ -1,14 +1,15 @@
 /*
  * records.h - what many inputs came to, written as it comes: a line of JSON a record, and beside it
  * tables and arrays with a row a record. Files grow under the name FILE.part and have their own
- * name when all is whole; a run that ended early can be gone on with.
+ * name when all is whole; a run that ended early can be resumed.
  *
  *     struct attn_records_item items[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
  *     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
  *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
  *     form.n_layer = 12, form.n_head = 12;
  *     attn_records_open(items, 2, &form, false, &records, &err);
- *     attn_records_write(records, &outcome, &err);      // of each record, in their order
+ *     attn_records_write(records, &outcome, &err);      // of each record, in their order, or in an
+ *                                                       // attn_done_fn: attn_outcome_of(result)
  *     attn_records_flush(records, false, &err);
  *     attn_records_finish(records, false, &err);        // results.jsonl.part is whole
  *     attn_records_commit(records, &err);               // results.jsonl, after the others
@@ -33,8 +34,11 @@
 #ifndef ATTN_RECORDS_RECORDS_H
 #define ATTN_RECORDS_RECORDS_H
 
+#include "analysis/edges.h"
 #include "analysis/measure.h"
-#include "records/outcome.h"
+#include "capture/capture.h"
+#include "output/output.h"
+#include "run/many.h"
 
 /* X(ID, name). What a line of JSON holds of a record, in this order. */
 #define ATTN_RECORD_FIELD_MAP(X)                                                                   \
@@ -70,7 +74,7 @@ struct attn_records_form {
     size_t n_top;              /* K: next tokens that are predicted; 0: none */
     int precision;             /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
-    attn_note_fn on_note;      /* told once of ids that a spreadsheet would run; or NULL */
+    attn_note_fn on_note;      /* gets, once, an id that a spreadsheet would run; or NULL */
     void *user;                /* for on_note */
 };
 
@@ -84,6 +88,29 @@ struct attn_records_item {
     struct attn_sink *sink; /* standard output, say; borrowed, and not committed. jsonl, csv and
                                edges can go there */
 };
+
+/* What a record came to. Everything is borrowed until attn_records_write returns. */
+struct attn_outcome {
+    size_t number;  /* its place among all, from 0 */
+    const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: its number */
+    size_t n_id;
+    bool has_text_id;                 /* the id is a text */
+    const char *failure;              /* a code as "too_long"; NULL: it did not fail. Of one that
+                                         failed all that is below is not looked at */
+    const char *message;              /* and why */
+    size_t n_token;                   /* its tokens */
+    const struct attn_labels *labels; /* its tokens and what is selected */
+    const float
+        *measures; /* [n_measure, L, H] those of the form, in the order of enum attn_measure;
+                              NaN where there is none. NULL: there are none */
+    const double *surprisal; /* [n_token] nats, NaN where there is none; or NULL */
+    const struct attn_predictions *predictions; /* or NULL */
+    const struct attn_capture *capture;         /* the selected tensors, or NULL */
+    const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
+};
+
+/* What attn_run_many reports of a record. Borrows from RESULT. */
+ATTN_API struct attn_outcome attn_outcome_of(const struct attn_many_result *result);
 
 struct attn_records;
 

@@ -1,5 +1,5 @@
 /*
- * records_internal.h - the formats of records, one file each. A format is a row of functions; its
+ * records_internal.h - the formats of records. A format is a row of functions; its
  * struct begins with a struct attn_record_writer, the frame that all share: it opens and names the
  * parts, counts the records and hands out what was made as text.
  */
@@ -40,7 +40,7 @@ struct attn_record_format {
 struct attn_record_writer {
     const struct attn_record_format *format;
     const struct attn_records_form *form; /* borrowed from the records */
-    struct attn_part **parts;             /* [n_part] owns the array and them */
+    struct attn_sink **parts;             /* [n_part] owns the array and them */
     size_t n_part, capacity;
     size_t n_inner;         /* of the parts, the last that become part of another and get no name */
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
@@ -49,7 +49,7 @@ struct attn_record_writer {
     bool *has_noted_id;      /* whether form->on_note got an id; borrowed, of all writers */
 };
 
-/* X(name): attn_record_format_NAME in the file record_NAME.c. */
+/* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c. */
 #define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \

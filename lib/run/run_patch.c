@@ -158,7 +158,7 @@ static enum attn_status check_shape(const struct attn_npy_file *npy, const struc
     const int rank = has_heads ? 3 : 2;
     const size_t *shape = attn_npy_shape(npy);
     int n = attn_npy_rank(npy);
-    char found[ATTN_NPY_SHAPE_TEXT_SIZE];
+    char found[ATTN_SHAPE_TEXT_SIZE];
 
     for (; n > rank && shape[0] == 1; n--)
         shape++;
@@ -166,8 +166,8 @@ static enum attn_status check_shape(const struct attn_npy_file *npy, const struc
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s",
                           patch->name, attn_quote_string(patch->path).text,
-                          attn_npy_shape_text(npy, found), expected[0], expected[1],
-                          has_heads ? ", ...], all of it" : "]");
+                          attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), found),
+                          expected[0], expected[1], has_heads ? ", ...], all of it" : "]");
 }
 
 static enum attn_status read_values(const struct attn_npy_file *npy, const struct patch *patch,
