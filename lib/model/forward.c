@@ -286,7 +286,8 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_
 {
     const struct attn_feed_part *part = &f->parts[sequence];
 
-    attn_visit_count(f, sequence, attn_edits_apply(part->edits, part->n_edit, target));
+    attn_visit_count(f, sequence,
+                     attn_edits_apply(part->edits, part->n_edit, part->has_effect, target));
 }
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)

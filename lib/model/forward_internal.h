@@ -47,7 +47,8 @@ struct attn_feed_part {
     size_t left;      /* the first of the others, among the rows of the feed that are left */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
-    size_t n_edited; /* rows changed by edits */
+    atomic_bool *has_effect; /* [n_edit] set for those that change a value; NULL: nobody asks */
+    size_t n_edited;         /* rows changed by edits */
 };
 
 /* The rows that go through the model now. */

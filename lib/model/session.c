@@ -175,8 +175,15 @@ static enum attn_status copy_options(struct attn_session *session, const struct 
     session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
     if (!session->edits || !session->attention || !session->has_own_stride)
         return ATTN_NO_MEMORY;
-    if (options->n_edit > 0)
+    if (options->n_edit > 0) {
+        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
+
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+        session->has_effect =
+            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        if (!session->has_effect)
+            return ATTN_NO_MEMORY;
+    }
     for (size_t layer = 0; layer < n_layer; layer++) {
         const struct attn_attention *given =
             options->attention ? options->attention : model->config.attention;
@@ -248,6 +255,7 @@ static void release(struct attn_session *session)
 {
     attn_arena_release(&session->arena);
     attn_free(session->edits);
+    attn_free(session->has_effect);
     attn_free(session->attention);
     attn_free(session->has_own_stride);
 }
@@ -455,7 +463,8 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
     f->parts[0] = (struct attn_feed_part){.row0 = session->n_position,
                                           .n_row = n,
                                           .edits = session->edits,
-                                          .n_edit = session->n_edit};
+                                          .n_edit = session->n_edit,
+                                          .has_effect = session->has_effect};
     attn_decoder_begin(f, 1, err);
 }
 
@@ -555,6 +564,12 @@ void attn_session_end_trace(struct attn_session *session)
 size_t attn_session_n_edited_row(const struct attn_session *session)
 {
     return session->forward.n_edited;
+}
+
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit)
+{
+    return atomic_load_explicit(&session->has_effect[sequence * session->n_edit + edit],
+                                memory_order_relaxed);
 }
 
 /* --- going back ------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 struct attn_session {
     struct attn_forward forward; /* borrows what follows */
     struct attn_edit *edits;     /* owns; [n_edit] */
+    atomic_bool *has_effect; /* owns; [n_sequence, n_edit]: whether an edit changed a value; NULL
+                                without edits */
     size_t n_edit;
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */
@@ -70,6 +72,11 @@ void attn_session_end_trace(struct attn_session *session);
 /* Rows (of one layer and head) that edits have changed so far; those that nothing needs count
  * too. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
+
+/* Whether edit number EDIT of the session's has changed a value of sequence number SEQUENCE: so far,
+ * or of several in the last feed. Values that nothing needs, and that are not computed, do not
+ * count. */
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit);
 
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 

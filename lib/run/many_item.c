@@ -608,7 +608,9 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
     pack->items = items;
     pack->n = n;
     ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        attn_run_find_effects(items[i]->run, pack->session, i);
         ATTN_TRY(finish(pack->task, items[i], err));
+    }
     return ATTN_OK;
 }

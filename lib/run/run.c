@@ -141,7 +141,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     }
     if (run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
-    return attn_choose_edits(request, dims, &run->edits, &run->n_edit, err);
+    return attn_run_choose_edits(run, err);
 }
 
 /* Words among the queries become numbers. */
@@ -393,7 +393,8 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->words);
     attn_free(run->source_words);
     attn_free(run->edits);
-    attn_free(run->knocks_out);
+    attn_free(run->edit_parts);
+    attn_free(run->edit_links);
     attn_free(run->means);
     attn_run_free_patches(run);
     attn_selection_free(run->chosen);
@@ -521,36 +522,20 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* SPEC is NULL where there is no such edit. */
-static void note_no_change(const struct attn_request *request, const char *what, const char *spec)
-{
-    if (spec)
-        attn_request_note(request,
-                          "the %s '%s' changed nothing that is shown: what it names has these "
-                          "values already, or comes after every tensor that is wanted",
-                          what, attn_quote_string(spec).text);
-}
-
+/* Names what changed nothing, and counts the N_ROW rows that the others changed in the text. */
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
     const struct attn_request *request = &run->request;
     const char *what = request->n_patch > 0      ? "patch"
                        : request->n_knockout > 0 ? "knockout"
                                                  : "ablation";
+    bool has_effect = false;
 
-    if (run->n_edit == 0)
-        return;
-    if (n_row > 0) {
+    for (size_t i = 0; i < run->n_edit_part; i++)
+        has_effect |= run->edit_parts[i].n_idle + run->edit_parts[i].n_hidden == 0;
+    attn_edit_parts_note_idle(request, run->edit_parts, run->n_edit_part, 0);
+    if (has_effect && n_row > 0)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
-        return;
-    }
-    note_no_change(request, "ablation", request->ablate);
-    note_no_change(request, "ablation of the pattern", request->ablate_pattern);
-    note_no_change(request, "ablation by the mean", request->ablate_mean);
-    for (size_t i = 0; i < request->n_knockout; i++)
-        note_no_change(request, "knockout", request->knockouts[i]);
-    for (size_t i = 0; i < request->n_patch; i++)
-        note_no_change(request, "patch", request->patches[i]);
 }
 
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
@@ -565,7 +550,6 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
     if (!attn_question_is_asked(&run->request.predict))
         return ATTN_OK;
-    attn_continuations_note_spaces(&run->request, run->tokenizer);
     return attn_predict(session, &args, &result->predictions, err);
 }
 
@@ -596,10 +580,14 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session);
+    ATTN_TRY(predict(run, feeding->session, result, err)); /* which edits may change, too */
+    attn_run_find_effects(run, feeding->session, 0);
     note_edits(run, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    return predict(run, feeding->session, result, err);
+    if (attn_question_is_asked(&run->request.predict))
+        attn_continuations_note_spaces(&run->request, run->tokenizer);
+    return ATTN_OK;
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,

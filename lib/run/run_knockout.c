@@ -36,6 +36,8 @@ struct knockouts {
     const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
+    struct attn_edit_part *parts; /* [n] what the run says of them, from number first_part on */
+    size_t first_part;
     unsigned char *cut;      /* [T or S] owns; keys that one row loses */
     int32_t *kept;           /* [T or S] owns; keys that it can look at */
     size_t n_edit, capacity; /* of the run's edits */
@@ -142,39 +144,64 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
         knockouts->kept[key] = (int32_t)key;
 }
 
+/* Whether knockout number I names the query of ROW. */
+static bool names_row(const struct knockouts *knockouts, size_t i, const struct score_row *row)
+{
+    return knockouts->items[i].queries[row->query] &&
+           attn_selection_has_head(knockouts->items[i].heads, row->layer, row->head);
+}
+
+/* Those of knockout number I in LAYER. */
+static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i, int layer)
+{
+    const struct knockout *knockout = &knockouts->items[i];
+
+    return knockouts->config->is_cross[layer] ? knockout->source_keys : knockout->keys;
+}
+
 /* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
 static size_t find_cut(const struct knockouts *knockouts, const struct score_row *row)
 {
-    const bool is_cross = knockouts->config->is_cross[row->layer];
     size_t n_lost = 0;
 
     memset(knockouts->cut, 0, row->n_key);
     for (size_t i = 0; i < knockouts->n; i++) {
-        const struct knockout *knockout = &knockouts->items[i];
-        const unsigned char *keys = is_cross ? knockout->source_keys : knockout->keys;
+        const unsigned char *keys = keys_of(knockouts, i, row->layer);
 
-        if (!knockout->queries[row->query] ||
-            !attn_selection_has_head(knockout->heads, row->layer, row->head))
+        if (!names_row(knockouts, i, row))
             continue;
         for (size_t key = 0; key < row->n_key; key++)
             knockouts->cut[key] |= keys[key];
         for (size_t k = 0; k < row->n_kept; k++)
-            knockouts->run->knocks_out[i] |= keys[knockouts->kept[k]];
+            if (keys[knockouts->kept[k]])
+                knockouts->parts[i].n_hidden = 0;
     }
     for (size_t k = 0; k < row->n_kept; k++)
         n_lost += knockouts->cut[knockouts->kept[k]];
     return n_lost;
 }
 
-/* Whether ROW can look at one of keys FIRST .. END-1. */
-static bool keeps(const struct knockouts *knockouts, const struct score_row *row, size_t first,
-                  size_t end)
+/* Whether ROW can look at one of keys FIRST .. END-1 that are among KEYS [n_key]. */
+static bool keeps(const struct knockouts *knockouts, const struct score_row *row,
+                  const unsigned char *keys, size_t first, size_t end)
 {
-    size_t k = 0;
+    for (size_t k = 0; k < row->n_kept && (size_t)knockouts->kept[k] < end; k++)
+        if ((size_t)knockouts->kept[k] >= first && keys[knockouts->kept[k]])
+            return true;
+    return false;
+}
 
-    while (k < row->n_kept && (size_t)knockouts->kept[k] < first)
-        k++;
-    return k < row->n_kept && (size_t)knockouts->kept[k] < end;
+/* Appends EDIT, of the keys that ROW loses, and says which knockouts it comes of. */
+static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
+                                 const struct attn_edit *edit, struct attn_error *err)
+{
+    ATTN_TRY(append_edit(knockouts, edit, err));
+    for (size_t i = 0; i < knockouts->n; i++)
+        if (names_row(knockouts, i, row) &&
+            keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
+            ATTN_TRY(attn_run_link_edit(knockouts->run, knockouts->run->n_edit - 1,
+                                        knockouts->first_part + i, err));
+    return ATTN_OK;
 }
 
 /* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
@@ -198,8 +225,8 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
         edit.col0 = first;
         edit.col1 = end;
         edit.op = ATTN_EDIT_MASK;
-        if (keeps(knockouts, row, first, end))
-            ATTN_TRY(append_edit(knockouts, &edit, err));
+        if (keeps(knockouts, row, knockouts->cut, first, end))
+            ATTN_TRY(add_edit(knockouts, row, &edit, err));
     }
     return ATTN_OK;
 }
@@ -220,12 +247,10 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
     return edit_row(knockouts, row, err);
 }
 
-/* Whether a knockout names a query of the row. */
-static bool is_named(const struct knockouts *knockouts, int layer, int head, size_t query)
+static bool is_named(const struct knockouts *knockouts, const struct score_row *row)
 {
     for (size_t i = 0; i < knockouts->n; i++)
-        if (knockouts->items[i].queries[query] &&
-            attn_selection_has_head(knockouts->items[i].heads, layer, head))
+        if (names_row(knockouts, i, row))
             return true;
     return false;
 }
@@ -238,21 +263,10 @@ static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struc
         for (size_t query = 0; query < knockouts->dims->n_position; query++) {
             struct score_row row = {layer, head, query, attn_site_n_key(knockouts->dims, layer), 0};
 
-            if (is_named(knockouts, layer, head, query))
+            if (is_named(knockouts, &row))
                 ATTN_TRY(knock_out(knockouts, &row, err));
         }
     return ATTN_OK;
-}
-
-/* Says which knockouts change nothing. */
-static void note_without_effect(const struct knockouts *knockouts)
-{
-    for (size_t i = 0; i < knockouts->n; i++)
-        if (!knockouts->run->knocks_out[i])
-            attn_request_note(&knockouts->run->request,
-                              "the knockout '%s' changes nothing: none of its queries can look at "
-                              "one of its keys",
-                              attn_quote_string(knockouts->items[i].spec).text);
 }
 
 static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
@@ -262,18 +276,18 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     const char *const *specs = knockouts->run->request.knockouts;
 
     knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
-    knockouts->run->knocks_out = attn_alloc(knockouts->n, sizeof *knockouts->run->knocks_out, err);
     knockouts->cut = attn_alloc(n_key, 1, err);
     knockouts->kept = attn_alloc(n_key, sizeof *knockouts->kept, err);
-    if (!knockouts->items || !knockouts->run->knocks_out || !knockouts->cut || !knockouts->kept)
+    if (!knockouts->items || !knockouts->cut || !knockouts->kept)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
         knockouts->items[i].spec = specs[i];
+        knockouts->parts[i].n_hidden = 1; /* until a key is found */
         ATTN_TRY(read_knockout(knockouts, &knockouts->items[i], err));
     }
     for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
         ATTN_TRY(edit_layer(knockouts, layer, err));
-    note_without_effect(knockouts);
+    attn_edit_parts_note_hidden(&knockouts->run->request, knockouts->parts, knockouts->n, 0);
     return ATTN_OK;
 }
 
@@ -288,6 +302,8 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
 
     if (knockouts.n == 0)
         return ATTN_OK;
+    knockouts.first_part = attn_run_first_part(run, ATTN_EDIT_PART_KNOCKOUT);
+    knockouts.parts = run->edit_parts + knockouts.first_part;
     status = add(&knockouts, err);
     for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
         attn_free(knockouts.items[i].text);

@@ -21,6 +21,7 @@
 /* A patch as it was read. */
 struct patch {
     const char *spec; /* as it was written */
+    size_t part;      /* its number among those of the run's edits */
     char *text;       /* owns; a copy that is cut into its parts */
     enum attn_site site;
     int layer, head;       /* head: ATTN_ALL_HEADS when there is none */
@@ -258,6 +259,7 @@ static enum attn_status append_edits(struct attn_run *run, const struct patch *p
             ATTN_TRY(attn_grow(&block, &capacity, run->n_edit + 1, sizeof *run->edits, err));
             run->edits = block;
             run->edits[run->n_edit++] = edit_of(patch, sizes, head, first, end, values);
+            ATTN_TRY(attn_run_link_edit(run, run->n_edit - 1, patch->part, err));
         }
     }
     return ATTN_OK;
@@ -299,6 +301,7 @@ static enum attn_status add(struct attn_run *run, size_t i, struct patch *patch,
 
     ATTN_TRY(attn_error_at(find_patch(run, run->request.patches[i], patch, &sizes, err),
                            ATTN_STAGE_OPTIONS, err));
+    patch->part = attn_run_first_part(run, ATTN_EDIT_PART_PATCH) + i;
     ATTN_TRY(read_array(patch, &sizes, &run->patches[i], err));
     return append_edits(run, patch, &sizes, run->patches[i], err);
 }

@@ -352,6 +352,50 @@ START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
 }
 END_TEST
 
+static void append_note(void *user, const char *message)
+{
+    char *notes = user;
+
+    snprintf(notes + strlen(notes), 1024 - strlen(notes), "%.60s|", message);
+}
+
+/* Of several edits those that change nothing, a line a list; an edit of logits only changes the
+ * answer. */
+START_TEST(names_the_edits_that_change_nothing)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_edit edits[4] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT,
+                                 ATTN_EDIT_DEFAULT};
+    struct attn_run *run;
+    char notes[1024] = "";
+
+    edits[0].site = ATTN_SITE_Z, edits[0].layer = 2, edits[0].head = 1;
+    edits[1].site = ATTN_SITE_Z, edits[1].layer = 0;
+    edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
+    edits[3].site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
+    request.edits = edits, request.n_edit = 4;
+    request.ablate = "2.0,1.0,2.2", request.ablate_mean = "2.*";
+    request.queries = "0";
+    request.sites = "pattern";
+    request.on_note = append_note, request.user = notes;
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_str_eq(notes,
+                     "the ablation '2.0,2.2' changed nothing that is shown: what i|"
+                     "the edit 'z:2.1,z:0,logits' changed nothing that is shown: w|"
+                     "the ablation by the mean '2.*' changed nothing that is shown|"
+                     "the ablation changed 24 rows|");
+    notes[0] = '\0';
+    request.predict.top = 1;
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_str_eq(notes, "the edit 'z:0' changed nothing that is shown: what it names |"
+                            "the ablation changed 42 rows|");
+    attn_host_free(host);
+}
+END_TEST
+
 /* Every allocation fails once: a request is served whole, or says that memory ran out. */
 START_TEST(survives_every_failed_allocation)
 {
@@ -428,5 +472,6 @@ ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_
            answers_top_at_each_chosen_position, makes_tables_of_predictions,
            attends_to_arrays_without_a_model, says_at_which_stage_it_failed,
            says_that_a_model_cannot_be_opened,
-           tells_when_an_ablation_changes_nothing_that_is_wanted, survives_every_failed_allocation,
+           tells_when_an_ablation_changes_nothing_that_is_wanted,
+           names_the_edits_that_change_nothing, survives_every_failed_allocation,
            serves_several_threads_at_once)
