@@ -335,7 +335,7 @@ START_TEST(effects_of_edits_go_by_the_sequence)
     edits[1].site = ATTN_SITE_Z, edits[1].layer = 0, edits[1].head = 1;
     pack.options.edits = edits, pack.options.n_edit = 2, pack.options.has_logits = true;
     session = create(&pack, NULL);
-    for (size_t longest = 3; longest <= 9; longest += 3) {
+    for (size_t longest = 9; longest > 0; longest -= 3) {
         draw_sequences(&pack, MOST_ROWS, 2);
         pack.n = 3;
         for (size_t i = 0; i < pack.n; i++)
