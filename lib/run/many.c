@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "run/intervention_internal.h"
 #include "run/many_item.h"
 #include "run/request_internal.h"
 
@@ -122,7 +123,7 @@ static void count_idle(struct many *many, const struct attn_many_item *item)
     if (!item->run || !item->run->knocks_out)
         return;
     many->n_run++;
-    for (size_t i = 0; i < many->task->request.n_knockout; i++)
+    for (size_t i = 0; i < many->task->request.edits.n_knockout; i++)
         many->n_idle[i] += !item->run->knocks_out[i];
 }
 
@@ -454,7 +455,7 @@ static enum attn_status create(struct many *many, struct attn_error *err)
     many->n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW;
     many->most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
     many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
-    many->n_idle = attn_alloc(many->task->request.n_knockout + 1, sizeof *many->n_idle, err);
+    many->n_idle = attn_alloc(many->task->request.edits.n_knockout + 1, sizeof *many->n_idle, err);
     return many->slots && many->n_idle ? attn_monitor_create(N_CONDITION, &many->monitor, err)
                                        : ATTN_NO_MEMORY;
 }
@@ -473,13 +474,14 @@ static void note_idle(const struct many *many)
 {
     const struct attn_request *request = many->task->options.request;
 
-    for (size_t i = 0; request && i < many->task->request.n_knockout; i++)
+    for (size_t i = 0; request && i < many->task->request.edits.n_knockout; i++)
         if (many->n_idle[i] > 0)
-            attn_request_note(request,
-                              "the knockout '%s' changes nothing in %zu of %zu records: none of "
-                              "its queries can look at one of its keys",
-                              attn_quote_string(many->task->request.knockouts[i]).text,
-                              many->n_idle[i], many->n_run);
+            attn_request_note(
+                request,
+                "the knockout '%s' changes nothing in %zu of %zu records: none of "
+                "its queries can look at one of its keys",
+                attn_quote_string(attn_knockout_name(&many->task->request.edits.knockouts[i])).text,
+                many->n_idle[i], many->n_run);
 }
 
 /* Reads while WORKERS [n] work, and waits until they have finished. */

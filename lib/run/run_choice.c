@@ -101,25 +101,27 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
                              size_t n_batch, struct attn_error *err)
 {
-    if (request->sites)
-        ATTN_TRY(attn_error_in(set_sites(selection, request->sites, err), "sites", err));
-    if (request->layers)
-        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
-                               err));
-    if (request->heads && n_batch > 1)
+    if (request->selection.sites)
+        ATTN_TRY(attn_error_in(set_sites(selection, request->selection.sites, err), "sites", err));
+    if (request->selection.layers)
+        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->selection.layers, err),
+                               "layers", err));
+    if (request->selection.heads && n_batch > 1)
+        ATTN_TRY(attn_error_in(keep_in_batches(selection, request->selection.heads, n_batch, err),
+                               "heads", err));
+    else if (request->selection.heads)
+        ATTN_TRY(attn_error_in(attn_selection_set_heads(selection, request->selection.heads, err),
+                               "heads", err));
+    if (request->selection.queries)
         ATTN_TRY(
-            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err));
-    else if (request->heads)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err));
-    if (request->queries)
-        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, request->queries, err),
-                               "queries", err));
+            attn_error_in(attn_selection_set_queries(selection, request->selection.queries, err),
+                          "queries", err));
     if (is_empty(selection))
-        return attn_error_set(err, ATTN_INVALID,
-                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                              request->layers ? attn_quote_string(request->layers).text : "all",
-                              request->heads ? attn_quote_string(request->heads).text : "all");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "layers '%s', heads '%s' and the chosen sites have nothing in common",
+            request->selection.layers ? attn_quote_string(request->selection.layers).text : "all",
+            request->selection.heads ? attn_quote_string(request->selection.heads).text : "all");
     return ATTN_OK;
 }
 
@@ -168,28 +170,28 @@ static enum attn_status add_ablation(const char *spec, enum attn_site site,
 static enum attn_status fill_edits(const struct attn_request *request, const struct attn_dims *dims,
                                    struct attn_edit *edits, size_t *n, struct attn_error *err)
 {
-    if (request->ablate)
-        ATTN_TRY(attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, edits, n, err),
-                               "ablate", err));
-    if (request->ablate_pattern)
+    if (request->edits.ablate)
         ATTN_TRY(attn_error_in(
-            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, edits, n, err),
+            add_ablation(request->edits.ablate, ATTN_SITE_Z, dims, edits, n, err), "ablate", err));
+    if (request->edits.ablate_pattern)
+        ATTN_TRY(attn_error_in(
+            add_ablation(request->edits.ablate_pattern, ATTN_SITE_PATTERN, dims, edits, n, err),
             "ablate_pattern", err));
-    if (request->n_edit > 0)
-        memcpy(edits + *n, request->edits, request->n_edit * sizeof *edits);
-    *n += request->n_edit;
+    if (request->edits.n > 0)
+        memcpy(edits + *n, request->edits.items, request->edits.n * sizeof *edits);
+    *n += request->edits.n;
     return ATTN_OK;
 }
 
 enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
                                    struct attn_edit **edits, size_t *n, struct attn_error *err)
 {
-    const size_t n_all = 2 * dims->n_layer * dims->n_head + request->n_edit;
+    const size_t n_all = 2 * dims->n_layer * dims->n_head + request->edits.n;
     enum attn_status status;
     struct attn_edit *made;
     size_t n_made = 0;
 
-    if (!request->ablate && !request->ablate_pattern && request->n_edit == 0)
+    if (!request->edits.ablate && !request->edits.ablate_pattern && request->edits.n == 0)
         return ATTN_OK;
     made = attn_alloc(n_all, sizeof *made, err);
     if (!made)

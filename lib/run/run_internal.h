@@ -29,8 +29,7 @@ struct attn_run {
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
     size_t n_edit;
-    bool *knocks_out; /* [request.n_knockout] owns; whether a knockout changes anything, or NULL */
-    float **patches;  /* [request.n_patch] owns; what patches put, or NULL */
+    bool *knocks_out; /* [n_knockout] owns; whether a knockout changes anything, or NULL */
     float *means;     /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
@@ -86,18 +85,15 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
 /* run_knockout.c: edits that keep some queries from looking at some keys. */
 
 /* Appends the edits of the request's knockouts to those of RUN, which is prepared but for them.
- * ATTN_INVALID at the stage of options for what is no knockout, and for a row that would have no
- * key left. */
+ * ATTN_INVALID at the stage of options for positions and heads that there are not, and for a row
+ * that would have no key left. */
 enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err);
 
 /* run_patch.c: edits that put what another run wrote instead of a tensor: a patch by hand. */
 
-/* Reads the arrays of the request's patches, and appends their edits to those of RUN, which is
- * prepared but for them. ATTN_INVALID at the stage of options for what is no patch; failures of
- * files and their shapes are at that of the input. */
+/* Appends the edits of the request's patches to those of RUN, which is prepared but for them.
+ * ATTN_INVALID at the stage of options for what the model or the text lacks, at that of the input
+ * for arrays of another shape. */
 enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err);
-
-/* Frees the arrays. */
-void attn_run_free_patches(struct attn_run *run);
 
 #endif
