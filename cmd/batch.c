@@ -511,14 +511,14 @@ static int fill_request(struct batch *batch)
 
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
-    request->changed = &batch->changed;
-    request->layers = args->selection.layers;
-    request->heads = args->selection.heads;
-    request->queries = args->selection.queries;
-    request->sites = args->selection.sites;
-    ablation_fill(&args->ablation, request);
-    request->predict = (struct attn_question){(size_t)args->prediction.top,
-                                              args->prediction.next.items, args->prediction.next.n};
+    request->attention.change = &batch->changed;
+    request->selection.layers = args->selection.layers;
+    request->selection.heads = args->selection.heads;
+    request->selection.queries = args->selection.queries;
+    request->selection.sites = args->selection.sites;
+    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
+                                              .next = args->prediction.next.items,
+                                              .n_next = args->prediction.next.n};
     request->on_note = args->running.is_quiet ? NULL : on_note;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
@@ -607,6 +607,7 @@ static int open_all(struct batch *batch)
                                     .compute = args->model.compute,
                                     .reuse = true,
                                     .running = &args->running};
+    struct attn_error err = {0};
     int code = fill_request(batch);
 
     if (code == EXIT_DONE)
@@ -615,6 +616,9 @@ static int open_all(struct batch *batch)
         code = model_source_find(&args->model, &args->running, &batch->source);
     if (code == EXIT_DONE)
         code = hosting_open(&hosting, &batch->host);
+    if (code == EXIT_DONE &&
+        ablation_fill(&batch->args->ablation, batch->host, &batch->request, &err) != ATTN_OK)
+        code = report_error(&err);
     interrupt_catch();
     return code;
 }

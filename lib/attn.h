@@ -36,6 +36,7 @@
  * outputs are files. */
 #include "run/catalog.h"
 #include "run/host.h"
+#include "run/intervention.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/texts.h"

@@ -102,7 +102,7 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     enum attn_status status;
 
     ATTN_TRY(attn_host_tokenizer(run->host, &tokenizer, err));
-    options.special = run->request.special;
+    options.special = run->request.reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = run->host->options.cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,

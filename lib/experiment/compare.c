@@ -861,7 +861,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_picture_options picture =
-        run->request.picture ? *run->request.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
+        run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_outputs *outputs;
     struct attn_pattern_pairs pairs = {draw_pair, NULL};
@@ -872,8 +872,8 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     picture.is_difference = true;
     options.cancel = run->host->options.cancel;
     options.picture = &picture;
-    ATTN_TRY(attn_outputs_create(run->request.outputs, run->request.n_output, labels, &options,
-                                 &outputs, err));
+    ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
+                                 &options, &outputs, err));
     pairs.user = outputs;
     status = compare_patterns(run, n_recalled, &pairs, comparison, &failure);
     if (status == ATTN_OK)
@@ -913,8 +913,8 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
 
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
-    status = run->request.n_output > 0 ? compare_and_draw(run, n_recalled, &found, err)
-                                       : compare_patterns(run, n_recalled, NULL, &found, err);
+    status = run->request.outputs.n > 0 ? compare_and_draw(run, n_recalled, &found, err)
+                                        : compare_patterns(run, n_recalled, NULL, &found, err);
     if (status == ATTN_OK)
         *comparison = found;
     else

@@ -57,7 +57,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     ATTN_TRY(attn_host_check_model(frame->host, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     ATTN_TRY(attn_frame_prepare_run(frame, err));
     similarity->n = frame->run->text.n;
     ATTN_TRY(check_size(similarity, err));

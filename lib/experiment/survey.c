@@ -628,7 +628,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     ATTN_TRY(attn_error_at(check_args(survey, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     n = n_all(survey);
     survey->heads = attn_frame_own(frame, attn_alloc(n, sizeof *survey->heads, err));
     survey->found = attn_frame_own(frame, attn_alloc(n * N_VALUE, sizeof *survey->found, err));

@@ -3,7 +3,7 @@
  *
  *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
  *     picture.colormap = attn_colormap_find("magma");
- *     request.picture = &picture;
+ *     request.outputs.picture = &picture;
  *
  * Each writer finds it as writer->options.picture, which is never NULL there, and reads what
  * concerns it. What --merge-words, --hide-first and --renormalize do is done before events come to

@@ -145,6 +145,8 @@ class Header:
                 value = f"sizeof({match[1]})"
             elif value.startswith("((struct"):
                 value = self.default(value)
+            elif value.startswith("{"):
+                value = self.default(f"(({dict(self.structs[name])[field].strip()}){value})")
             elif value not in ("true", "false"):
                 value = self.evaluate(re.sub(r"\b(true|false)\b", lambda m: str(int(m[0] == "true")), value))
             values.append(f"{field}={value}")

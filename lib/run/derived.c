@@ -80,7 +80,8 @@ enum attn_status attn_derived_check(const struct attn_run *run, struct attn_erro
     enum attn_status status = ATTN_OK;
     attn_site_set sites = 0;
 
-    if (!run->request.sites || attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
+    if (!run->request.selection.sites ||
+        attn_sites_parse(run->request.selection.sites, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)

@@ -176,14 +176,14 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
                                            size_t n_source, struct attn_layer_attention *found,
                                            struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->changed;
+    const struct attn_attention_change *change = request->attention.change;
     const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
 
     ATTN_TRY(check_causal(change, config, err));
     found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
     if (!found->layers)
         return ATTN_NO_MEMORY;
-    memcpy(found->layers, request->attention ? request->attention : config->attention,
+    memcpy(found->layers, request->attention.layers ? request->attention.layers : config->attention,
            config->n_layer * sizeof *found->layers);
     for (size_t layer = 0; change && layer < config->n_layer; layer++)
         change_attention(&found->layers[layer], change);
@@ -223,7 +223,7 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
                                                 struct attn_layer_attention *found,
                                                 struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->changed;
+    const struct attn_attention_change *change = request->attention.change;
     struct attn_attention *one = attn_alloc(1, sizeof *one, err);
 
     found->layers = one;
@@ -231,8 +231,8 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
         return ATTN_NO_MEMORY;
     *one = ATTN_ATTENTION_DEFAULT;
     one->mask = ATTN_MASK_NONE;
-    if (request->attention)
-        *one = *request->attention;
+    if (request->attention.layers)
+        *one = *request->attention.layers;
     if (change)
         change_attention(one, change);
     ATTN_TRY(check_arrays(request, one, sizes, err));
@@ -354,12 +354,12 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
     enum attn_status status;
     char *list;
 
-    if (!request->sites) {
-        if (request->n_output > 0)
+    if (!request->selection.sites) {
+        if (request->outputs.n > 0)
             note_left_out(attention, request);
         return ATTN_OK;
     }
-    list = attn_strndup(request->sites, strlen(request->sites), err);
+    list = attn_strndup(request->selection.sites, strlen(request->selection.sites), err);
     if (!list)
         return ATTN_NO_MEMORY;
     status = check_sites(attention, list, err);
@@ -386,7 +386,8 @@ static uint64_t count_pairs(const struct attn_attention *attention, const struct
 /* Whether the kind is the caller's choice. The windows of a model are no news. */
 static bool chooses_kind(const struct attn_request *request)
 {
-    return request->attention || (request->changed && (request->changed->parts & ATTN_PART_KIND));
+    return request->attention.layers ||
+           (request->attention.change && (request->attention.change->parts & ATTN_PART_KIND));
 }
 
 void attn_layer_attention_note_pairs(const struct attn_request *request,

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "run/intervention_internal.h"
 #include "run/many_item.h"
 #include "run/request_internal.h"
 
@@ -459,7 +460,7 @@ static enum attn_status create(struct many *many, struct attn_error *err)
     many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
     if (!many->slots)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_edit_parts_create(&many->task->request, &many->parts, &many->n_part, err));
+    ATTN_TRY(attn_edit_parts_create(&many->task->request.edits, &many->parts, &many->n_part, err));
     return attn_monitor_create(N_CONDITION, &many->monitor, err);
 }
 

@@ -78,7 +78,7 @@ static enum attn_status encode_all(const struct attn_request *request,
     if (!continuations->encodings)
         return ATTN_NO_MEMORY;
     continuations->n = question->n_next;
-    options.special = request->special;
+    options.special = request->reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;

@@ -100,25 +100,27 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
                              size_t n_batch, struct attn_error *err)
 {
-    if (request->sites)
-        ATTN_TRY(attn_error_in(set_sites(selection, request->sites, err), "sites", err));
-    if (request->layers)
-        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
-                               err));
-    if (request->heads && n_batch > 1)
+    if (request->selection.sites)
+        ATTN_TRY(attn_error_in(set_sites(selection, request->selection.sites, err), "sites", err));
+    if (request->selection.layers)
+        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->selection.layers, err),
+                               "layers", err));
+    if (request->selection.heads && n_batch > 1)
+        ATTN_TRY(attn_error_in(keep_in_batches(selection, request->selection.heads, n_batch, err),
+                               "heads", err));
+    else if (request->selection.heads)
+        ATTN_TRY(attn_error_in(attn_selection_set_heads(selection, request->selection.heads, err),
+                               "heads", err));
+    if (request->selection.queries)
         ATTN_TRY(
-            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err));
-    else if (request->heads)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err));
-    if (request->queries)
-        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, request->queries, err),
-                               "queries", err));
+            attn_error_in(attn_selection_set_queries(selection, request->selection.queries, err),
+                          "queries", err));
     if (is_empty(selection))
-        return attn_error_set(err, ATTN_INVALID,
-                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                              request->layers ? attn_quote_string(request->layers).text : "all",
-                              request->heads ? attn_quote_string(request->heads).text : "all");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "layers '%s', heads '%s' and the chosen sites have nothing in common",
+            request->selection.layers ? attn_quote_string(request->selection.layers).text : "all",
+            request->selection.heads ? attn_quote_string(request->selection.heads).text : "all");
     return ATTN_OK;
 }
 
@@ -171,18 +173,19 @@ static enum attn_status fill_edits(struct attn_run *run, struct attn_error *err)
     const size_t first_part = attn_run_first_part(run, ATTN_EDIT_PART_EDIT);
     size_t *n = &run->n_edit, n_z;
 
-    if (request->ablate)
-        ATTN_TRY(attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, run->edits, n, err),
-                               "ablate", err));
-    n_z = *n;
-    if (request->ablate_pattern)
+    if (request->edits.ablate)
         ATTN_TRY(attn_error_in(
-            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, run->edits, n, err),
-            "ablate_pattern", err));
+            add_ablation(request->edits.ablate, ATTN_SITE_Z, dims, run->edits, n, err), "ablate",
+            err));
+    n_z = *n;
+    if (request->edits.ablate_pattern)
+        ATTN_TRY(attn_error_in(add_ablation(request->edits.ablate_pattern, ATTN_SITE_PATTERN, dims,
+                                            run->edits, n, err),
+                               "ablate_pattern", err));
     ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_ABLATION, 0, n_z, err));
     ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_PATTERN, n_z, *n, err));
-    for (size_t i = 0; i < request->n_edit; i++) {
-        run->edits[(*n)++] = request->edits[i];
+    for (size_t i = 0; i < request->edits.n; i++) {
+        run->edits[(*n)++] = request->edits.items[i];
         ATTN_TRY(attn_run_link_edit(run, *n - 1, first_part + i, err));
     }
     return ATTN_OK;
@@ -192,10 +195,10 @@ enum attn_status attn_run_choose_edits(struct attn_run *run, struct attn_error *
 {
     const struct attn_request *request = &run->request;
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const size_t n_most = 2 * dims->n_layer * dims->n_head + request->n_edit;
+    const size_t n_most = 2 * dims->n_layer * dims->n_head + request->edits.n;
 
-    ATTN_TRY(attn_edit_parts_create(request, &run->edit_parts, &run->n_edit_part, err));
-    if (!request->ablate && !request->ablate_pattern && request->n_edit == 0)
+    ATTN_TRY(attn_edit_parts_create(&request->edits, &run->edit_parts, &run->n_edit_part, err));
+    if (!request->edits.ablate && !request->edits.ablate_pattern && request->edits.n == 0)
         return ATTN_OK;
     run->edits = attn_alloc(n_most, sizeof *run->edits, err);
     if (!run->edits)

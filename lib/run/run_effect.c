@@ -11,6 +11,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "model/session_internal.h"
+#include "run/intervention_internal.h"
 #include "run/request_internal.h"
 
 #include <stdio.h>
@@ -49,21 +50,19 @@ static void add_items(enum attn_edit_part_kind kind, const char *list, struct at
         parts[(*n)++] = (struct attn_edit_part){.kind = kind, .text = item, .size = size};
 }
 
-static void add_texts(enum attn_edit_part_kind kind, const char *const *texts, size_t n_text,
-                      struct attn_edit_part *parts, size_t *n)
+static void add_text(enum attn_edit_part_kind kind, const char *text, struct attn_edit_part *parts,
+                     size_t *n)
 {
-    for (size_t i = 0; i < n_text; i++)
-        parts[(*n)++] =
-            (struct attn_edit_part){.kind = kind, .text = texts[i], .size = strlen(texts[i])};
+    parts[(*n)++] = (struct attn_edit_part){.kind = kind, .text = text, .size = strlen(text)};
 }
 
-enum attn_status attn_edit_parts_create(const struct attn_request *request,
+enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
                                         struct attn_edit_part **parts, size_t *n,
                                         struct attn_error *err)
 {
-    const size_t n_all = count_items(request->ablate) + count_items(request->ablate_pattern) +
-                         request->n_edit + count_items(request->ablate_mean) + request->n_knockout +
-                         request->n_patch;
+    const size_t n_all = count_items(edits->ablate) + count_items(edits->ablate_pattern) +
+                         edits->n + count_items(edits->ablate_mean) + edits->n_knockout +
+                         edits->n_patch;
     struct attn_edit_part *made;
 
     *n = 0;
@@ -72,14 +71,16 @@ enum attn_status attn_edit_parts_create(const struct attn_request *request,
     made = attn_alloc(n_all, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
-    add_items(ATTN_EDIT_PART_ABLATION, request->ablate, made, n);
-    add_items(ATTN_EDIT_PART_PATTERN, request->ablate_pattern, made, n);
-    for (size_t i = 0; i < request->n_edit; i++)
+    add_items(ATTN_EDIT_PART_ABLATION, edits->ablate, made, n);
+    add_items(ATTN_EDIT_PART_PATTERN, edits->ablate_pattern, made, n);
+    for (size_t i = 0; i < edits->n; i++)
         made[(*n)++] =
-            (struct attn_edit_part){.kind = ATTN_EDIT_PART_EDIT, .edit = &request->edits[i]};
-    add_items(ATTN_EDIT_PART_MEAN, request->ablate_mean, made, n);
-    add_texts(ATTN_EDIT_PART_KNOCKOUT, request->knockouts, request->n_knockout, made, n);
-    add_texts(ATTN_EDIT_PART_PATCH, request->patches, request->n_patch, made, n);
+            (struct attn_edit_part){.kind = ATTN_EDIT_PART_EDIT, .edit = &edits->items[i]};
+    add_items(ATTN_EDIT_PART_MEAN, edits->ablate_mean, made, n);
+    for (size_t i = 0; i < edits->n_knockout; i++)
+        add_text(ATTN_EDIT_PART_KNOCKOUT, attn_knockout_name(&edits->knockouts[i]), made, n);
+    for (size_t i = 0; i < edits->n_patch; i++)
+        add_text(ATTN_EDIT_PART_PATCH, attn_patch_name(&edits->patches[i]), made, n);
     *parts = made;
     return ATTN_OK;
 }

@@ -58,7 +58,6 @@ struct attn_run {
     size_t n_edit_part;
     struct attn_edit_link *edit_links; /* [n_edit_link] owns */
     size_t n_edit_link, link_capacity;
-    float **patches;                /* [request.n_patch] owns; what patches put, or NULL */
     float *means;                   /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
@@ -110,9 +109,9 @@ enum attn_status attn_run_choose_edits(struct attn_run *run, struct attn_error *
 
 /* run_effect.c: which parts of what a request edits change anything. */
 
-/* The parts of REQUEST: [*n] owned by the caller, NULL for none. Which and in which order depends on
+/* The parts of EDITS: [*n] owned by the caller, NULL for none. Which and in which order depends on
  * the request alone. */
-enum attn_status attn_edit_parts_create(const struct attn_request *request,
+enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
                                         struct attn_edit_part **parts, size_t *n,
                                         struct attn_error *err);
 
@@ -150,18 +149,15 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
 /* run_knockout.c: edits that keep some queries from looking at some keys. */
 
 /* Appends the edits of the request's knockouts to those of RUN, which is prepared but for them.
- * ATTN_INVALID at the stage of options for what is no knockout, and for a row that would have no
- * key left. */
+ * ATTN_INVALID at the stage of options for positions and heads that there are not, and for a row
+ * that would have no key left. */
 enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err);
 
 /* run_patch.c: edits that put what another run wrote instead of a tensor: a patch by hand. */
 
-/* Reads the arrays of the request's patches, and appends their edits to those of RUN, which is
- * prepared but for them. ATTN_INVALID at the stage of options for what is no patch; failures of
- * files and their shapes are at that of the input. */
+/* Appends the edits of the request's patches to those of RUN, which is prepared but for them.
+ * ATTN_INVALID at the stage of options for what the model or the text lacks, at that of the input
+ * for arrays of another shape. */
 enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err);
-
-/* Frees the arrays. */
-void attn_run_free_patches(struct attn_run *run);
 
 #endif

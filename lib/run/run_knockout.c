@@ -2,28 +2,26 @@
  * run_knockout.c - edits that keep some queries from looking at some keys (attention knockout, Geva
  * et al. 2304.14767).
  *
- * A knockout is written QUERIES>KEYS[@HEADS]: 'it>chicken@2.*'. Queries and keys are positions, by
- * number or word (run/position.h), heads as in trace/selection.h, all when they are left out. Their
- * scores become minus infinity before the softmax. In layers that attend to a source keys are those
- * of the source, by number or by a word of it. A knockout that changes nothing is noted by name.
+ * Queries and keys are positions (run/position.h). Their scores become minus infinity before the
+ * softmax. In layers that attend to a source keys are those of the source, by number or by a word
+ * of it. A knockout that changes nothing is noted by name.
  */
 #include "run/run_internal.h"
 
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "run/intervention_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/site_internal.h"
 
 #include <string.h>
 
-/* A knockout as it was read. */
+/* A knockout in this run. */
 struct knockout {
-    const char *spec;                  /* as it was written */
-    char *text;                        /* owns; a copy that is cut into its parts */
+    const struct attn_knockout *given;
     unsigned char *queries;            /* [T] owns; whether a position is meant */
     unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
                                           the text and to the source */
@@ -51,63 +49,25 @@ struct score_row {
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* The first C of TEXT outside of double quotes, or NULL. */
-static char *find_outside(char *text, char c)
-{
-    bool is_quoted = false;
-
-    for (; *text != '\0'; text++) {
-        is_quoted = is_quoted != (*text == '"');
-        if (*text == c && !is_quoted)
-            return text;
-    }
-    return NULL;
-}
-
-static enum attn_status report_form(const struct knockout *knockout, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is no knockout, expected QUERIES>KEYS or "
-                   "QUERIES>KEYS@HEADS",
-                   attn_quote_string(knockout->spec).text);
-    attn_error_hint(err, "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
-    return ATTN_INVALID;
-}
-
-/* Finds the queries, which the text of KNOCKOUT is cut to, KEYS and HEADS; NULL: all. */
-static enum attn_status find_parts(const struct knockouts *knockouts, struct knockout *knockout,
-                                   const char *keys, const char *heads, struct attn_error *err)
-{
-    const struct attn_key_flags flags = {knockout->keys, knockout->source_keys};
-
-    ATTN_TRY(attn_run_find_positions(knockouts->run, knockout->text, knockout->queries, err));
-    ATTN_TRY(attn_selection_create(knockouts->dims, &knockout->heads, err));
-    if (heads)
-        ATTN_TRY(attn_selection_set_heads(knockout->heads, heads, err));
-    return attn_run_find_keys(knockouts->run, knockout->heads, keys, flags, err);
-}
-
-static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *knockout,
+/* Finds the positions and heads that ITEM's knockout names. */
+static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
                                       struct attn_error *err)
 {
-    char *arrow, *at;
+    const struct attn_knockout *given = item->given;
+    const struct attn_key_flags flags = {
+        attn_alloc(knockouts->dims->n_position, 1, err),
+        attn_alloc(knockouts->dims->n_source + 1, 1, err)}; /* there may be none */
 
-    knockout->text = attn_strndup(knockout->spec, strlen(knockout->spec), err);
-    knockout->queries = attn_alloc(knockouts->dims->n_position, 1, err);
-    knockout->keys = attn_alloc(knockouts->dims->n_position, 1, err);
-    knockout->source_keys =
-        attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
-    if (!knockout->text || !knockout->queries || !knockout->keys || !knockout->source_keys)
+    item->keys = flags.text;
+    item->source_keys = flags.source;
+    item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
+    if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
-    arrow = find_outside(knockout->text, '>');
-    if (!arrow || arrow == knockout->text || arrow[1] == '\0')
-        return report_form(knockout, err);
-    *arrow = '\0';
-    at = find_outside(arrow + 1, '@');
-    if (at)
-        *at = '\0';
-    return attn_error_in(find_parts(knockouts, knockout, arrow + 1, at ? at + 1 : NULL, err),
-                         "knockouts", err);
+    ATTN_TRY(attn_run_find_positions(knockouts->run, given->queries, item->queries, err));
+    ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
+    if (given->heads)
+        ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
+    return attn_run_find_keys(knockouts->run, item->heads, given->keys, flags, err);
 }
 
 /* --- Edits ----------------------------------------------------------------------------------- */
@@ -273,7 +233,6 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
 {
     const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
-    const char *const *specs = knockouts->run->request.knockouts;
 
     knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
     knockouts->cut = attn_alloc(n_key, 1, err);
@@ -281,9 +240,10 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     if (!knockouts->items || !knockouts->cut || !knockouts->kept)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
-        knockouts->items[i].spec = specs[i];
+        knockouts->items[i].given = &knockouts->run->request.edits.knockouts[i];
         knockouts->parts[i].n_hidden = 1; /* until a key is found */
-        ATTN_TRY(read_knockout(knockouts, &knockouts->items[i], err));
+        ATTN_TRY(
+            attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
     for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
         ATTN_TRY(edit_layer(knockouts, layer, err));
@@ -296,7 +256,7 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
     struct knockouts knockouts = {.run = run,
                                   .config = attn_model_config(run->model),
                                   .dims = attn_selection_dims(run->selection),
-                                  .n = run->request.n_knockout,
+                                  .n = run->request.edits.n_knockout,
                                   .capacity = run->n_edit};
     enum attn_status status;
 
@@ -306,7 +266,6 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
     knockouts.parts = run->edit_parts + knockouts.first_part;
     status = add(&knockouts, err);
     for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
-        attn_free(knockouts.items[i].text);
         attn_free(knockouts.items[i].queries);
         attn_free(knockouts.items[i].keys);
         attn_free(knockouts.items[i].source_keys);

@@ -37,7 +37,7 @@ static enum attn_status add_rows(void *user, const struct attn_trace_event *even
 
 static enum attn_status select_heads(struct ablation *ablation, struct attn_error *err)
 {
-    const char *spec = ablation->run->request.ablate_mean;
+    const char *spec = ablation->run->request.edits.ablate_mean;
 
     ATTN_TRY(attn_selection_create(ablation->dims, &ablation->heads, err));
     ATTN_TRY(attn_selection_set_sites(ablation->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err));
@@ -139,7 +139,7 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
     struct ablation ablation = {.run = run, .dims = attn_selection_dims(run->selection)};
     enum attn_status status;
 
-    if (!run->request.ablate_mean)
+    if (!run->request.edits.ablate_mean)
         return ATTN_OK;
     status = add(&ablation, err);
     attn_selection_free(ablation.heads);

@@ -60,8 +60,8 @@ static enum attn_status encode(const struct attn_request *request, const struct 
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status;
 
-    options.special = request->special;
-    options.special_tokens = request->special_tokens;
+    options.special = request->reading.special;
+    options.special_tokens = request->reading.special_tokens;
     options.cancel = sequence->cancel;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
@@ -93,8 +93,8 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
 
     if (n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        if (request->example)
-            attn_error_hint(err, "%s", request->example);
+        if (request->reading.example)
+            attn_error_hint(err, "%s", request->reading.example);
         return ATTN_INVALID;
     }
     if (n > n_ctx && embeddings)

@@ -286,8 +286,8 @@ START_TEST(gives_the_bits_of_a_run)
     struct many many = {.inputs = inputs, .n = N_RECORD};
     struct attn_error err = {0};
 
-    request.ablate = "0.1";
-    request.sites = "pattern";
+    request.edits.ablate = "0.1";
+    request.selection.sites = "pattern";
     options.request = &request;
     options.keeps_tensors = true;
     draw_inputs(60, 2000);
@@ -362,7 +362,7 @@ START_TEST(a_text_without_the_word_fails_alone)
     struct many many = {.inputs = given, .n = 3};
     struct attn_error err = {0};
 
-    request.queries = "cat";
+    request.selection.queries = "cat";
     options.request = &request;
     options.measures = ATTN_MEASURES_ALL;
     ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);
@@ -382,7 +382,7 @@ START_TEST(says_before_the_first_record_what_fits_no_model)
     struct many many = {.inputs = inputs, .n = N_RECORD};
     struct attn_error err = {0};
 
-    request.heads = "9.1";
+    request.selection.heads = "9.1";
     options.request = &request;
     ck_assert_int_eq(run(host, &options, &many, &err), ATTN_INVALID);
     ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);

@@ -427,6 +427,14 @@ class attn_mask_array(Structure):
     pass
 
 
+class attn_knockout(Structure):
+    pass
+
+
+class attn_patch(Structure):
+    pass
+
+
 class attn_rgb(Structure):
     pass
 
@@ -459,7 +467,27 @@ class attn_question(Structure):
     pass
 
 
+class attn_request_attention(Structure):
+    pass
+
+
+class attn_request_selection(Structure):
+    pass
+
+
+class attn_request_edits(Structure):
+    pass
+
+
 class attn_label_list(Structure):
+    pass
+
+
+class attn_request_reading(Structure):
+    pass
+
+
+class attn_request_outputs(Structure):
     pass
 
 
@@ -953,6 +981,22 @@ attn_mask_array._fields_ = [
     ("cells", POINTER(c_ubyte)),
     ("file", c_void_p),
 ]
+attn_knockout._fields_ = [
+    ("queries", c_char_p),
+    ("keys", c_char_p),
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("text", c_char_p),
+]
+attn_patch._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("name", c_char_p),
+    ("text", c_char_p),
+]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
     ("g", c_ubyte),
@@ -1019,6 +1063,7 @@ attn_input._fields_ = [
     ("k", POINTER(attn_ndarray)),
     ("v", POINTER(attn_ndarray)),
     ("scores", POINTER(attn_ndarray)),
+    ("later", c_void_p * 4),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1030,6 +1075,32 @@ attn_question._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("later", c_void_p * 4),
+]
+attn_request_attention._fields_ = [
+    ("layers", POINTER(attn_attention)),
+    ("change", POINTER(attn_attention_change)),
+    ("later", c_void_p * 4),
+]
+attn_request_selection._fields_ = [
+    ("given", c_void_p),
+    ("sites", c_char_p),
+    ("layers", c_char_p),
+    ("heads", c_char_p),
+    ("queries", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_request_edits._fields_ = [
+    ("ablate", c_char_p),
+    ("ablate_pattern", c_char_p),
+    ("items", POINTER(attn_edit)),
+    ("ablate_mean", c_char_p),
+    ("knockouts", POINTER(attn_knockout)),
+    ("patches", POINTER(attn_patch)),
+    ("n", c_size_t),
+    ("n_knockout", c_size_t),
+    ("n_patch", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1037,41 +1108,36 @@ attn_label_list._fields_ = [
     ("n", c_size_t),
     ("name", c_char_p),
 ]
+attn_request_reading._fields_ = [
+    ("special", c_int),
+    ("special_tokens", c_int),
+    ("example", c_char_p),
+    ("queries", attn_label_list),
+    ("keys", attn_label_list),
+    ("later", c_void_p * 4),
+]
+attn_request_outputs._fields_ = [
+    ("items", POINTER(attn_output)),
+    ("n", c_size_t),
+    ("precision", c_int),
+    ("picture", POINTER(attn_picture_options)),
+    ("options", POINTER(attn_option)),
+    ("n_option", c_size_t),
+    ("later", c_void_p * 4),
+]
 attn_request._fields_ = [
     ("size", c_size_t),
     ("input", attn_input),
     ("source", attn_input),
-    ("special", c_int),
-    ("example", c_char_p),
-    ("attention", POINTER(attn_attention)),
-    ("changed", POINTER(attn_attention_change)),
-    ("selection", c_void_p),
-    ("sites", c_char_p),
-    ("layers", c_char_p),
-    ("heads", c_char_p),
-    ("queries", c_char_p),
-    ("ablate", c_char_p),
-    ("ablate_pattern", c_char_p),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
+    ("reading", attn_request_reading),
+    ("attention", attn_request_attention),
+    ("selection", attn_request_selection),
+    ("edits", attn_request_edits),
     ("predict", attn_question),
-    ("outputs", POINTER(attn_output)),
-    ("n_output", c_size_t),
-    ("precision", c_int),
-    ("options", POINTER(attn_option)),
-    ("n_option", c_size_t),
+    ("outputs", attn_request_outputs),
     ("on_note", attn_note_fn),
-    ("user", c_void_p),
-    ("picture", POINTER(attn_picture_options)),
-    ("query_labels", attn_label_list),
-    ("key_labels", attn_label_list),
-    ("special_tokens", c_int),
-    ("ablate_mean", c_char_p),
-    ("knockouts", POINTER(c_char_p)),
-    ("n_knockout", c_size_t),
-    ("patches", POINTER(c_char_p)),
-    ("n_patch", c_size_t),
     ("on_progress", attn_progress_fn),
+    ("user", c_void_p),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
@@ -1568,6 +1634,10 @@ def ATTN_PATCH_ARGS_DEFAULT():
     return attn_patch_args(size=sizeof(attn_patch_args))
 
 
+def ATTN_PATCH_DEFAULT():
+    return attn_patch(head=-1)
+
+
 def ATTN_PICTURE_OPTIONS_DEFAULT():
     return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
 
@@ -1577,7 +1647,7 @@ def ATTN_RECORDS_FORM_DEFAULT():
 
 
 def ATTN_REQUEST_DEFAULT():
-    return attn_request(size=sizeof(attn_request), precision=-1)
+    return attn_request(size=sizeof(attn_request), outputs=attn_request_outputs(precision=-1))
 
 
 def ATTN_SCORE_ARGS_DEFAULT():
@@ -1679,6 +1749,10 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
     "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
+    "attn_knockout_parse": (c_int, [c_char_p, POINTER(attn_knockout), POINTER(attn_error)]),
+    "attn_knockout_release": (None, [POINTER(attn_knockout)]),
+    "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
+    "attn_patch_release": (None, [POINTER(attn_patch)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
     "attn_colormap_at": (c_void_p, [c_size_t]),
