@@ -209,6 +209,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .model = model,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
+        .edits = session->edits,
+        .has_effect = session->has_effect,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
         .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
@@ -463,8 +465,7 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
     f->parts[0] = (struct attn_feed_part){.row0 = session->n_position,
                                           .n_row = n,
                                           .edits = session->edits,
-                                          .n_edit = session->n_edit,
-                                          .has_effect = session->has_effect};
+                                          .n_edit = session->n_edit};
     attn_decoder_begin(f, 1, err);
 }
 

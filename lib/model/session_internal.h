@@ -11,8 +11,7 @@
 struct attn_session {
     struct attn_forward forward; /* borrows what follows */
     struct attn_edit *edits;     /* owns; [n_edit] */
-    atomic_bool *has_effect; /* owns; [n_sequence, n_edit]: whether an edit changed a value; NULL
-                                without edits */
+    atomic_bool *has_effect;     /* owns; [n_sequence, n_edit]; NULL without edits */
     size_t n_edit;
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */

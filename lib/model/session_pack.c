@@ -78,11 +78,9 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
             (struct attn_feed_part){.n_row = sequences[i].n,
                                     .edits = has_own ? sequences[i].edits : session->edits,
                                     .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
-        if (has_own || session->n_edit == 0)
-            continue;
-        f->parts[i].has_effect = session->has_effect + i * session->n_edit;
-        for (size_t k = 0; k < session->n_edit; k++)
-            atomic_store_explicit(&f->parts[i].has_effect[k], false, memory_order_relaxed);
+        for (size_t k = 0; !has_own && k < session->n_edit; k++)
+            atomic_store_explicit(&f->has_effect[i * session->n_edit + k], false,
+                                  memory_order_relaxed);
     }
     attn_decoder_begin(f, n, err);
     f->feed.is_pack = true;

@@ -72,7 +72,7 @@ static struct attn_heads heads_of(struct attention_step *step)
                  .ldz = dims->n_head * dims->d_value,
                  .edits = part->edits,
                  .n_edit = part->n_edit,
-                 .has_effect = part->has_effect},
+                 .has_effect = attn_forward_effects(f, step->sequence)},
         .engines = &f->engines,
         .memory = &f->heads,
         .caller = {needs_head, needs_rows, is_stopped, emit, step},
