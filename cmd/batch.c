@@ -279,37 +279,6 @@ struct batch {
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* The fields that messages of the library name, and the options that fill them. */
-static const struct {
-    const char *field, *option;
-} named_fields[] = {
-    {"is_resumed", "--resume"},
-    {"n_shard", "--shard"},
-    {"max_failed", "--max-errors"},
-};
-
-/* Writes options in TEXT [SIZE] where words of it are fields. */
-static void name_options(char *text, size_t size)
-{
-    for (size_t i = 0; i < sizeof named_fields / sizeof *named_fields; i++) {
-        const size_t n = strlen(named_fields[i].field);
-        char *found = strstr(text, named_fields[i].field);
-        char rest[ATTN_ERROR_MESSAGE_SIZE];
-
-        if (!found || (found > text && found[-1] != ' ') || (found[n] && found[n] != ' '))
-            continue;
-        snprintf(rest, sizeof rest, "%s", found + n);
-        snprintf(found, size - (size_t)(found - text), "%s%s", named_fields[i].option, rest);
-    }
-}
-
-static int report_batch(struct attn_error *err)
-{
-    name_options(err->message, sizeof err->message);
-    name_options(err->hint, sizeof err->hint);
-    return report_error(err);
-}
-
 /* Reads "3/8". */
 static int read_shard(const char *text, size_t *shard, size_t *n_shard)
 {
@@ -596,7 +565,7 @@ static int open_batch(struct batch *batch)
     options->is_spoiled = is_spoiled;
     options->user = batch;
     return attn_batch_open(options, &batch->batch, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_batch(&err);
+                                                                    : report_error(&err);
 }
 
 static int open_all(struct batch *batch)
@@ -641,7 +610,7 @@ static int perform(struct batch *batch)
     if (result.is_abandoned) /* who read it wants no more */
         return EXIT_DONE;
     if (err.status != ATTN_OK) {
-        code = report_batch(&err);
+        code = report_error(&err);
         if (result.can_resume && !is_quiet)
             note("--resume continues at record %s", all);
         return code;

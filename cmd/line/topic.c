@@ -1,6 +1,7 @@
 /* topic.c - see topic.h. */
 #include "cmd/line/topic.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
 
@@ -17,7 +18,7 @@ static bool make_format(size_t i, struct topic_row *row)
         if (!format->argument || i-- > 0)
             continue;
         snprintf(row->name, sizeof(row->name), "--%s %s", format->name, format->argument);
-        row->text = format->help;
+        row->text = field_names_of_help(format->help);
         return true;
     }
     return false;

@@ -485,8 +485,8 @@ static enum attn_status check(const struct comparing *comparing,
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
-    attn_error_hint(err, "choose another, as with --attention window:64, --masking zero or "
-                         "--algorithm blockwise");
+    attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
+                         "`algorithm blockwise`");
     return ATTN_INVALID;
 }
 

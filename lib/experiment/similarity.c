@@ -45,7 +45,7 @@ static enum attn_status check_size(const struct similarity *similarity, struct a
     if (n_byte <= largest_size)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "the patterns of %zu tokens take %s, --similarity keeps at most 1 GiB of them",
+                   "the patterns of %zu tokens take %s, `similarity` keeps at most 1 GiB of them",
                    similarity->n, attn_quantity_bytes(n_byte, size));
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }

@@ -601,11 +601,11 @@ static enum attn_status check_args(const struct survey *survey, struct attn_erro
     int value;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--%s is given without --%s",
+        return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
-                              "--from, --pattern and --effect need one text, not %s",
+                              "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",

@@ -35,6 +35,10 @@ enum attn_figure {
 /* Whether numbers stand in cells. */
 enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
 
+/* Copies TEXT to OUT [size] with what its reader calls the fields that it names in backquotes, with
+ * a value or without: "`heads 3.2`". */
+typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
+
 struct attn_picture_options {
     size_t size; /* of this struct */
 
@@ -61,6 +65,8 @@ struct attn_picture_options {
     size_t width;                /* columns; 0: 80 */
     enum attn_color_depth depth; /* of its colours */
     bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
+    attn_name_fields_fn name_fields; /* for texts that say what shows more; NULL: as they are, and
+                                        the format "screen" does not say it */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

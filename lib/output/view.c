@@ -173,17 +173,17 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (sites & ATTN_SITE_BIT(site)) {
             attn_error_set(err, ATTN_INVALID,
-                           "--merge-words joins rows and columns of patterns, and '%s' is chosen",
+                           "`merges_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
-            attn_error_hint(err, "--sites pattern");
+            attn_error_hint(err, "`sites pattern`");
             return ATTN_INVALID;
         }
     if (labels->words)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "--merge-words joins tokens, and %s",
+    attn_error_set(err, ATTN_INVALID, "`merges_words` joins tokens, and %s",
                    labels->axes ? "the arrays have no labels" : "the ids have no text");
     if (labels->axes)
-        attn_error_hint(err, "--query-labels FILE and --key-labels FILE give them");
+        attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
     return ATTN_INVALID;
 }
 

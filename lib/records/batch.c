@@ -118,7 +118,7 @@ static enum attn_status check(const struct attn_batch *batch, struct attn_error 
                               options->shard, options->n_shard);
     if (options->is_resumed && !batch->name)
         return attn_error_set(
-            err, ATTN_INVALID, "is_resumed goes on with a file, and '%s' is a pipe or a device",
+            err, ATTN_INVALID, "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
             attn_quote_string(options->outputs[0].path ? options->outputs[0].path : "the sink")
                 .text);
     return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;

@@ -204,7 +204,7 @@ static enum attn_status check_failures(const struct attn_batch_work *work, struc
     if (most < 0 || work->n_failed <= (uint64_t)most)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " records failed, max_failed allows %" PRId64,
+                   "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
                    work->n_failed, work->done.n_record, most);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }

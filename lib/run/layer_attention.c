@@ -124,7 +124,7 @@ static enum attn_status check_parts(const struct attn_attention *attention, bool
 
     if (status != ATTN_OK && attention->kind == ATTN_ATTENTION_LOWRANK &&
         attention->mask == ATTN_MASK_CAUSAL)
-        attn_error_hint(err, "--mask none lets every query look at every key");
+        attn_error_hint(err, "`mask none` lets every query look at every key");
     if (status == ATTN_OK)
         status = attn_attention_check_keys(attention, n_key, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -166,7 +166,7 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
         has_self(config))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "--mask causal is for layers that attend to the text itself, and the model has "
+                   "`mask causal` is for layers that attend to the text itself, and the model has "
                    "none");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
@@ -211,7 +211,7 @@ static enum attn_status check_arrays(const struct attn_request *request,
     }
     if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key) {
         attn_error_set(err, ATTN_INVALID,
-                       "%zu queries and %zu keys, --mask causal wants no more queries than keys",
+                       "%zu queries and %zu keys, `mask causal` wants no more queries than keys",
                        sizes->n_query, sizes->n_key);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
@@ -309,7 +309,7 @@ static void note_left_out(const struct attn_attention *attention,
         return;
     if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
         attn_request_note(request,
-                          "'%s' has no pattern, so only z is shown; --sites pattern_lowrank,z "
+                          "'%s' has no pattern, so only z is shown; `sites pattern_lowrank,z` "
                           "shows what is in its place",
                           kind);
     else
@@ -322,10 +322,10 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
     const char *kind = attn_attention_kind_name(attention->kind);
 
     if (site == ATTN_SITE_PATTERN_DROPPED)
-        return attn_error_set(err, ATTN_INVALID, "'%s' without --dropout has no site '%s'", kind,
+        return attn_error_set(err, ATTN_INVALID, "'%s' without `dropout` has no site '%s'", kind,
                               attn_site_name(site));
     attn_error_set(err, ATTN_INVALID, "'%s' has no site '%s'", kind, attn_site_name(site));
-    attn_error_hint(err, "'--attention help' says what each kind has");
+    attn_error_hint(err, "'`attention help`' says what each kind has");
     return ATTN_INVALID;
 }
 

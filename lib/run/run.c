@@ -36,7 +36,7 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
                    attn_quote_string(attn_model_name(run->model)).text,
-                   question->top > 0 ? "--top" : "--next");
+                   question->top > 0 ? "`top`" : "`next`");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

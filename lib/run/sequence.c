@@ -172,20 +172,20 @@ static enum attn_status check_source(const struct attn_input *source,
         attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
                        attn_quote_string(name).text);
         attn_error_hint(err,
-                        "--source TEXT gives one, or --source FILE.npy an array [S, d_source]");
+                        "`source TEXT` gives one, or `source FILE.npy` an array [S, d_source]");
         return ATTN_INVALID;
     }
     if (!is_needed && is_given)
         return attn_error_set(
             err, ATTN_INVALID,
-            "--source is given, but no layer of '%s' attends to a second sequence",
+            "`source` is given, but no layer of '%s' attends to a second sequence",
             attn_quote_string(name).text);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                        "a text will not do",
                        attn_quote_string(name).text, config->d_source, config->d_model);
-        attn_error_hint(err, "--source FILE.npy gives such vectors");
+        attn_error_hint(err, "`source FILE.npy` gives such vectors");
         return ATTN_INVALID;
     }
     return ATTN_OK;

@@ -330,6 +330,7 @@ static const struct {
     {"    width", offsetof(struct attn_picture_options, width)},
     {"    depth", offsetof(struct attn_picture_options, depth)},
     {"    is_plain", offsetof(struct attn_picture_options, is_plain)},
+    {"    name_fields", offsetof(struct attn_picture_options, name_fields)},
     {"attn_edit", sizeof(struct attn_edit)},
     {"    site", offsetof(struct attn_edit, site)},
     {"    layer", offsetof(struct attn_edit, layer)},

@@ -669,6 +669,7 @@ attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
+attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
@@ -1029,6 +1030,7 @@ attn_picture_options._fields_ = [
     ("width", c_size_t),
     ("depth", c_int),
     ("is_plain", c_bool),
+    ("name_fields", attn_name_fields_fn),
 ]
 attn_edit._fields_ = [
     ("site", c_int),

@@ -408,8 +408,7 @@ class Result:
             display({"image/svg+xml": self.svg(**options)}, raw=True)
         else:
             width = shutil.get_terminal_size().columns
-            picture = (self.render("screen", **{"width": width, **options}) or b"").decode()
-            sys.stdout.write(picture.partition("\n--heads ")[0])  # what follows are options of attn-cli
+            sys.stdout.write((self.render("screen", **{"width": width, **options}) or b"").decode())
 
     def save_svg(self, path, **options) -> None:
         """Saves a picture of the patterns as SVG; options as of render."""
