@@ -7,7 +7,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct selection_args {
     const char *layers, *heads, *queries, *sites; /* NULL: all; of sites the default ones */

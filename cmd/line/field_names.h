@@ -6,7 +6,7 @@
 #ifndef CMD_FIELD_NAMES_H
 #define CMD_FIELD_NAMES_H
 
-#include "attn.h"
+#include "extra.h"
 
 /*
  * Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that

@@ -25,4 +25,9 @@ void attn_measure_group_release(struct attn_measure_group *group);
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                int layer, int head);
 
+const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
+bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
+
+const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
+
 #endif

@@ -92,24 +92,6 @@ struct attn_attention {
 #define ATTN_ATTENTION_DEFAULT                                                                     \
     ((struct attn_attention){.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1})
 
-/*
- * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
- * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
- * takes is_scaled and factor and does not use them.
- */
-ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
-                                               bool is_cross, struct attn_error *err);
-
-/* Whether N_KEY keys are enough for it. ATTN_INVALID for low-rank attention with more mixtures. */
-ATTN_API enum attn_status attn_attention_check_keys(const struct attn_attention *attention,
-                                                    size_t n_key, struct attn_error *err);
-
-enum attn_gives {
-    ATTN_GIVES_NOT,
-    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
-    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
-};
-
 /* Makes the matrix sites of DIMS those that any of ATTENTION [n_layer] gives, and sets n_rank: for
  * the selection of a run whose attention is not the model's own. */
 ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,

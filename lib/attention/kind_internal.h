@@ -7,6 +7,7 @@
 #ifndef ATTN_ATTENTION_KIND_INTERNAL_H
 #define ATTN_ATTENTION_KIND_INTERNAL_H
 
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 

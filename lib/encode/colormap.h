@@ -38,14 +38,6 @@ ATTN_API size_t attn_n_colormap(void);
 ATTN_API const struct attn_colormap *attn_colormap_at(size_t i);
 
 ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
-ATTN_API const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for help */
-
-/* Whether its middle is 0 and its two halves are two signs. */
-ATTN_API bool attn_colormap_is_diverging(const struct attn_colormap *map);
-
-/* The colour of LEVEL, 0 .. 255. Only diverging maps depend on the theme. */
-ATTN_API struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
-                                             int level);
 
 /*
  * A scale leads from a number to its place in a map.

@@ -14,6 +14,7 @@
 #include "encode/text_table.h"
 #include "formats/ndarray_internal.h"
 #include "output/format_internal.h"
+#include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/token_text.h"
 #include "output/writer.h"

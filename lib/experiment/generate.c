@@ -10,6 +10,7 @@
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
+#include "model/session_internal.h"
 #include "run/layer_attention.h"
 #include "run/prediction.h"
 

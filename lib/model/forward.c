@@ -5,6 +5,7 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "trace/edit_internal.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 

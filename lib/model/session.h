@@ -112,11 +112,6 @@ ATTN_API enum attn_status attn_session_logits(struct attn_session *session, cons
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);
 
-/* Natural-log probability of token ID after the last position: logits[id] - ln sum exp(logits). */
-ATTN_API enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
-                                                       double *log_probability,
-                                                       struct attn_error *err);
-
 /* Positions fed so far. */
 ATTN_API size_t attn_session_n_position(const struct attn_session *session);
 

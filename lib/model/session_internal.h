@@ -107,4 +107,8 @@ enum attn_status attn_session_unembed(struct attn_session *session, const float 
 /* Rows of sequence number SEQUENCE of the last feed that edits have changed. */
 size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
 
+/* Natural-log probability of token ID after the last position: logits[id] - ln sum exp(logits). */
+enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
+                                              double *log_probability, struct attn_error *err);
+
 #endif

@@ -1,7 +1,7 @@
 /* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
 #include "model/session_internal.h"
 
-#include "attention/attention.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"

@@ -21,6 +21,7 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "tables/table_writer.h"
 
 #include <string.h>
 

@@ -12,6 +12,7 @@
 #include "kernels/isa.h"
 #include "kernels/isa_internal.h"
 #include "records/batch_work.h"
+#include "records/records_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>

@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "encode/json_writer.h"
+#include "records/records_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "records/records_internal.h"
 #include "run/record_internal.h"
 
 #include <inttypes.h>

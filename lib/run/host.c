@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
+#include "run/catalog.h"
 #include "text/tokenizer_open.h"
 
 #include <limits.h>

@@ -32,11 +32,13 @@
 #ifndef ATTN_RUN_MANY_H
 #define ATTN_RUN_MANY_H
 
-#include "analysis/edges.h"
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "run/host.h"
 #include "run/record.h"
+#include "run/run.h"
+
+struct attn_edges; /* analysis/edges.h */
 
 struct attn_many_options {
     size_t size;                        /* of this struct */
@@ -66,7 +68,7 @@ struct attn_many_result {
                                           of heads that are not selected and where there is no such
                                           row; NULL of one that failed or if none were asked for */
     const double *exact;              /* the same before they were rounded */
-    uint64_t which;                   /* the measures that these are */
+    attn_measure_set which;           /* the measures that these are */
     size_t n_layer, n_head;           /* L and H */
     struct attn_predictions predictions; /* if asked for */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */

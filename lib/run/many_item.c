@@ -1,6 +1,7 @@
 /* many_item.c - see many_item.h. */
 #include "run/many_item.h"
 
+#include "analysis/edges.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"

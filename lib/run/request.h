@@ -18,8 +18,7 @@
 #define ATTN_RUN_REQUEST_H
 
 #include "attention/attention.h"
-#include "output/outputs.h"
-#include "output/picture.h"
+#include "output/output.h"
 #include "run/intervention.h"
 #include "text/tokenizer.h"
 #include "trace/edit.h"
@@ -117,10 +116,10 @@ struct attn_request_reading {
 
 /* Where tensors and predictions are written, and how. */
 struct attn_request_outputs {
-    const struct attn_output *items; /* [n] */
+    const struct attn_output *items; /* [n], output/outputs.h */
     size_t n;
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest */
-    const struct attn_picture_options *picture; /* what shapes pictures, or NULL */
+    const struct attn_picture_options *picture; /* output/picture.h; or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run, for formats that say so */
     size_t n_option;
     const void *later[4];

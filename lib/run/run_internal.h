@@ -6,6 +6,8 @@
 #define ATTN_RUN_RUN_INTERNAL_H
 
 #include "analysis/metric.h"
+#include "output/outputs.h"
+#include "output/picture.h"
 #include "run/arrays_input.h"
 #include "run/host_internal.h"
 #include "run/layer_attention.h"

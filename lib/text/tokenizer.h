@@ -97,12 +97,6 @@ ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is 
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
-/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
-ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
-
-/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
-ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
-
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
  * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
@@ -119,8 +113,6 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
                                                 struct attn_encoding *encoding,
                                                 struct attn_error *err);
 ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
-
-ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 
 /*
  * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part

@@ -82,7 +82,7 @@ check_includes() {
             continue
         fi
         case $file in
-        lib/attn.h | lib/tool.h) ;;
+        lib/attn.h | lib/extra.h | lib/tool.h) ;;
         lib/*)
             layer=${file#lib/} layer=${layer%%/*}
             if [ -n "${below[$layer]+set}" ]; then
@@ -92,8 +92,8 @@ check_includes() {
             fi
             ;;
         cmd/*)
-            [[ $target = attn.h || $target = tool.h ]] || [ -e "cmd/${target#cmd/}" ] ||
-                report "$place: cmd includes '$target', may include attn.h and tool.h of the library"
+            [[ $target = attn.h || $target = extra.h || $target = tool.h ]] || [ -e "cmd/${target#cmd/}" ] ||
+                report "$place: cmd includes '$target', may include attn.h, extra.h and tool.h"
             ;;
         esac
     done < <(list_includes "$@")

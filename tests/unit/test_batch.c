@@ -3,7 +3,7 @@
  * goes on, what does not fit is a status that names the field, and every failed allocation is
  * survived.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -3,9 +3,20 @@
  * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns no
  * status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
  */
-#include "attn.h"
+#include "analysis/measure_internal.h"
+#include "attention/attention_internal.h"
+#include "base/sink_internal.h"
+#include "encode/colormap_internal.h"
+#include "extra.h"
+#include "figures/table_picture.h"
+#include "model/session_internal.h"
+#include "output/outputs_internal.h"
+#include "records/records_internal.h"
+#include "run/host_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
+#include "text/tokenizer_open.h"
+#include "trace/selection_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * computes from the definitions in float64: GPT-2, our own type with grouped heads, and families
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
-#include "attn.h"
 #include "base/random.h"
 #include "experiment/trial.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,7 @@
  * test_run.c - a request served by a host: the bits of a session, predictions after chosen
  * positions, attention on arrays, failures with their stage, and several threads on one host.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,7 @@
  * of the mean less the mean of the entropies; what it is of heads that are alike, and of memory that
  * runs out.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
