@@ -72,18 +72,6 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 
 /* --- Edits ----------------------------------------------------------------------------------- */
 
-static enum attn_status append_edit(struct knockouts *knockouts, const struct attn_edit *edit,
-                                    struct attn_error *err)
-{
-    void *block = knockouts->run->edits;
-
-    ATTN_TRY(attn_grow(&block, &knockouts->capacity, knockouts->run->n_edit + 1,
-                       sizeof *knockouts->run->edits, err));
-    knockouts->run->edits = block;
-    knockouts->run->edits[knockouts->run->n_edit++] = *edit;
-    return ATTN_OK;
-}
-
 /* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
@@ -155,12 +143,16 @@ static bool keeps(const struct knockouts *knockouts, const struct score_row *row
 static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
                                  const struct attn_edit *edit, struct attn_error *err)
 {
-    ATTN_TRY(append_edit(knockouts, edit, err));
+    struct attn_run *run = knockouts->run;
+    void *block = run->edits;
+
+    ATTN_TRY(attn_grow(&block, &knockouts->capacity, run->n_edit + 1, sizeof *run->edits, err));
+    run->edits = block;
+    run->edits[run->n_edit++] = *edit;
     for (size_t i = 0; i < knockouts->n; i++)
         if (names_row(knockouts, i, row) &&
             keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
-            ATTN_TRY(attn_run_link_edit(knockouts->run, knockouts->run->n_edit - 1,
-                                        knockouts->first_part + i, err));
+            ATTN_TRY(attn_run_link_edit(run, run->n_edit - 1, knockouts->first_part + i, err));
     return ATTN_OK;
 }
 
