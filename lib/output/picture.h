@@ -33,7 +33,11 @@ enum attn_figure {
 };
 
 /* Whether numbers stand in cells. */
-enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
+enum attn_cell_text {
+    ATTN_CELL_TEXT_AUTO = 0,
+    ATTN_CELL_TEXT_ALWAYS = 1,
+    ATTN_CELL_TEXT_NEVER = 2
+};
 
 struct attn_picture_options {
     size_t size; /* of this struct */

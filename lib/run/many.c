@@ -558,7 +558,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
 
 const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)
 {
-    uint64_t before;
+    attn_measure_set before;
 
     if (!result || (unsigned)measure >= ATTN_N_MEASURE || !result->measures ||
         (result->which & ATTN_MEASURE_BIT(measure)) == 0)
