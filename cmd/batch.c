@@ -444,7 +444,7 @@ static int check_outputs(struct batch *batch)
     const struct batch_args *args = batch->args;
     const struct attn_question *predict = &batch->request.predict;
     const bool has_predictions = predict->top > 0 || predict->n_next > 0;
-    uint64_t fields = ATTN_RECORD_FIELD_BIT(MEASURES);
+    attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
     struct attn_error err = {0};
 
     if ((args->fields && attn_record_fields_parse(args->fields, &fields, &err) != ATTN_OK) ||

@@ -120,7 +120,8 @@ void ablation_release(struct ablation_args *args)
 void sites_print(struct attn_sink *out)
 {
     print_text(out, "site              shape   name in archives\n");
-    for (int site = 0; site < ATTN_N_SITE; site++) {
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
         print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),

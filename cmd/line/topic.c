@@ -28,8 +28,8 @@ static bool make_measure(size_t i, struct topic_row *row)
 {
     if (i >= ATTN_N_MEASURE)
         return false;
-    snprintf(row->name, sizeof(row->name), "%s", attn_measure_name((enum attn_measure)i));
-    row->text = attn_measure_help((enum attn_measure)i);
+    snprintf(row->name, sizeof(row->name), "%s", attn_measure_name(attn_measure_order[i]));
+    row->text = attn_measure_help(attn_measure_order[i]);
     return true;
 }
 

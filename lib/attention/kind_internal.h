@@ -11,6 +11,9 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 
+/* The order in which they are shown: that of ATTN_ATTENTION_KIND_MAP, whatever their numbers are. */
+extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
+
 enum attn_kind_param_type {
     ATTN_PARAM_NONE,    /* ends the list */
     ATTN_PARAM_COUNT,   /* size_t, >= 1 */

@@ -56,7 +56,7 @@ struct ablation {
 static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 {
     static const char *const names[][2] = {
-#define PARTS_NAMES(id, number, name, row) {name, row},
+#define PARTS_NAMES(id, number, name, row) [ATTN_ABLATE_##id] = {name, row},
         ATTN_ABLATE_PARTS_MAP(PARTS_NAMES)
 #undef PARTS_NAMES
     };

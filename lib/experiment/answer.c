@@ -17,7 +17,7 @@
 const char *attn_answer_metric_name(enum attn_answer_metric metric)
 {
     static const char *const names[] = {
-#define METRIC_NAME(id, number, name, ...) name,
+#define METRIC_NAME(id, number, name, ...) [ATTN_ANSWER_##id] = (name),
         ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
 #undef METRIC_NAME
     };
@@ -28,7 +28,7 @@ const char *attn_answer_metric_name(enum attn_answer_metric metric)
 static bool needs_target(enum attn_answer_metric metric)
 {
     static const bool needs[] = {
-#define METRIC_NEEDS(id, number, name, needs) needs,
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = needs,
         ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
 #undef METRIC_NEEDS
     };

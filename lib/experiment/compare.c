@@ -311,7 +311,7 @@ static enum attn_status time_attention(const struct attn_attend_args *inputs, at
                                        struct attn_selection *selection, double *seconds,
                                        struct attn_error *err)
 {
-    const uint64_t z = ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set z = ATTN_SITE_BIT(ATTN_SITE_Z);
     const uint64_t weights =
         ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     double begun;
@@ -467,7 +467,7 @@ static bool is_other(const struct comparing *comparing, const struct attn_attent
 static enum attn_status check(const struct comparing *comparing,
                               const struct attn_attention *attention, struct attn_error *err)
 {
-    const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
 
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
@@ -647,7 +647,7 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 {
     struct attn_attend_args inputs = layer_inputs(comparing, 0, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
-    const uint64_t z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
 
     ATTN_TRY(attn_selection_create(&dims, &comparing->kept, err));
     if (z != 0) {

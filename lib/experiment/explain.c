@@ -203,7 +203,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
 {
     const struct attn_dims *dims = attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
-    uint64_t wanted = attn_selection_sites(of_run);
+    attn_site_set wanted = attn_selection_sites(of_run);
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;

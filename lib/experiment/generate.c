@@ -428,7 +428,7 @@ void attn_generation_release(struct attn_generation *made)
 const char *attn_generation_end_text(enum attn_generation_end end)
 {
     static const char *const texts[] = {
-#define END_TEXT(id, number, text) text,
+#define END_TEXT(id, number, text) [ATTN_GENERATION_##id] = (text),
         ATTN_GENERATION_END_MAP(END_TEXT)
 #undef END_TEXT
     };

@@ -49,9 +49,9 @@ struct reading {
 /* The sites of the request, which may be those of the stream. */
 static enum attn_status read_sites(struct lens *lens, struct attn_error *err)
 {
-    const uint64_t allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
     if (!lens->frame.request.selection.sites)
         return ATTN_OK;
@@ -68,7 +68,7 @@ static enum attn_status read_sites(struct lens *lens, struct attn_error *err)
 static enum attn_status keep(struct lens *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
-    const uint64_t stream =
+    const attn_site_set stream =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
 
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,

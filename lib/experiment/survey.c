@@ -61,12 +61,12 @@ struct match {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    uint64_t shown;        /* ATTN_MEASURE_BIT of those of columns */
-    uint64_t measured;     /* of these and what types are made of */
-    struct head *heads;    /* [n_layer * n_head] */
-    struct match *matches; /* the same; with a pattern */
-    double *found;         /* [n_layer * n_head, N_VALUE] of the text in hand */
-    size_t n_text;         /* that were surveyed */
+    attn_measure_set shown;    /* ATTN_MEASURE_BIT of those of columns */
+    attn_measure_set measured; /* of these and what types are made of */
+    struct head *heads;        /* [n_layer * n_head] */
+    struct match *matches;     /* the same; with a pattern */
+    double *found;             /* [n_layer * n_head, N_VALUE] of the text in hand */
+    size_t n_text;             /* that were surveyed */
 };
 
 /* The run of one text, and what its rows are added to. */
@@ -403,7 +403,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 static const struct {
     const char *name, *unit;
 } columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) {name, unit},
+#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) [ATTN_MEASURE_##id] = {name, unit},
     ATTN_MEASURE_MAP(VALUE_COLUMN)
 #undef VALUE_COLUMN
         [VALUE_MUL] = {"mul", NULL},

@@ -58,7 +58,7 @@ static enum attn_status check_attention(const struct attn_model *model,
 
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
-        const uint64_t given = attn_attention_sites(&attention);
+        const attn_site_set given = attn_attention_sites(&attention);
         const bool is_cross = model->config.is_cross[layer];
 
         ATTN_TRY(attn_attention_check(&attention, is_cross, err));

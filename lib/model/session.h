@@ -30,8 +30,8 @@ struct attn_session;
 
 /* Which keys and values stay in the KV cache after a feed. */
 enum attn_cache {
-    ATTN_CACHE_ALL_LAYERS, /* a sequence may be fed in several steps */
-    ATTN_CACHE_ONE_LAYER,  /* one feed, then _reset: the memory of one layer instead of all */
+    ATTN_CACHE_ALL_LAYERS = 0, /* a sequence may be fed in several steps */
+    ATTN_CACHE_ONE_LAYER = 1,  /* one feed, then _reset: the memory of one layer instead of all */
 };
 
 struct attn_session_options {

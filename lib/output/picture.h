@@ -33,7 +33,11 @@ enum attn_figure {
 };
 
 /* Whether numbers stand in cells. */
-enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
+enum attn_cell_text {
+    ATTN_CELL_TEXT_AUTO = 0,
+    ATTN_CELL_TEXT_ALWAYS = 1,
+    ATTN_CELL_TEXT_NEVER = 2
+};
 
 /* Copies TEXT to OUT [size] with what its reader calls the fields that it names in backquotes, with
  * a value or without: "`heads 3.2`". */

@@ -166,8 +166,8 @@ static enum attn_status select_words(struct attn_view *view, struct attn_buffer 
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
 {
-    const uint64_t patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
+    const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                   ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
     const attn_site_set sites = attn_selection_sites(labels->selection) & ~patterns;
 
     for (int site = 0; site < ATTN_N_SITE; site++)

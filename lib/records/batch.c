@@ -243,7 +243,8 @@ static bool has_output(const struct attn_batch *batch, const char *format)
 }
 
 /* What must be computed for the outputs, and no more. */
-static void plan(const struct attn_batch *batch, uint64_t fields, struct attn_many_options *many)
+static void plan(const struct attn_batch *batch, attn_record_field_set fields,
+                 struct attn_many_options *many)
 {
     if (!has_output(batch, "jsonl"))
         fields = 0;

@@ -152,8 +152,6 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     slot->n_line_before = work->number_before;
     record->number = (size_t)(work->number_before + work->n_read++);
-    if (status != ATTN_OK || *is_over)
-        give_slot(work, slot);
     return status;
 }
 

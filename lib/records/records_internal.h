@@ -27,15 +27,15 @@
 
 /* What is written of each record, whatever it is. */
 struct attn_records_form {
-    size_t size;               /* of this struct */
-    uint64_t fields;           /* of jsonl: bits of enum attn_record_field */
-    attn_measure_set measures; /* which measures: ATTN_MEASURE_BIT of each */
-    size_t n_layer, n_head;    /* L and H */
-    size_t n_top;              /* K: next tokens that are predicted; 0: none */
-    int precision;             /* digits after the point of decimal numbers, 0..17; -1: the shortest
+    size_t size;                  /* of this struct */
+    attn_record_field_set fields; /* of jsonl: bits of enum attn_record_field */
+    attn_measure_set measures;    /* which measures: ATTN_MEASURE_BIT of each */
+    size_t n_layer, n_head;       /* L and H */
+    size_t n_top;                 /* K: next tokens that are predicted; 0: none */
+    int precision;        /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
-    attn_note_fn on_note;      /* told once of ids that a spreadsheet would run; or NULL */
-    void *user;                /* for on_note */
+    attn_note_fn on_note; /* told once of ids that a spreadsheet would run; or NULL */
+    void *user;           /* for on_note */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \

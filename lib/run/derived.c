@@ -297,7 +297,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* Beside what was asked for, the ends of the layers, with all their rows. */
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
-    const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set ends =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_selection *asked = derivation->asked_by->selection;
     char spec[32];
     int last;

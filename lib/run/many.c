@@ -420,16 +420,20 @@ static void stop_reading(struct many *many, enum attn_status status, const struc
     attn_monitor_leave(many->monitor);
 }
 
-/* Reads the next record into SLOT, unless *is_over. */
+/* Reads the next record into SLOT, which stays empty when that fails and when *is_over. */
 static enum attn_status read_record(struct many *many, struct many_slot *slot, bool *is_over,
                                     struct attn_error *err)
 {
     const struct attn_many_calls *calls = many->calls;
+    enum attn_status status;
 
     slot->item.record.number = many->n_read;
     ATTN_TRY(attn_host_check_canceled(many->task->host, err));
-    return attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next",
-                            err);
+    status =
+        attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next", err);
+    if (status != ATTN_OK || *is_over)
+        empty(many, slot);
+    return status;
 }
 
 static void read_all(struct many *many, struct many_worker *self)
@@ -554,7 +558,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
 
 const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)
 {
-    uint64_t before;
+    attn_measure_set before;
 
     if (!result || (unsigned)measure >= ATTN_N_MEASURE || !result->measures ||
         (result->which & ATTN_MEASURE_BIT(measure)) == 0)

@@ -91,9 +91,10 @@ typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_resu
 struct attn_many_calls {
     attn_next_fn next;
     attn_done_fn done;
-    void (*release)(void *user, struct attn_record *record); /* the record is not needed any more:
-                                      after `done`, or at the end when it did not come so far; on
-                                      any thread, beside `next`; or NULL */
+    /* The record is not needed any more: after `done`, or at the end when it did not come so far.
+     * Once for each call of `next`, also for one that failed or said that all is over: then with
+     * what it has filled. On any thread, beside `next`. Or NULL. */
+    void (*release)(void *user, struct attn_record *record);
     void (*on_end)(void *user); /* the run ends early, by a failure: `next`, if it blocks, should
                                    return; once, on any thread; or NULL */
     void *user;                 /* for these */

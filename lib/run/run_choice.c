@@ -19,7 +19,7 @@ static enum attn_status check_names(struct attn_selection *selection, char *list
     char *rest = list;
 
     for (char *item; (item = strsep(&rest, ","));) {
-        uint64_t site;
+        attn_site_set site;
 
         if (strpbrk(item, "*?"))
             continue;
