@@ -306,7 +306,7 @@ static enum attn_status resume(struct attn_batch *batch, struct attn_buffer *tex
     if (at == 0 || !next_line(text, at, &line))
         return ATTN_OK;
     if (other)
-        return attn_batch_report_other(path, other, "remove it, and is_resumed begins anew", err);
+        return attn_batch_report_other(path, other, "remove it, and `is_resumed` begins anew", err);
     ATTN_TRY(find_last(batch, text, at, &end, err));
     if (end == 0)
         return ATTN_OK;

@@ -290,7 +290,7 @@ static enum attn_status read_text(const char *path, const char *text, size_t siz
     bool is_good = false;
 
     if (other)
-        return attn_batch_report_other(path, other, "without is_resumed the results are replaced",
+        return attn_batch_report_other(path, other, "without `is_resumed` the results are replaced",
                                        err);
     if (size >= TAIL) { /* it ends with the digest of what is before */
         attn_digest_bytes(text, size - TAIL, hex);

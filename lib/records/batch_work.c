@@ -146,8 +146,6 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     slot->n_line_before = batch->number_before;
     record->number = (size_t)(batch->number_before + batch->n_read++);
-    if (status != ATTN_OK || *is_over)
-        give_slot(batch, slot);
     return status;
 }
 
@@ -182,7 +180,7 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
     if (most < 0 || batch->n_failed <= (uint64_t)most)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " records failed, max_failed allows %" PRId64,
+                   "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
                    batch->n_failed, batch->done.n_record, most);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }

@@ -32,7 +32,7 @@ struct attn_records {
 /* --- Lists of fields ------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
-#define NAME(id, number, name) name,
+#define NAME(id, number, name) [ATTN_RECORD_FIELD_##id] = (name),
     ATTN_RECORD_FIELD_MAP(NAME)
 #undef NAME
 };
@@ -42,10 +42,10 @@ const char *attn_record_field_name(enum attn_record_field field)
     return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
 }
 
-enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
+enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
                                           struct attn_error *err)
 {
-    uint64_t found = 0;
+    attn_record_field_set found = 0;
 
     if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
         return ATTN_INVALID;
