@@ -36,49 +36,34 @@ static const struct extra {
     {"num_local_experts", WHEN_ABOVE_ZERO},
 };
 
-static enum attn_status read_wish(const struct attn_json *json, const struct extra *extra,
-                                  bool *is_wished, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *node = attn_node_find(root, extra->key);
-    bool is_true = extra->wish == WHEN_FALSE;
-    size_t n = 0;
-
-    *is_wished = false;
-    if (!node || attn_node_is_null(node))
-        return ATTN_OK;
-    switch (extra->wish) {
-    case WHEN_PRESENT:
-        *is_wished = true;
-        break;
-    case WHEN_FILLED:
-        *is_wished =
-            !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
-        break;
-    case WHEN_TRUE:
-    case WHEN_FALSE:
-        ATTN_TRY(attn_json_get_bool(json, root, extra->key, &is_true, err));
-        *is_wished = is_true == (extra->wish == WHEN_TRUE);
-        break;
-    case WHEN_ABOVE_ZERO:
-        ATTN_TRY(attn_json_get_size(json, root, extra->key, 0, SIZE_MAX >> 11, &n, err));
-        *is_wished = n > 0;
-        break;
-    }
-    return ATTN_OK;
-}
-
 static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
 {
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
-        bool is_wished;
+    const struct attn_node *root = attn_json_root(json);
 
-        ATTN_TRY(read_wish(json, &extras[i], &is_wished, err));
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        const char *key = extras[i].key;
+        const enum wish wish = extras[i].wish;
+        const struct attn_node *node = attn_node_find(root, key);
+        bool is_wished = true, is_true = wish == WHEN_FALSE;
+        size_t n = 0;
+
+        if (!node || attn_node_is_null(node))
+            continue;
+        if (wish == WHEN_FILLED) {
+            is_wished =
+                !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
+        } else if (wish == WHEN_TRUE || wish == WHEN_FALSE) {
+            ATTN_TRY(attn_json_get_bool(json, root, key, &is_true, err));
+            is_wished = is_true == (wish == WHEN_TRUE);
+        } else if (wish == WHEN_ABOVE_ZERO) {
+            ATTN_TRY(attn_json_get_size(json, root, key, 0, SIZE_MAX >> 11, &n, err));
+            is_wished = n > 0;
+        }
         if (is_wished)
             return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is %s, which this version does not support",
-                                  extras[i].key, attn_quote_string(attn_json_name(json)).text,
-                                  extras[i].wish == WHEN_FALSE ? "false" : "set");
+                                  "'%s' in '%s' is %s, which this version does not support", key,
+                                  attn_quote_string(attn_json_name(json)).text,
+                                  wish == WHEN_FALSE ? "false" : "set");
     }
     return ATTN_OK;
 }

@@ -58,25 +58,6 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
     fill_rotaries(f);
 }
 
-/* resid[i] = embed[i] + W_pos[row0 + i], for each sequence */
-static void add_positions(struct attn_forward *f)
-{
-    const struct attn_tensor *table = &f->model->weights.positions;
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->dims.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-
-    if (f->model->config.positions != ATTN_POSITIONS_LEARNED)
-        return;
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
-        for (size_t i = 0; i < part->n_row; i++) {
-            const char *row = (const char *)table->data + (part->row0 + i) * row_bytes;
-            float *x = f->resid + (part->first + i) * d;
-
-            kernels->convert(row, table->dtype, d, f->vectors);
-            kernels->add(x, f->vectors, d, x);
-        }
-}
-
 /* --- the output ------------------------------------------------------------------------------- */
 
 /* Rows of logits, on the pool. */
@@ -176,47 +157,38 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
     }
 }
 
-/* Edits f->logits [n_row, V] of the rows FIRST and on of those that are left, and emits them. */
-static void emit_rows(struct attn_forward *f, size_t first, size_t n_row)
-{
-    const size_t n_vocab = f->dims.n_vocab;
-
-    for (size_t row = 0; row < n_row;) {
-        const struct logit_span span = find_span_left(f, first + row, n_row - row);
-        const struct attn_trace_event event = {.sequence = span.sequence,
-                                               .site = ATTN_SITE_LOGITS,
-                                               .layer = ATTN_NO_LAYER,
-                                               .head = ATTN_ALL_HEADS,
-                                               .row0 = span.position,
-                                               .n_row = span.n,
-                                               .n_col = n_vocab,
-                                               .ld = n_vocab,
-                                               .data = f->logits + row * n_vocab};
-
-        edit_span(f, &span, f->logits + row * n_vocab);
-        attn_visit_emit(f, &event);
-        row += span.n;
-    }
-}
-
-/* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room
- * for. */
+/* The logits of the rows of X [n_row, D] that are watched, edited, as many at a time as there is
+ * room for. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
-    const size_t n_row = f->feed.n_left;
-    size_t row = 0;
+    const size_t n_row = f->feed.n_left, n_vocab = f->dims.n_vocab;
+    size_t first = 0;
 
-    while (row < n_row && !attn_forward_is_stopped(f)) {
+    while (first < n_row && !attn_forward_is_stopped(f)) {
         size_t n = 0;
 
-        while (row + n < n_row && n < f->n_logit_row &&
-               attn_forward_watches_row(f, find_span_left(f, row + n, 1).position))
+        while (first + n < n_row && n < f->n_logit_row &&
+               attn_forward_watches_row(f, find_span_left(f, first + n, 1).position))
             n++;
-        if (n > 0) {
-            attn_decoder_unembed(f, x + row * f->dims.d_model, n, f->logits);
-            emit_rows(f, row, n);
+        if (n > 0)
+            attn_decoder_unembed(f, x + first * f->dims.d_model, n, f->logits);
+        for (size_t row = 0; row < n;) {
+            const struct logit_span span = find_span_left(f, first + row, n - row);
+            const struct attn_trace_event event = {.sequence = span.sequence,
+                                                   .site = ATTN_SITE_LOGITS,
+                                                   .layer = ATTN_NO_LAYER,
+                                                   .head = ATTN_ALL_HEADS,
+                                                   .row0 = span.position,
+                                                   .n_row = span.n,
+                                                   .n_col = n_vocab,
+                                                   .ld = n_vocab,
+                                                   .data = f->logits + row * n_vocab};
+
+            edit_span(f, &span, f->logits + row * n_vocab);
+            attn_visit_emit(f, &event);
+            row += span.n;
         }
-        row += n > 0 ? n : 1;
+        first += n > 0 ? n : 1;
     }
 }
 
@@ -247,13 +219,30 @@ static void run_output(struct attn_forward *f)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* resid[i] = embed[i] + W_pos[row0 + i], for one sequence */
+static void add_positions(struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const struct attn_tensor *table = &f->model->weights.positions;
+    const size_t d = f->dims.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+
+    for (size_t i = 0; i < part->n_row; i++) {
+        const char *row = (const char *)table->data + (part->row0 + i) * row_bytes;
+        float *x = f->resid + (part->first + i) * d;
+
+        f->engine.kernels->convert(row, table->dtype, d, f->vectors);
+        f->engine.kernels->add(x, f->vectors, d, x);
+    }
+}
+
 enum attn_status attn_decoder_run(struct attn_forward *f)
 {
     const int n_layer = (int)f->dims.n_layer, first = f->feed.first_layer;
 
     if (first == ATTN_NO_LAYER) {
         attn_visit(f, ATTN_SITE_EMBED, f->resid);
-        add_positions(f);
+        if (f->model->config.positions == ATTN_POSITIONS_LEARNED)
+            for (size_t i = 0; i < f->feed.n_part; i++)
+                add_positions(f, &f->parts[i]);
         attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
     }
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;

@@ -20,27 +20,23 @@ static const char *const other_keys[] = {
 
     "tokenizer", "architectures", "torch_dtype", "dtype",       "transformers_version"};
 
-static bool is_known(const char *key)
-{
-    for (const struct attn_config_field *field = attn_config_fields; field->name; field++)
-        if (field->key && strcmp(field->key, key) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
-        if (strcmp(other_keys[i], key) == 0)
-            return true;
-    return key[0] == '_';
-}
-
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *node = attn_node_first(attn_json_root(json));
 
-    for (; node; node = attn_node_next(node))
-        if (!is_known(attn_node_key(node)))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' is not a key of model_type 'attn'",
-                                  attn_quote_string(attn_node_key(node)).text,
-                                  attn_quote_string(attn_json_name(json)).text);
+    for (; node; node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+        bool is_known = key[0] == '_';
+
+        for (const struct attn_config_field *field = attn_config_fields; field->name; field++)
+            is_known = is_known || (field->key && strcmp(field->key, key) == 0);
+        for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+            is_known = is_known || strcmp(other_keys[i], key) == 0;
+        if (!is_known)
+            return attn_error_set(
+                err, ATTN_FORMAT, "'%s' in '%s' is not a key of model_type 'attn'",
+                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+    }
     return ATTN_OK;
 }
 
