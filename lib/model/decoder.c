@@ -14,21 +14,6 @@
 
 #include <string.h>
 
-/* The angles of all rows. */
-static void fill_rotaries(struct attn_forward *f)
-{
-    for (size_t i = 0; i < f->n_rotary; i++)
-        for (size_t sequence = 0; sequence < f->feed.n_part; sequence++) {
-            const struct attn_feed_part *part = &f->parts[sequence];
-            const size_t at = part->first * (f->rotaries[i].rope->d_rotary / 2);
-            struct attn_rotary rows = f->rotaries[i];
-
-            rows.cosines += at;
-            rows.sines += at;
-            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, f->feed.pool);
-        }
-}
-
 void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
 {
     struct attn_feed *feed = &f->feed;
@@ -55,7 +40,16 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
                       f->parts[0].n_row);
     f->n_engine_row = f->parts[0].n_row;
-    fill_rotaries(f);
+    for (size_t i = 0; i < f->n_rotary; i++)
+        for (size_t sequence = 0; sequence < n; sequence++) { /* the angles of all rows */
+            const struct attn_feed_part *part = &f->parts[sequence];
+            const size_t at = part->first * (f->rotaries[i].rope->d_rotary / 2);
+            struct attn_rotary rows = f->rotaries[i];
+
+            rows.cosines += at;
+            rows.sines += at;
+            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, feed->pool);
+        }
 }
 
 /* --- the output ------------------------------------------------------------------------------- */

@@ -412,25 +412,7 @@ static enum attn_status find_memory(const struct attn_inspection *inspection,
 static const struct attn_column outputs_columns[] = {
     {TEXT("site")}, {COUNT("n_layer")}, {LIST("shape")}, {BYTES("bytes")}};
 
-/* The shape of SITE in each layer; missing when layers differ. */
-static struct attn_cell site_shape(const struct attn_selection *all, enum attn_site site,
-                                   int64_t list[ATTN_MAX_RANK])
-{
-    const size_t n = attn_site_is_in_layer(site) ? attn_selection_dims(all)->n_layer : 1;
-    size_t shape[3];
-    const int rank = attn_selection_shape(all, site, 0, shape);
-
-    for (size_t layer = 1; layer < n; layer++) {
-        size_t other[3];
-
-        attn_selection_shape(all, site, (int)layer, other);
-        if (memcmp(shape, other, (size_t)rank * sizeof *shape) != 0)
-            return attn_cell_missing();
-    }
-    return shape_cell(shape, rank, list);
-}
-
-/* A row for each site of ALL. */
+/* A row for each site of ALL; without a shape where layers differ. */
 static enum attn_status find_sites(const struct attn_cost *cost, const struct attn_selection *all,
                                    struct attn_table *table, struct attn_error *err)
 {
@@ -438,14 +420,25 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[] = {word_cell(attn_site_name(site)),
-                                        attn_site_is_in_layer(site) ? count_cell(dims->n_layer)
-                                                                    : attn_cell_missing(),
-                                        site_shape(all, site, shape), count_cell(cost->sites[i])};
+        const bool is_in_layer = attn_site_is_in_layer(site);
+        size_t shape[3], other[3];
+        int64_t list[ATTN_MAX_RANK];
+        const int rank = attn_selection_shape(all, site, 0, shape);
+        bool is_same = true;
 
-        if ((dims->sites & ATTN_SITE_BIT(i)) != 0)
-            ATTN_TRY(attn_table_append(table, row, N(row), err));
+        if ((dims->sites & ATTN_SITE_BIT(i)) == 0)
+            continue;
+        for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
+            attn_selection_shape(all, site, (int)layer, other);
+            is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
+        }
+        const struct attn_cell row[] = {
+            word_cell(attn_site_name(site)),
+            is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
+            is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
+            count_cell(cost->sites[i])};
+
+        ATTN_TRY(attn_table_append(table, row, N(row), err));
     }
     return ATTN_OK;
 }

@@ -208,33 +208,24 @@ static const char *const properties[] = {
     "space",      "whitespace", "ascii",     "emoji", "extendedpictographic",
 };
 
-/* The name within the braces at OFFSET, in lower case and without '_', '-' and ' '. */
-static size_t read_name(const struct rewriting *r, size_t offset, char *name, size_t capacity)
-{
-    size_t n = 0;
-
-    for (; peek(r, offset) != '}'; offset++) {
-        char c = peek(r, offset);
-
-        if (c == '_' || c == '-' || c == ' ')
-            continue;
-        if (!is_ascii_letter(c) || n + 1 == capacity)
-            return 0;
-        name[n++] = (char)(c | 0x20);
-    }
-    name[n] = '\0';
-    return n > 0 ? offset + 1 : 0;
-}
-
-/* \p{L}, \P{L}, \p{^L}, \p{Han} */
+/* \p{L}, \P{L}, \p{^L}, \p{Han}. A name is read in lower case and without '_', '-' and ' '. */
 static void rewrite_property(struct rewriting *r, bool is_in_set)
 {
     const bool is_not = peek(r, 2) == '{' && peek(r, 3) == '^';
-    char name[32];
-    const size_t size = peek(r, 2) == '{' ? read_name(r, is_not ? 4 : 3, name, sizeof name) : 0;
-    bool is_script = true;
+    size_t at = is_not ? 4 : 3, n = 0;
+    bool is_script = true, is_name = peek(r, 2) == '{';
+    char name[32] = "";
 
-    if (size == 0) {
+    for (; is_name && peek(r, at) != '}'; at++) {
+        const char c = peek(r, at);
+
+        if (c == '_' || c == '-' || c == ' ')
+            continue;
+        is_name = is_ascii_letter(c) && n + 1 < sizeof name;
+        if (is_name)
+            name[n++] = (char)(c | 0x20);
+    }
+    if (!is_name || n == 0) {
         r->problem = peek(r, 2) == '{' ? "a property that is not known" : "\\p without braces";
         return;
     }
@@ -245,7 +236,7 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
     /* Oniguruma takes \p{Lu} as it is, so do only some versions of PCRE2. */
     attn_buffer_append_format(r->out, r->ignores_case ? "(?-i:\\%c{%s%s%s})" : "\\%c{%s%s%s}",
                               peek(r, 1), is_not ? "^" : "", is_script ? "sc:" : "", name);
-    r->at += size;
+    r->at += at + 1;
 }
 
 /* --- Escapes ---------------------------------------------------------------------------------- */

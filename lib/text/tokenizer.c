@@ -51,34 +51,27 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
     return tokenizer->unread->read(tokenizer, err);
 }
 
-/* Reads the rest of TOKENIZER; a second time after memory ran out. */
-static enum attn_status read_unread(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    const enum attn_status status = read_parts(tokenizer, err);
-
-    if (status != ATTN_OK) {
-        attn_merges_release(&tokenizer->bpe.merges);
-        attn_free(tokenizer->bpe.widths);
-        tokenizer->bpe.widths = NULL;
-    }
-    if (status != ATTN_NO_MEMORY)
-        attn_file_release(&tokenizer->unread->file);
-    return status;
-}
-
-/* The same, when no other thread has done it or does it. */
+/* Reads the rest, when no other thread has done it or does it; a second time after memory ran
+ * out. */
 static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, struct attn_error *err)
 {
+    struct attn_bpe_model *bpe = &unread->tokenizer->bpe;
     enum attn_status status = ATTN_OK;
 
     attn_monitor_enter(unread->monitor);
     *is_mine = !atomic_load_explicit(&unread->is_over, memory_order_relaxed);
     if (*is_mine)
-        status = read_unread(unread->tokenizer, &unread->failure);
+        status = read_parts(unread->tokenizer, &unread->failure);
+    if (status != ATTN_OK) {
+        attn_merges_release(&bpe->merges);
+        attn_free(bpe->widths);
+        bpe->widths = NULL;
+    }
     if (status == ATTN_NO_MEMORY) { /* there may be enough another time */
         unread->failure = (struct attn_error){0};
         attn_error_no_memory(err);
-    } else {
+    } else if (*is_mine) {
+        attn_file_release(&unread->file);
         atomic_store_explicit(&unread->is_over, true, memory_order_release);
     }
     attn_monitor_leave(unread->monitor);

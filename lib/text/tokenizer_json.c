@@ -62,31 +62,12 @@ static enum attn_status refuse_type(const char *key, bool is_of_model,
                           expected);
 }
 
-/* Reads the value of ROW. */
-static enum attn_status read_value(struct reading *reading, const struct key_reader *row,
-                                   bool is_of_model, struct attn_error *err)
-{
-    struct attn_json_token token;
-    bool is_right;
-
-    reading->before = reading->reader;
-    ATTN_TRY(attn_json_next(&reading->reader, &token, err));
-    if (row->is_nullable && token.type == ATTN_JSON_NULL)
-        return ATTN_OK;
-    is_right =
-        row->type == ANY_VALUE ||
-        (row->type == BOOL_VALUE ? token.type == ATTN_JSON_TRUE || token.type == ATTN_JSON_FALSE
-                                 : (int)token.type == row->type);
-    if (!is_right)
-        return refuse_type(row->key, is_of_model, &token, row->expected, err);
-    return row->read(reading, row, &token, err);
-}
-
 /* Reads the members of the object that was entered by ROWS [n]; *seen gets a bit for each. */
 static enum attn_status read_members(struct reading *reading, const struct key_reader *rows,
                                      size_t n, unsigned *seen, struct attn_error *err)
 {
     const bool is_top = seen == &reading->seen_top;
+    const struct key_reader *row;
     struct attn_json_token token;
 
     for (;;) {
@@ -109,7 +90,16 @@ static enum attn_status read_members(struct reading *reading, const struct key_r
                                   "'%s' has the key '%s' a second time at byte %zu",
                                   attn_quote_string(reading->path).text, rows[i].key, token.offset);
         *seen |= 1u << i;
-        ATTN_TRY(read_value(reading, &rows[i], !is_top, err));
+        row = &rows[i];
+        reading->before = reading->reader;
+        ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        if (row->is_nullable && token.type == ATTN_JSON_NULL)
+            continue;
+        if (row->type != ANY_VALUE && (int)token.type != row->type &&
+            !(row->type == BOOL_VALUE &&
+              (token.type == ATTN_JSON_TRUE || token.type == ATTN_JSON_FALSE)))
+            return refuse_type(row->key, !is_top, &token, row->expected, err);
+        ATTN_TRY(row->read(reading, row, &token, err));
     }
 }
 
