@@ -224,14 +224,14 @@ static enum attn_status find_special(const struct attn_inspection *inspection,
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
 
     for (size_t id = 0; id < attn_tokenizer_n_vocab(tokenizer); id++) {
-        struct attn_cell row[] = {count_cell(id), attn_cell_missing()};
         const char *token;
         size_t size;
 
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
             continue;
         token = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
-        row[1] = attn_cell_text(token, size);
+        const struct attn_cell row[] = {count_cell(id), attn_cell_text(token, size)};
+
         ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;

@@ -152,17 +152,17 @@ static enum attn_status check_tensor(const struct binder *binder,
 {
     const struct attn_tensor *tensor = &entry->tensor;
     const size_t rank = strlen(rule->shape);
-    const struct attn_quote path =
-        attn_quote_string(attn_safetensors_path(binder->st, entry->shard));
+    const char *path = attn_safetensors_path(binder->st, entry->shard);
     size_t expected[4];
     /* A size has at most 20 digits; ", " and brackets come to it. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
     bool is_same = tensor->rank == (int)rank;
 
     if (!is_readable(tensor->dtype))
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16",
-            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype));
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' has type %s, expected F32, F16 or BF16",
+                              attn_quote_string(entry->name).text, attn_quote_string(path).text,
+                              attn_dtype_name(tensor->dtype));
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(rule->shape[i], binder->config, layer);
         is_same = is_same && tensor->shape[i] == expected[i];
@@ -172,8 +172,8 @@ static enum attn_status check_tensor(const struct binder *binder,
     write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
     write_shape(expected_text, sizeof expected_text, expected, rank);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text, path.text, found_text,
-                          expected_text);
+                          attn_quote_string(entry->name).text, attn_quote_string(path).text,
+                          found_text, expected_text);
 }
 
 /* Elements first .. first+n-1 of a tensor, in file order. */
