@@ -162,7 +162,7 @@ static enum attn_status check_supported(const struct attn_json *json,
 static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
                                     struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     const size_t d_concat = config->n_head * config->d_value;
     const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
                          !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
@@ -174,19 +174,20 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no projections, so it needs one head of the width of the "
                               "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
-                              name.text, config->n_head, config->d_head, config->d_value,
-                              config->d_model);
+                              attn_quote_string(name).text, config->n_head, config->d_head,
+                              config->d_value, config->d_model);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (config->is_cross[layer] && !config->has_projections &&
             config->d_source != config->d_model)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has no projections, so d_source %zu must be d_model %zu",
-                                  name.text, config->d_source, config->d_model);
+                                  attn_quote_string(name).text, config->d_source, config->d_model);
     if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no out_proj, so n_head * d_value must be d_model: found "
                               "%zu * %zu and %zu",
-                              name.text, config->n_head, config->d_value, config->d_model);
+                              attn_quote_string(name).text, config->n_head, config->d_value,
+                              config->d_model);
     return ATTN_OK;
 }
 
@@ -225,7 +226,7 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
         {config->output != ATTN_OUTPUT_NONE, "an output layer"},
     };
     const size_t n_turned = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
 
     ATTN_TRY(check_supported(json, config, err));
     /* What is turned must be pairs of components of a head; a source has no positions. */
@@ -236,18 +237,19 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' asks for rotary positions of a source, which this version "
                                   "does not have",
-                                  name.text);
+                                  attn_quote_string(name).text);
         if (d_rotary == 0 || d_rotary % 2 != 0 || d_rotary > config->d_head)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' turns %zu of the %zu components of a head, expected an "
                                   "even number of them",
-                                  name.text, d_rotary, config->d_head);
+                                  attn_quote_string(name).text, d_rotary, config->d_head);
     }
     /* Nothing but attention may read or hold rows of another width than that of the model. */
     for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
         if (config->d_out != config->d_model && hindrances[i].is_used)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",
-                                  name.text, hindrances[i].what, config->d_out, config->d_model);
+                                  attn_quote_string(name).text, hindrances[i].what, config->d_out,
+                                  config->d_model);
     return check_sizes(json, config, err);
 }
 

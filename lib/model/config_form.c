@@ -153,12 +153,12 @@ static enum attn_status read_layer_types(const struct attn_json *json, const str
                                          size_t width, const struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     size_t n = 0;
 
     if (!attn_node_is_array(list))
         return attn_error_set(err, ATTN_FORMAT, "'layer_types' in '%s' is not a list of types",
-                              name.text);
+                              attn_quote_string(name).text);
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
         const char *type = attn_node_string(node);
@@ -167,17 +167,17 @@ static enum attn_status read_layer_types(const struct attn_json *json, const str
         if (!type)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is not a string", n,
-                                  name.text);
+                                  attn_quote_string(name).text);
         if (!is_sliding && strcmp(type, "full_attention") != 0)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "item %zu of 'layer_types' in '%s' is '%s', this version reads "
                                   "'full_attention' and 'sliding_attention'",
-                                  n, name.text, attn_quote_string(type).text);
+                                  n, attn_quote_string(name).text, attn_quote_string(type).text);
         if (is_sliding && width == 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
                                   "'sliding_window' is null",
-                                  n, name.text);
+                                  n, attn_quote_string(name).text);
         if (is_sliding && n < config->n_layer)
             set_window(&layers->attention[n], width);
     }
@@ -186,7 +186,7 @@ static enum attn_status read_layer_types(const struct attn_json *json, const str
     return attn_error_set(err, ATTN_FORMAT,
                           "'layer_types' in '%s' has %zu items, expected one for each of %zu "
                           "layers",
-                          name.text, n, config->n_layer);
+                          attn_quote_string(name).text, n, config->n_layer);
 }
 
 static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,

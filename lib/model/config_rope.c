@@ -119,7 +119,7 @@ static enum attn_status read_width(const struct rope_source *source,
                                    const struct attn_config *config, struct attn_rope *rope,
                                    struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(source->json));
+    const char *name = attn_json_name(source->json);
     const struct spot spot = find_spot(source, "partial_rotary_factor", source->keys->partial);
     double share = source->keys->default_partial;
 
@@ -128,14 +128,14 @@ static enum attn_status read_width(const struct rope_source *source,
     if (source->keys->default_partial == 1 && share != 1)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
-                              name.text, share, config->model_type);
+                              attn_quote_string(name).text, share, config->model_type);
     rope->d_rotary = (size_t)((double)config->d_head * share);
     if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "rotary positions in '%s' turn %zu of %zu components of a head, expected an even number",
-        name.text, rope->d_rotary, config->d_head);
+        attn_quote_string(name).text, rope->d_rotary, config->d_head);
 }
 
 static enum attn_status read_llama3(const struct rope_source *source,

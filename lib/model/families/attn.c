@@ -150,7 +150,7 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     const struct attn_node *node;
     size_t n = 0;
 
@@ -158,7 +158,8 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         return ATTN_OK;
     if (!attn_node_is_array(blocks))
         return attn_error_set(err, ATTN_FORMAT,
-                              "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
+                              "'blocks' in '%s' is not a list of 'self' and 'cross'",
+                              attn_quote_string(name).text);
     for (node = attn_node_first(blocks); node; node = attn_node_next(node), n++) {
         const char *text = attn_node_string(node);
         const bool is_cross = text && strcmp(text, "cross") == 0;
@@ -166,15 +167,15 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         if (!is_cross && (!text || strcmp(text, "self") != 0))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
-                                  name.text);
+                                  attn_quote_string(name).text);
         if (n < config->n_layer)
             layers->is_cross[n] = is_cross;
     }
     if (n != config->n_layer)
         return attn_error_set(
             err, ATTN_FORMAT,
-            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu", name.text, n,
-            config->n_layer);
+            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu",
+            attn_quote_string(name).text, n, config->n_layer);
     return ATTN_OK;
 }
 
