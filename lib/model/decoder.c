@@ -104,7 +104,7 @@ struct logit_span {
  * the first. */
 static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
-    const size_t sequence = attn_forward_find_sequence(f, row);
+    const size_t sequence = attn_forward_find_sequence(f, row, false);
     const struct attn_feed_part *part = &f->parts[sequence];
     struct logit_span span = {sequence, row, n};
 
@@ -119,7 +119,7 @@ static struct logit_span find_span(const struct attn_forward *f, size_t row, siz
 /* The same of rows that are counted over those that are left. */
 static struct logit_span find_span_left(const struct attn_forward *f, size_t row, size_t n)
 {
-    const size_t sequence = attn_forward_find_left(f, row);
+    const size_t sequence = attn_forward_find_sequence(f, row, true);
     const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
     const size_t at = row - left.first, rest = left.n_row - at;
 

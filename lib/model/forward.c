@@ -61,21 +61,16 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
     return attn_feed_part_left(part);
 }
 
-size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left)
 {
     size_t sequence = 0;
 
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].first)
-        sequence++;
-    return sequence;
-}
+    for (; sequence + 1 < f->feed.n_part; sequence++) {
+        const struct attn_feed_part *next = &f->parts[sequence + 1];
 
-size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
-{
-    size_t sequence = 0;
-
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left)
-        sequence++;
+        if (row < (is_left ? next->left : next->first))
+            break;
+    }
     return sequence;
 }
 

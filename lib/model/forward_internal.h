@@ -152,10 +152,9 @@ struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
-/* The sequence of the feed that has row ROW, which is counted over all that was fed; and that has
- * row ROW of those that are left. */
-size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row);
-size_t attn_forward_find_left(const struct attn_forward *f, size_t row);
+/* The sequence of the feed that has row ROW, which is counted over all that was fed, or when IS_LEFT
+ * over those that are left. */
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left);
 
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);

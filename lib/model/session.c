@@ -605,7 +605,7 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
                                              struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
-    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row)];
+    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
     if (row >= session->n_position)

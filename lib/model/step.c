@@ -192,7 +192,7 @@ static void turn_row(const struct row_work *work, size_t row)
     size_t angle = row * n_pair; /* of the row of the feed that has the position */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
-        const struct attn_feed_part *part = &f->parts[attn_forward_find_left(f, row)];
+        const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];
 
         angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
     }

@@ -63,7 +63,7 @@ static enum attn_status read_added(struct specials *specials, struct attn_error 
                                   attn_quote_string(file->path).text, (int)known);
     }
     if (vocabulary->n > n)
-        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
     return attn_vocabulary_index(vocabulary, file->path, err);
 }
 
@@ -415,7 +415,7 @@ static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
 
     ATTN_TRY(attn_file_read_part(source, "vocab.json", file, err));
     ATTN_TRY(attn_vocabulary_read(vocabulary, file, err));
-    ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
     /* Unless keys are looked up before a text is encoded, that indexes them. */
     if (!is_bpe || attn_source_has_part(source, "added_tokens.json") ||
         attn_source_has_part(source, "special_tokens_map.json"))
