@@ -48,7 +48,7 @@
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"
 #include "text/token_table.h"
-#include "text/tokenizer_open.h"
+#include "text/tokenizer_internal.h"
 #include "text/words.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"

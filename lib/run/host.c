@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
-#include "text/tokenizer_open.h"
+#include "text/tokenizer_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -94,6 +94,16 @@ struct attn_tokenizer {
 
 /* --- Opening one ------------------------------------------------------------------------------ */
 
+/*
+ * The same as attn_tokenizer_open, but reads what only encoding takes, merges above all, when the
+ * first text is encoded: decoding reads no merges. What is wrong with it is a failure of encoding
+ * then, at ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets what is odd, on the thread that
+ * encodes. Blobs of SOURCE are borrowed until the tokenizer is closed.
+ */
+enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
+                                            void *user, struct attn_tokenizer **out,
+                                            struct attn_error *err);
+
 /* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
  * tokenizers: its parts become stages. A part that is not known is refused by name. */
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
