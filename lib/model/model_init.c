@@ -271,7 +271,7 @@ static enum attn_status write_weights(struct attn_sink *sink,
     if (!tensors)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_weight_spec *spec = &weights->items[i].spec;
+        const struct attn_weight_spec *spec = weights->items[i].spec;
 
         tensors[i] = (struct attn_written_tensor){.name = spec->name,
                                                   .tensor = {.data = weights->items[i].data,
