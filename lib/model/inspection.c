@@ -127,11 +127,11 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     struct table_record record = {.n = 0};
 
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
-        const size_t *size = (const void *)((const char *)config + field->offset);
+        const bool is_n_source = field->offset == offsetof(struct attn_config, n_source);
+        const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
-        if ((field->is_of_source && !has_cross) ||
-            (size == &config->n_source && config->n_source == 0) ||
-            (size == &config->d_out && config->d_out == config->d_model))
+        if ((field->is_of_source && !has_cross) || (is_n_source && config->n_source == 0) ||
+            (is_d_out && config->d_out == config->d_model))
             continue;
         add_field(&record, config, field);
     }

@@ -83,11 +83,13 @@ static enum attn_status read_some_sizes(const struct attn_json *json, struct att
     const bool needs_source = config->source_positions == ATTN_POSITIONS_LEARNED;
 
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
-        size_t *size = (void *)((char *)config + field->offset);
-        const size_t before = *size;
+        size_t *size, before;
 
-        if (field->type != ATTN_CONFIG_SIZE ||
-            (size == &config->d_model || size == &config->n_vocab) != is_basic)
+        if (field->type != ATTN_CONFIG_SIZE)
+            continue;
+        size = (void *)((char *)config + field->offset);
+        before = *size;
+        if ((size == &config->d_model || size == &config->n_vocab) != is_basic)
             continue;
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), field->key,
                                     size == &config->d_mlp ? 0 : 1, field->max, size, err));
