@@ -100,23 +100,8 @@ struct logit_span {
     size_t sequence, position, n;
 };
 
-/* Those of the N rows from ROW on, counted over all that was fed, that belong to the sequence of
+/* Those of the N rows from ROW on, counted over those that are left, that belong to the sequence of
  * the first. */
-static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
-{
-    const size_t sequence = attn_forward_find_sequence(f, row, false);
-    const struct attn_feed_part *part = &f->parts[sequence];
-    struct logit_span span = {sequence, row, n};
-
-    if (!f->feed.is_pack) /* ROW may have been fed before */
-        return span;
-    span.position = row - part->first;
-    if (span.n > part->n_row - span.position)
-        span.n = part->n_row - span.position;
-    return span;
-}
-
-/* The same of rows that are counted over those that are left. */
 static struct logit_span find_span_left(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row, true);
@@ -144,8 +129,15 @@ static void edit_span(struct attn_forward *f, const struct logit_span *span, flo
 void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
 {
     for (size_t row = 0; row < n_row && f->feed.has_edits;) {
-        const struct logit_span span = find_span(f, first + row, n_row - row);
+        const size_t sequence = attn_forward_find_sequence(f, first + row, false);
+        const struct attn_feed_part *part = &f->parts[sequence];
+        struct logit_span span = {sequence, first + row, n_row - row};
 
+        if (f->feed.is_pack) { /* else the row may have been fed before */
+            span.position -= part->first;
+            if (span.n > part->n_row - span.position)
+                span.n = part->n_row - span.position;
+        }
         edit_span(f, &span, logits + row * f->dims.n_vocab);
         row += span.n;
     }

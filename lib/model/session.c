@@ -162,32 +162,6 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Copies the arrays that the options borrow. */
-static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
-                                     const struct attn_session_options *options,
-                                     struct attn_error *err)
-{
-    const size_t n_layer = model->config.n_layer;
-
-    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
-    session->n_edit = options->n_edit;
-    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (!session->edits || !session->attention || !session->has_own_stride)
-        return ATTN_NO_MEMORY;
-    if (options->n_edit > 0)
-        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-    for (size_t layer = 0; layer < n_layer; layer++) {
-        const struct attn_attention *given =
-            options->attention ? options->attention : model->config.attention;
-
-        session->attention[layer] = find_attention(model, options, layer);
-        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
-                                         session->attention[layer].stride != given[layer].stride;
-    }
-    return ATTN_OK;
-}
-
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -232,13 +206,29 @@ static struct attn_forward forward_of(const struct attn_session *session,
     return f;
 }
 
-/* Everything up to the memory: what is decided, and what it comes to. Release it also after a
- * failure. */
+/* Everything up to the memory: what is decided, with copies of the arrays that the options borrow,
+ * and what it comes to. Release it also after a failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
+    const struct attn_attention *given =
+        options->attention ? options->attention : model->config.attention;
+    const size_t n_layer = model->config.n_layer;
+
     ATTN_TRY(check_options(model, options, err));
-    ATTN_TRY(copy_options(session, model, options, err));
+    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->n_edit = options->n_edit;
+    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
+    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
+    if (!session->edits || !session->attention || !session->has_own_stride)
+        return ATTN_NO_MEMORY;
+    if (options->n_edit > 0)
+        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        session->attention[layer] = find_attention(model, options, layer);
+        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
+                                         session->attention[layer].stride != given[layer].stride;
+    }
     session->forward = forward_of(session, model, options);
     attn_plan_memory(&session->forward, &session->arena);
     return ATTN_OK;
