@@ -30,7 +30,7 @@ static const char *const outputs[] = {
 
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
-#define SIZE(field, most) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (most)
+#define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
 #define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
 #define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
 

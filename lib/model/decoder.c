@@ -102,7 +102,7 @@ struct logit_span {
 
 /* Those of the N rows from ROW on, counted over those that are left, that belong to the sequence of
  * the first. */
-static struct logit_span find_span_left(const struct attn_forward *f, size_t row, size_t n)
+static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row, true);
     const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
@@ -154,12 +154,12 @@ static void emit_logits(struct attn_forward *f, const float *x)
         size_t n = 0;
 
         while (first + n < n_row && n < f->n_logit_row &&
-               attn_forward_watches_row(f, find_span_left(f, first + n, 1).position))
+               attn_forward_watches_row(f, find_span(f, first + n, 1).position))
             n++;
         if (n > 0)
             attn_decoder_unembed(f, x + first * f->dims.d_model, n, f->logits);
         for (size_t row = 0; row < n;) {
-            const struct logit_span span = find_span_left(f, first + row, n - row);
+            const struct logit_span span = find_span(f, first + row, n - row);
             const struct attn_trace_event event = {.sequence = span.sequence,
                                                    .site = ATTN_SITE_LOGITS,
                                                    .layer = ATTN_NO_LAYER,

@@ -123,12 +123,12 @@ static enum attn_status read_lines(struct attn_merges *merges, const struct attn
     struct merge_line line = {0};
     struct attn_merge merge = {.merged = -1};
     /* How many lines can be merges: three bytes and the end of the line. */
-    const size_t most = file->size / 4 + 1;
+    const size_t largest = file->size / 4 + 1;
     size_t n = 1;
 
     for (size_t i = 0; i < file->size; i++)
         n += file->data[i] == '\n';
-    ATTN_TRY(attn_merges_allocate(merges, n < most ? n : most, file->path, err));
+    ATTN_TRY(attn_merges_allocate(merges, n < largest ? n : largest, file->path, err));
     for (line.text = text; line.text < end; line.text = text) {
         const char *newline = memchr(line.text, '\n', (size_t)(end - line.text));
 

@@ -15,12 +15,12 @@ enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is 
 
 /* --- Pieces that were encoded before ---------------------------------------------------------- */
 
-enum { MOST_PIECE_BYTES = 16, MOST_CACHED = 1 << 14 };
+enum { MAX_PIECE_BYTES = 16, MAX_CACHED = 1 << 14 };
 
 struct cached_piece {
     uint64_t words[2]; /* the bytes of the piece, zeros after them */
     size_t first;      /* where its tokens begin in the encoding */
-    uint32_t size;     /* 1 .. MOST_PIECE_BYTES; 0 where the entry is free */
+    uint32_t size;     /* 1 .. MAX_PIECE_BYTES; 0 where the entry is free */
     uint32_t n;        /* tokens */
 };
 
@@ -41,7 +41,7 @@ static struct cached_piece *find_piece(struct piece_cache *cache, const char *pi
     struct cached_piece *entry;
 
     *found = false;
-    if (!cache->pieces || size > MOST_PIECE_BYTES)
+    if (!cache->pieces || size > MAX_PIECE_BYTES)
         return NULL;
     memcpy(words, piece, size);
     entry = &cache->pieces[attn_hash_mix(words[0] ^ attn_hash_mix(words[1] + size)) & cache->mask];
@@ -317,7 +317,7 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
     scratch->model = data;
     if (n < 256) /* short texts do without a cache */
         return ATTN_OK;
-    while (n_piece < MOST_CACHED && n_piece < n / 16)
+    while (n_piece < MAX_CACHED && n_piece < n / 16)
         n_piece *= 2;
     scratch->cache.pieces = attn_alloc(n_piece, sizeof *scratch->cache.pieces, err);
     scratch->cache.mask = n_piece - 1;

@@ -40,9 +40,9 @@
 #define HEXADECIMAL "0-9A-Fa-f"
 
 enum {
-    MOST_BYTES = 64 << 10,    /* of a pattern; the longest of a published tokenizer has a few KiB */
-    MOST_REWRITTEN = 1 << 20, /* bytes of what it becomes: \b becomes a thousand */
-    MOST_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
+    MAX_BYTES = 64 << 10,    /* of a pattern; the longest of a published tokenizer has a few KiB */
+    MAX_REWRITTEN = 1 << 20, /* bytes of what it becomes: \b becomes a thousand */
+    MAX_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
 };
 
 static const char repeated[] = "a repetition that is repeated";
@@ -70,10 +70,10 @@ struct rewriting {
     uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
     int n_capture;
     bool has_name, has_reference;
-    struct level levels[MOST_LEVELS + 1]; /* the first is the pattern */
-    int n_level;                          /* groups around */
-    int n_open;                           /* these, and those of options */
-    const char *problem;                  /* what cannot be rewritten, or NULL */
+    struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
+    int n_level;                         /* groups around */
+    int n_open;                          /* these, and those of options */
+    const char *problem;                 /* what cannot be rewritten, or NULL */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -389,7 +389,7 @@ static void open_group(struct rewriting *r, size_t size, bool is_look)
 {
     copy(r, size);
     set_target(r, TARGET_NOTHING, false);
-    if (r->n_open == MOST_LEVELS) {
+    if (r->n_open == MAX_LEVELS) {
         r->problem = "groups within groups within groups, too many";
         return;
     }
@@ -435,7 +435,7 @@ static void rewrite_option(struct rewriting *r)
     }
     if (peek(r, n) == ':') {
         open_group(r, n + 1, false);
-    } else if (peek(r, n) == ')' && r->n_open < MOST_LEVELS) {
+    } else if (peek(r, n) == ')' && r->n_open < MAX_LEVELS) {
         copy(r, n);
         attn_buffer_append_string(r->out, ":");
         r->at++;
@@ -570,13 +570,13 @@ enum attn_status attn_pattern_rewrite(const char *text, size_t size, const char 
 {
     struct rewriting r = {.text = text, .size = size, .out = out};
 
-    if (size > MOST_BYTES)
+    if (size > MAX_BYTES)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "a pattern in '%s' has %zu bytes, at most %d are supported",
-                              attn_quote_string(name).text, size, MOST_BYTES);
+                              attn_quote_string(name).text, size, MAX_BYTES);
     while (r.at < size && !r.problem) {
         rewrite_next(&r);
-        if (out->size > MOST_REWRITTEN)
+        if (out->size > MAX_REWRITTEN)
             r.problem = "too many escapes";
     }
     if (r.n_level == 0)

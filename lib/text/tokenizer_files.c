@@ -172,7 +172,7 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
  *     one piece, one or two       a note
  *     several pieces              a note
  */
-enum { N_NAMED = 3, MOST_WHOLE = 2 };
+enum { N_NAMED = 3, MAX_WHOLE = 2 };
 
 /* Those of one kind. */
 struct unmade {
@@ -260,7 +260,7 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
 static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
                                       char **note, struct attn_error *err)
 {
-    const bool is_refused = search->whole.n > MOST_WHOLE;
+    const bool is_refused = search->whole.n > MAX_WHOLE;
     struct attn_buffer names = {0}, text = {0};
     enum attn_status status;
 

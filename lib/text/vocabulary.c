@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MOST_HOLES = 1000000,
+    MAX_HOLES = 1000000,
     MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
 };
 
@@ -212,7 +212,7 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         bool may_have_holes, struct attn_error *err)
 {
-    const size_t n = vocabulary->n, most = 2 * n + MOST_HOLES;
+    const size_t n = vocabulary->n, largest = 2 * n + MAX_HOLES;
     size_t n_id = may_have_holes ? 0 : n; /* ids, the highest and one more */
 
     drop_index(vocabulary);
@@ -227,12 +227,12 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
 
         if (entry->id < 0)
             continue;
-        if ((size_t)entry->id > most)
+        if ((size_t)entry->id > largest)
             return attn_error_set(
                 err, ATTN_UNSUPPORTED,
                 "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
                 attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
-                attn_quote_string(name).text, (int)entry->id, most, n);
+                attn_quote_string(name).text, (int)entry->id, largest, n);
         n_id = (size_t)entry->id >= n_id ? (size_t)entry->id + 1 : n_id;
         vocabulary->n_key++;
     }
