@@ -14,8 +14,7 @@
 #include "model/differences.h"
 #include "model/elements.h"
 #include "model/model.h"
-#include "text/settings.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_internal.h"
 #include "trace/selection.h"
 
 #include <limits.h>
@@ -210,8 +209,9 @@ static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
-    const struct attn_cell row[] = {word_cell(attn_settings_type(attn_tokenizer_kind(tokenizer))),
-                                    count_cell(attn_tokenizer_n_vocab(tokenizer))};
+    const struct attn_cell row[] = {
+        word_cell(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
+        count_cell(attn_tokenizer_n_vocab(tokenizer))};
 
     return attn_table_append(*table, row, N(row), err);
 }

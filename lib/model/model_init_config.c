@@ -13,7 +13,7 @@
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "model/family.h"
-#include "text/settings.h"
+#include "text/tokenizer_internal.h"
 
 #include <string.h>
 
@@ -199,7 +199,7 @@ static enum attn_status add_vocabulary(struct config_members *members,
         attn_buffer_reset(&text);
     }
     attn_buffer_append_format(
-        &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_settings_type(words->kind));
+        &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_tokenizer_kind_name(words->kind));
     attn_json_append_string(&text, words->drop, strlen(words->drop));
     attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
     if (status == ATTN_OK)

@@ -194,7 +194,8 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
 
     if (!tokenizer)
         return;
-    attn_settings_release(&tokenizer->settings);
+    attn_free(tokenizer->settings.drop);
+    attn_free(tokenizer->settings.unk);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
     attn_bpe_model_release(&tokenizer->bpe);
@@ -213,6 +214,15 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
         attn_free(unread);
     }
     attn_free(tokenizer);
+}
+
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
+{
+    static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                        [ATTN_TOKENIZER_CHARACTER] = "char",
+                                        [ATTN_TOKENIZER_BPE] = "bpe"};
+
+    return names[kind];
 }
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer)

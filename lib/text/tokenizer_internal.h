@@ -10,7 +10,6 @@
 #include "text/added.h"
 #include "text/bpe_model.h"
 #include "text/pipeline.h"
-#include "text/settings.h"
 #include "text/stages/decode.h"
 #include "text/stages/post_process.h"
 #include "text/tokenizer.h"
@@ -20,6 +19,22 @@
 struct attn_tokenizer;
 
 /* --- What it is made of ----------------------------------------------------------------------- */
+
+/*
+ * What config.json says about a tokenizer of vocab.json (tokenizer_files.c):
+ *
+ *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>"}
+ *
+ * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are no
+ * part of any word; `unk` is the token of unknown words. The last two are not for BPE.
+ */
+struct attn_settings {
+    bool has_kind;
+    enum attn_tokenizer_kind kind;
+    uint32_t *drop; /* owns; [n_drop] code points */
+    size_t n_drop;
+    char *unk; /* owns; NULL when there is none */
+};
 
 struct attn_word_rule {
     bool is_by_character; /* every character is a word, white space too */
@@ -135,6 +150,9 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 /* Gives TOKENIZER an unread part, with the path of its vocabulary. */
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err);
+
+/* The `type` of KIND: "word". */
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind);
 
 /* --- Its tokens ------------------------------------------------------------------------------- */
 
