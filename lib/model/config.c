@@ -13,6 +13,8 @@
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
+_Static_assert(sizeof(enum attn_norm) == sizeof(int), "words are read and shown as int");
+
 static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_LAYERNORM] = "layernorm",
                                     [ATTN_NORM_RMSNORM] = "rmsnorm",

@@ -152,8 +152,8 @@ struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
-/* The sequence of the feed that has row ROW, which is counted over all that was fed, or when IS_LEFT
- * over those that are left. */
+/* The sequence of the feed that has row ROW, which is counted over all that was fed, or over those
+ * that are left. */
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left);
 
 /* Whether the current layer takes its keys and values from the source. */

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "text/added.h"
-#include "text/bpe_model.h"
+#include "text/bpe.h"
 #include "text/pipeline.h"
 #include "text/stages/decode.h"
 #include "text/stages/post_process.h"
