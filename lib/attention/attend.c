@@ -30,7 +30,7 @@ struct attend {
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
-    uint64_t watched;            /* matrix sites */
+    attn_site_set watched;       /* matrix sites */
     bool has_z;                  /* z is watched */
     enum attn_site checked_site; /* whose rows n_not_finite counts; ATTN_N_SITE: none */
     size_t n_kv_at_once;         /* key/value heads taken at a time */
@@ -86,24 +86,6 @@ static enum attn_status check_given(const struct attn_attend_args *args, struct 
     return ATTN_OK;
 }
 
-/* What takes the events has room for what the sizes of the selection say. */
-static enum attn_status check_selection(const struct attn_selection *selection,
-                                        const struct attn_dims *dims, struct attn_error *err)
-{
-    const struct attn_dims *own = attn_selection_dims(selection);
-
-    if (own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
-        own->n_kv_head == dims->n_kv_head && own->n_position == dims->n_position &&
-        own->n_source == dims->n_source && own->d_head == dims->d_head &&
-        (own->d_value == dims->d_value || (dims->sites & ATTN_SITE_BIT(ATTN_SITE_Z)) == 0))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the selection was made for %zu heads, %zu queries and %zu keys, or for "
-                          "other widths, expected the %zu, %zu and %zu of the arrays",
-                          own->n_head, own->n_position, own->n_source, dims->n_head,
-                          dims->n_position, dims->n_source);
-}
-
 static enum attn_status check_sizes(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->n_head == 0 || args->n_query == 0 || args->n_key == 0 || args->d_head == 0 ||
@@ -130,6 +112,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     const struct attn_attention *attention = &args->attention;
     const enum attn_attention_kind kind = attention->kind;
     const size_t n_head = args->n_head, n_query = args->n_query, n_key = args->n_key;
+    const struct attn_dims *own;
     struct attn_dims dims;
 
     ATTN_TRY(check_given(args, err));
@@ -144,7 +127,15 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
                               "'%s' attention is made from queries and keys, not from scores",
                               attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
-    ATTN_TRY(check_selection(args->trace->selection, &dims, err));
+    own = attn_selection_dims(args->trace->selection);
+    /* What takes the events has room for what the sizes of the selection say. */
+    if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
+        own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
+        (own->d_value != dims.d_value && (dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z)) != 0))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection was made for %zu heads, %zu queries and %zu keys, or "
+                              "for other widths, expected the %zu, %zu and %zu of the arrays",
+                              own->n_head, own->n_position, own->n_source, n_head, n_query, n_key);
     if ((attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
                               attn_attention_kind_name(kind));

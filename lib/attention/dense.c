@@ -201,7 +201,8 @@ static void visit(struct dense_work *work, enum attn_site site, float fill)
                                             .data = work->x};
 
     if (attn_tile_is_edited(tile, site))
-        work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit, &target);
+        work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit,
+                                           tile->feed->has_effect, &target);
     for (size_t i = 0; i < tile->n_row && attn_tile_watched(tile, site); i++)
         store_row(work, site, i, fill);
 }
@@ -258,22 +259,6 @@ static bool compute_scores(struct dense_work *work)
     return is_seen;
 }
 
-/* The second and third way of masking: weights become 0 after the softmax, and are divided by what
- * is left. */
-static void mask_weights(struct dense_work *work, size_t i)
-{
-    float *row = work->x + i * work->ld;
-    const size_t n = work->tile->n_key;
-    float sum;
-
-    fill_masked(work, i, 0);
-    if (work->tile->feed->attention->masking == ATTN_MASKING_ZERO)
-        return;
-    sum = work->dense->engine->kernels->sum(row, n);
-    for (size_t j = 0; j < n; j++)
-        row[j] = sum > 0 ? row[j] / sum : row[j];
-}
-
 static void compute_pattern(struct dense_work *work, bool is_scored)
 {
     const struct attn_tile *tile = work->tile;
@@ -285,17 +270,24 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
     const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
+    const struct attn_kernels *kernels = work->dense->engine->kernels;
 
     for (size_t i = 0; i < tile->n_row; i++) {
+        float *row = work->x + i * work->ld, sum = 0;
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
             fill_masked(work, i, -INFINITY); /* edits do not reach what is not listed */
-        work->dense->engine->kernels->softmax(
-            work->x + i * work->ld + work->first, is_prefix ? work->cells.n[i] : last - work->first,
-            work->last - work->first, is_scored ? 1.0F : work->scale);
+        kernels->softmax(row + work->first, is_prefix ? work->cells.n[i] : last - work->first,
+                         work->last - work->first, is_scored ? 1.0F : work->scale);
+        /* The second and third way of masking: weights become 0 after the softmax, and are divided
+         * by what is left. */
         if (is_after)
-            mask_weights(work, i);
+            fill_masked(work, i, 0);
+        if (tile->feed->attention->masking == ATTN_MASKING_RENORMALIZE)
+            sum = kernels->sum(row, tile->n_key);
+        for (size_t j = 0; sum > 0 && j < tile->n_key; j++)
+            row[j] /= sum;
         if (is_watched && !is_edited)
             store_row(work, site, i, 0); /* while it is in the nearest cache */
     }

@@ -60,7 +60,7 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
 }
 
 /* Matrices to store: the watched ones, and the lists of their cells. */
-static size_t n_matrix(const struct attn_attention *attention, uint64_t watched)
+static size_t n_matrix(const struct attn_attention *attention, attn_site_set watched)
 {
     size_t n = 0;
 
@@ -84,7 +84,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
 
 /* What the engine of ATTENTION needs, watched matrices aside. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                           const struct attn_attention *attention, uint64_t watched)
+                           const struct attn_attention *attention, attn_site_set watched)
 {
     const struct attn_head_shape *shape = &sizes->shape;
     const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
@@ -120,7 +120,7 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
 }
 
 void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                              const struct attn_attention *attention, uint64_t watched,
+                              const struct attn_attention *attention, attn_site_set watched,
                               size_t n_watched_head)
 {
     const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
@@ -167,7 +167,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 
 attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
 {
-    uint64_t watched = 0;
+    attn_site_set watched = 0;
 
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
         if (attn_selection_wants(selection, (enum attn_site)site, layer))
@@ -286,16 +286,6 @@ struct wave {
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* Whether some of these rows of the whole sequence is watched. */
-static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
-{
-    for (size_t row = row0; row < row0 + n_row && heads->selection; row++)
-        if (row < attn_selection_dims(heads->selection)->n_position &&
-            attn_selection_has_query(heads->selection, row))
-            return true;
-    return false;
-}
-
 /* The tile that begins OFFSET rows into WAVE, of the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
@@ -361,12 +351,16 @@ static void run_tile(void *context, size_t task, int worker)
     const bool is_linear = attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
     const bool is_needed =
         heads->z && heads->caller.needs_rows(heads->caller.context, tile.row0, tile.n_row);
+    bool is_watched = false;
 
     if (heads->cancel && *heads->cancel != 0)
         return;
+    for (size_t row = tile.row0; wave->has_watched && row < tile.row0 + tile.n_row; row++)
+        is_watched = is_watched ||
+                     (heads->selection && row < attn_selection_dims(heads->selection)->n_position &&
+                      attn_selection_has_query(heads->selection, row));
     if (is_needed || is_watched)
         heads->memory->edited[worker] +=
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);

@@ -14,9 +14,16 @@ static const struct {
     const char *name, *written;
     const struct attn_kind *kind;
 } rows[ATTN_N_ATTENTION_KIND] = {
-#define KIND_ROW(id, number, name, written) {#name, written, &attn_kind_##name},
+#define KIND_ROW(id, number, name, written)                                                        \
+    [ATTN_ATTENTION_##id] = {#name, written, &attn_kind_##name},
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)
 #undef KIND_ROW
+};
+
+const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND] = {
+#define KIND_PLACE(id, ...) ATTN_ATTENTION_##id,
+    ATTN_ATTENTION_KIND_MAP(KIND_PLACE)
+#undef KIND_PLACE
 };
 
 /* In the order of enum attn_feature. */
@@ -151,7 +158,7 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
            (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
         kind++;
     for (int i = 0; kind == ATTN_N_ATTENTION_KIND && i < kind; i++)
-        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s", rows[i].written);
+        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s", rows[attn_attention_kind_order[i]].written);
     if (kind == ATTN_N_ATTENTION_KIND)
         return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                               attn_quote_string(text).text, known);

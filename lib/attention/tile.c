@@ -1,7 +1,7 @@
 /* tile.c - see tile.h. */
 #include "attention/tile.h"
 
-#include "attention/keys.h"
+#include "attention/kind_internal.h"
 #include "trace/edit_internal.h"
 
 #include <math.h>
@@ -9,27 +9,17 @@
 
 bool attn_attention_is_listed(const struct attn_attention *attention)
 {
-    switch (attention->kind) {
-    case ATTN_ATTENTION_FULL:
-        return attention->mask == ATTN_MASK_MATRIX;
-    case ATTN_ATTENTION_LINEAR:
-    case ATTN_ATTENTION_LOWRANK:
-        return false;
-    default:
-        return true;
-    }
+    const struct attn_kind *kind = attn_kind_find(attention);
+
+    return attention->kind == ATTN_ATTENTION_FULL ? attention->mask == ATTN_MASK_MATRIX
+                                                  : kind->span || kind->list;
 }
 
 bool attn_attention_masks(const struct attn_attention *attention, enum attn_site site)
 {
-    switch (site) {
-    case ATTN_SITE_QK:
+    if (site == ATTN_SITE_QK)
         return attention->kind != ATTN_ATTENTION_FULL;
-    case ATTN_SITE_ATTN_SCORES:
-        return attention->masking == ATTN_MASKING_INF;
-    default:
-        return true;
-    }
+    return site != ATTN_SITE_ATTN_SCORES || attention->masking == ATTN_MASKING_INF;
 }
 
 enum attn_site attn_attention_pattern_site(const struct attn_attention *attention)

@@ -10,10 +10,11 @@ static const struct {
     size_t bits;            /* of a number */
     size_t n_value, n_byte; /* of a block */
 } dtypes[] = {
-#define DTYPE_ROW(name, bits) [ATTN_DTYPE_##name] = {#name, bits, 1, 0},
+#define DTYPE_ROW(name, number, bits) [ATTN_DTYPE_##name] = {#name, bits, 1, 0},
     ATTN_DTYPE_MAP(DTYPE_ROW)
 #undef DTYPE_ROW
-#define DTYPE_ROW(name, number, values, bytes) [ATTN_DTYPE_##name] = {#name, 0, values, bytes},
+#define DTYPE_ROW(name, number, code, values, bytes)                                               \
+    [ATTN_DTYPE_##name] = {#name, 0, values, bytes},
         ATTN_BLOCK_DTYPE_MAP(DTYPE_ROW)
 #undef DTYPE_ROW
 };

@@ -40,7 +40,7 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
             continue;
         name = &folder->names[folder->n];
         *name = attn_strndup(entry->d_name, strlen(entry->d_name), err);
-        folder->n += *name != NULL;
+        folder->n += *name ? 1 : 0;
         status = *name ? ATTN_OK : ATTN_NO_MEMORY;
     }
     closedir(stream);

@@ -70,7 +70,7 @@ static enum attn_status check_model(const struct logit_split *split, struct attn
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,
-                              "expected --target, the token whose logit is split");
+                              "expected `target`, the token whose logit is split");
     return ATTN_OK;
 }
 
@@ -87,7 +87,7 @@ static enum attn_status choose(struct logit_split *split, struct attn_error *err
     if (by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
         attn_error_set(err, ATTN_INVALID,
-                       "--by token needs a pattern, and this attention has none");
+                       "`by_token` needs a pattern, and this attention has none");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     ATTN_TRY(attn_frame_select(frame, sites | (by_token ? pattern_sites(split) : 0), err));
@@ -424,7 +424,7 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
     if (given->n_text == 0 || !given->by_token)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "--by token and --texts do not go together: keys belong to one text");
+                          "`by_token` and `texts` do not go together: keys belong to one text");
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

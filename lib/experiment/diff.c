@@ -78,8 +78,8 @@ static bool has_causal_rows(const struct diff *diff)
     const struct attn_request *x = &diff->frame.run->request, *y = &diff->b->request;
     const struct attn_config *config = attn_model_config(diff->frame.run->model);
     bool is_causal = diff->frame.run->model == diff->b->model && diff->frame.run->n_edit == 0 &&
-                     diff->b->n_edit == 0 && x->attention == y->attention &&
-                     x->changed == y->changed;
+                     diff->b->n_edit == 0 && x->attention.layers == y->attention.layers &&
+                     x->attention.change == y->attention.change;
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *attention = &diff->frame.run->attention.layers[layer];
@@ -255,11 +255,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     else
         other = frame->request;
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     ATTN_TRY(attn_frame_prepare_run(frame, err));
     ATTN_TRY(attn_host_check_model(host, err));
     attn_frame_choose_nothing(&other);
-    other.sites = "pattern";
+    other.selection.sites = "pattern";
     ATTN_TRY(attn_run_prepare(host, &other, &diff->b, err));
     ATTN_TRY(check_models(diff, err));
     align(diff);

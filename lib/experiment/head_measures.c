@@ -71,14 +71,14 @@ static enum attn_status create_table(struct run_survey *survey, struct attn_erro
     else if (survey->run->axes.rank == 4)
         attn_columns_add(&columns, &batch, 1);
     attn_columns_add(&columns, heads, 2);
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        const enum attn_measure measure = (enum attn_measure)m;
+    for (int i = 0; i < ATTN_N_MEASURE; i++) {
+        const enum attn_measure measure = attn_measure_order[i];
         struct attn_column column =
             ATTN_COLUMN_REAL(attn_measure_name(measure), 4, attn_measure_unit(measure), SIGNED);
 
         if (attn_measure_is_count(measure))
             column.type = ATTN_VALUE_INTEGER;
-        if ((survey->measures & ATTN_MEASURE_BIT(m)) != 0)
+        if ((survey->measures & ATTN_MEASURE_BIT(measure)) != 0)
             attn_columns_add(&columns, &column, 1);
     }
     return attn_table_create("heads", columns.items, columns.n, &survey->table, err);
@@ -101,13 +101,14 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
         row[n++] = attn_cell_integer(head / n_head);
     row[n++] = attn_cell_integer(head % n_head);
     row[n++] = attn_cell_integer(head % n_head / n_shared);
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+    for (int i = 0; i < ATTN_N_MEASURE; i++) {
+        const enum attn_measure measure = attn_measure_order[i];
         double value;
 
-        if ((survey->measures & ATTN_MEASURE_BIT(m)) == 0)
+        if ((survey->measures & ATTN_MEASURE_BIT(measure)) == 0)
             continue;
-        value = attn_measure_group_find(&survey->group, (enum attn_measure)m, layer, head);
-        if (attn_measure_is_count((enum attn_measure)m))
+        value = attn_measure_group_find(&survey->group, measure, layer, head);
+        if (attn_measure_is_count(measure))
             row[n++] = attn_cell_integer((int64_t)value);
         else
             row[n++] = isnan(value) ? attn_cell_missing() : attn_cell_real(value);

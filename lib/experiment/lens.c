@@ -49,26 +49,26 @@ struct reading {
 /* The sites of the request, which may be those of the stream. */
 static enum attn_status read_sites(struct lens *lens, struct attn_error *err)
 {
-    const uint64_t allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (!lens->frame.request.sites)
+    if (!lens->frame.request.selection.sites)
         return ATTN_OK;
-    if (attn_sites_parse(lens->frame.request.sites, &lens->sites, err) != ATTN_OK)
+    if (attn_sites_parse(lens->frame.request.selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
     if ((lens->sites & ~allowed) == 0)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-                          lens->frame.request.sites);
+                          lens->frame.request.selection.sites);
 }
 
 /* Keeps the stream, or z, at the queries. */
 static enum attn_status keep(struct lens *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
-    const uint64_t stream =
+    const attn_site_set stream =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
 
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
@@ -112,10 +112,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->is_mean = frame->n_text > 0;
     ATTN_TRY(attn_trial_check_host(frame->host, err));
     ATTN_TRY(attn_error_at(read_sites(lens, err), ATTN_STAGE_OPTIONS, err));
-    frame->request.sites = NULL;
-    frame->request.selection = NULL;
-    if (!frame->request.queries)
-        frame->request.queries = "-1";
+    frame->request.selection.sites = NULL;
+    frame->request.selection.given = NULL;
+    if (!frame->request.selection.queries)
+        frame->request.selection.queries = "-1";
     ATTN_TRY(attn_frame_prepare_run(frame, err));
     lens->n_query = attn_selection_n_query(frame->run->selection);
     if (lens->args->answer.target || lens->args->answer.target_id)

@@ -94,7 +94,7 @@ static enum attn_status check_site(const struct patch *patch, struct attn_error 
             err, ATTN_INVALID,
             "controls are choices of as many heads, and '%s' is patched by position",
             attn_site_name(patch->site));
-    if (patch->frame.request.queries && !patch->is_by_head)
+    if (patch->frame.request.selection.queries && !patch->is_by_head)
         return attn_error_set(
             err, ATTN_INVALID,
             "queries need a site with heads; '%s' is patched at each position in turn",
@@ -160,17 +160,17 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
     struct attn_frame *frame = &patch->frame;
-    const char *queries = frame->request.queries;
+    const char *queries = frame->request.selection.queries;
 
     patch->args = frame->args;
     ATTN_TRY(attn_trial_check_host(frame->host, err));
     ATTN_TRY(attn_error_at(find_site(patch, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(check_site(patch, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.queries = queries;
+    frame->request.selection.queries = queries;
     ATTN_TRY(attn_frame_prepare_run(frame, err));
     frame->request.input = patch->args->corrupted;
-    frame->request.queries = NULL; /* words are those of the clean text */
+    frame->request.selection.queries = NULL; /* words are those of the clean text */
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &patch->corrupted, err));
     ATTN_TRY(check_lengths(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : patch->corrupted;

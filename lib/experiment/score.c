@@ -52,7 +52,7 @@ static enum attn_status check_text(const struct scoring *scoring, struct attn_er
     if (n > scoring->n_ctx && stride == 0) {
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu", n,
                        attn_quote_string(name).text, scoring->n_ctx);
-        attn_error_hint(err, "--stride %zu scores it in windows that move by this many tokens",
+        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
                         scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
@@ -299,7 +299,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 
     if (args->n_text == 0 || (args->stride == 0 && !args->merges_words))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "--stride and --merge-words need one text, not many");
+    return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
 }
 
 static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)

@@ -45,7 +45,7 @@ static enum attn_status check_size(const struct similarity *similarity, struct a
     if (n_byte <= largest_size)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "the patterns of %zu tokens take %s, --similarity keeps at most 1 GiB of them",
+                   "the patterns of %zu tokens take %s, `similarity` keeps at most 1 GiB of them",
                    similarity->n, attn_quantity_bytes(n_byte, size));
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
@@ -57,7 +57,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     ATTN_TRY(attn_host_check_model(frame->host, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     ATTN_TRY(attn_frame_prepare_run(frame, err));
     similarity->n = frame->run->text.n;
     ATTN_TRY(check_size(similarity, err));

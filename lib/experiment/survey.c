@@ -61,12 +61,12 @@ struct match {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    uint64_t shown;        /* ATTN_MEASURE_BIT of those of columns */
-    uint64_t measured;     /* of these and what types are made of */
-    struct head *heads;    /* [n_layer * n_head] */
-    struct match *matches; /* the same; with a pattern */
-    double *found;         /* [n_layer * n_head, N_VALUE] of the text in hand */
-    size_t n_text;         /* that were surveyed */
+    attn_measure_set shown;    /* ATTN_MEASURE_BIT of those of columns */
+    attn_measure_set measured; /* of these and what types are made of */
+    struct head *heads;        /* [n_layer * n_head] */
+    struct match *matches;     /* the same; with a pattern */
+    double *found;             /* [n_layer * n_head, N_VALUE] of the text in hand */
+    size_t n_text;             /* that were surveyed */
 };
 
 /* The run of one text, and what its rows are added to. */
@@ -403,7 +403,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 static const struct {
     const char *name, *unit;
 } columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) {name, unit},
+#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) [ATTN_MEASURE_##id] = {name, unit},
     ATTN_MEASURE_MAP(VALUE_COLUMN)
 #undef VALUE_COLUMN
         [VALUE_MUL] = {"mul", NULL},
@@ -601,11 +601,11 @@ static enum attn_status check_args(const struct survey *survey, struct attn_erro
     int value;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--%s is given without --%s",
+        return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
-                              "--from, --pattern and --effect need one text, not %s",
+                              "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",
@@ -628,7 +628,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     ATTN_TRY(attn_error_at(check_args(survey, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     n = n_all(survey);
     survey->heads = attn_frame_own(frame, attn_alloc(n, sizeof *survey->heads, err));
     survey->found = attn_frame_own(frame, attn_alloc(n * N_VALUE, sizeof *survey->found, err));

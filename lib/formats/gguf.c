@@ -254,7 +254,8 @@ static const struct {
                     [40] = {"NVFP4", false, false, 0},
                     [41] = {"Q1_0", false, false, 0},
                     [42] = {"Q2_0", false, false, 0},
-#define BLOCK_ROW(name, number, values, bytes) [number] = {#name, false, true, ATTN_DTYPE_##name},
+#define BLOCK_ROW(name, number, code, values, bytes)                                               \
+    [code] = {#name, false, true, ATTN_DTYPE_##name},
                     ATTN_BLOCK_DTYPE_MAP(BLOCK_ROW)
 #undef BLOCK_ROW
 };

@@ -282,17 +282,6 @@ static enum attn_status read_dict(struct reader *reader, struct layout *layout)
                                      : fail_expected(reader, "blanks to the end of the header");
 }
 
-static enum attn_status refuse_start(const struct attn_file *file, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
-                   quote_path(file).text);
-    if (file->size >= 4 && memcmp(file->data, "PK\3\4", 4) == 0)
-        attn_error_hint(err, "it looks like a .npz archive: unzip it and give one of its arrays");
-    else
-        attn_error_hint(err, "np.save('FILE.npy', array) writes one");
-    return ATTN_FORMAT;
-}
-
 /* Finds the text of the header. */
 static enum attn_status find_header(const struct attn_file *file, struct reader *reader,
                                     struct attn_error *err)
@@ -300,8 +289,15 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     const unsigned char *data = file->data;
     size_t prefix = MAGIC_SIZE + VERSION_SIZE, n_length, length = 0;
 
-    if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0)
-        return refuse_start(file, err);
+    if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0) {
+        attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
+                       quote_path(file).text);
+        attn_error_hint(err, "%s",
+                        file->size >= 4 && memcmp(data, "PK\3\4", 4) == 0
+                            ? "it looks like a .npz archive: unzip it and give one of its arrays"
+                            : "np.save('FILE.npy', array) writes one");
+        return ATTN_FORMAT;
+    }
     if (data[MAGIC_SIZE] < 1 || data[MAGIC_SIZE] > 3 || data[MAGIC_SIZE + 1] != 0)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' has version %d.%d of .npy, expected 1.0, 2.0 or 3.0",

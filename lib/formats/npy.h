@@ -35,7 +35,7 @@ enum attn_npy_types {
  * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
  * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
  */
-enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
+enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 
 void attn_npy_free(struct attn_npy_file *npy); /* NULL is allowed */
@@ -66,7 +66,7 @@ enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned c
 
 /* Reads FILE, which is open and is taken over (zeroed) whatever happens: members of archives, and
  * the bytes in memory of tests. */
-enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 
 #endif

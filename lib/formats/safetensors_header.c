@@ -17,6 +17,8 @@
 #include "formats/json_reader.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +126,21 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
                           attn_quote(token->text, token->size).text, token->offset, expected);
 }
 
+/* Refuses the tensor NAME, of which FORMAT says what is wrong. */
+ATTN_PRINTF(3, 4)
+static enum attn_status refuse_tensor(const struct header *header, const char *name,
+                                      const char *format, ...)
+{
+    char what[ATTN_SHAPE_TEXT_SIZE + 256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return attn_error_set(header->err, ATTN_FORMAT, "'%s' in '%s' %s", attn_quote_string(name).text,
+                          attn_quote_string(header->file->path).text, what);
+}
+
 /* Pulls a token that must be of TYPE. */
 static enum attn_status expect(struct header *header, enum attn_json_type type,
                                const char *expected, struct attn_json_token *token)
@@ -209,12 +226,10 @@ static enum attn_status read_dtype(struct header *header, struct members *member
     while (dtype < ATTN_N_PLAIN_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
         dtype++;
     if (dtype == ATTN_N_PLAIN_DTYPE)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has dtype '%s', expected a type of safetensors such as "
-                              "F32, F16 or BF16",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text,
-                              attn_quote(token.text, token.size).text);
+        return refuse_tensor(header, members->name,
+                             "has dtype '%s', expected a type of safetensors such as F32, F16 or "
+                             "BF16",
+                             attn_quote(token.text, token.size).text);
     members->tensor.dtype = dtype;
     return ATTN_OK;
 }
@@ -246,47 +261,35 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Checks that all members are there and how many integers they have. */
+/* Checks that all members are there, and what they say of each other and of the file. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
+    const struct attn_tensor *tensor = &members->tensor;
+    const size_t begin = members->offsets[0], end = members->offsets[1];
     const char *missing = !members->has_dtype     ? "dtype"
                           : !members->has_shape   ? "shape"
                           : !members->has_offsets ? "data_offsets"
                                                   : NULL;
-
-    if (missing)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has no %s, expected dtype, shape and data_offsets",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, missing);
-    if (members->tensor.rank > ATTN_MAX_RANK)
-        return attn_error_set(
-            header->err, ATTN_UNSUPPORTED, "'%s' in '%s' has %d dimensions, expected at most %d",
-            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
-            members->tensor.rank, ATTN_MAX_RANK);
-    if (members->n_offset != 2)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has %d data_offsets, expected a begin and an end",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, members->n_offset);
-    return ATTN_OK;
-}
-
-/* Checks what the members say of each other and of the file. */
-static enum attn_status check_size(const struct header *header, const struct members *members)
-{
-    const struct attn_tensor *tensor = &members->tensor;
-    const size_t begin = members->offsets[0], end = members->offsets[1];
     char shape[ATTN_SHAPE_TEXT_SIZE];
     size_t n_bit = 1;
     bool fits = true;
 
+    if (missing)
+        return refuse_tensor(header, members->name,
+                             "has no %s, expected dtype, shape and data_offsets", missing);
+    if (tensor->rank > ATTN_MAX_RANK)
+        return attn_error_set(
+            header->err, ATTN_UNSUPPORTED, "'%s' in '%s' has %d dimensions, expected at most %d",
+            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
+            tensor->rank, ATTN_MAX_RANK);
+    if (members->n_offset != 2)
+        return refuse_tensor(header, members->name,
+                             "has %d data_offsets, expected a begin and an end", members->n_offset);
     if (begin > end || end > header->data_size) {
-        attn_error_set(header->err, ATTN_FORMAT,
-                       "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
-                       "end within %zu bytes of data",
-                       attn_quote_string(members->name).text,
-                       attn_quote_string(header->file->path).text, begin, end, header->data_size);
+        refuse_tensor(header, members->name,
+                      "has data_offsets [%zu, %zu], expected a begin and an end within %zu bytes "
+                      "of data",
+                      begin, end, header->data_size);
         if (begin <= end && end < SIZE_MAX - header->data_start)
             hint_truncated(header, header->data_start + end);
         return ATTN_FORMAT;
@@ -294,20 +297,16 @@ static enum attn_status check_size(const struct header *header, const struct mem
     for (int i = 0; i < tensor->rank && fits; i++)
         fits = attn_checked_mul(n_bit, tensor->shape[i], &n_bit);
     if (!fits || !attn_checked_mul(n_bit, attn_dtype_bits(tensor->dtype), &n_bit) || n_bit % 8 != 0)
-        return attn_error_set(
-            header->err, ATTN_FORMAT,
-            "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
-            "below 2^61",
-            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
-            attn_shape_text(tensor->rank, tensor->shape, shape), attn_dtype_name(tensor->dtype));
+        return refuse_tensor(header, members->name,
+                             "has shape %s of %s, expected a whole number of bytes below 2^61",
+                             attn_shape_text(tensor->rank, tensor->shape, shape),
+                             attn_dtype_name(tensor->dtype));
     if (n_bit / 8 != end - begin)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has shape %s of %s, which is %zu bytes, expected %zu "
-                              "as between its data_offsets [%zu, %zu]",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text,
-                              attn_shape_text(tensor->rank, tensor->shape, shape),
-                              attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
+        return refuse_tensor(header, members->name,
+                             "has shape %s of %s, which is %zu bytes, expected %zu as between its "
+                             "data_offsets [%zu, %zu]",
+                             attn_shape_text(tensor->rank, tensor->shape, shape),
+                             attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
     return ATTN_OK;
 }
 
@@ -325,7 +324,6 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     own[name_size] = '\0'; /* at the latest where the closing quote is */
     ATTN_TRY(read_members(header, &members));
     ATTN_TRY(check_members(header, &members));
-    ATTN_TRY(check_size(header, &members));
     *record = (struct attn_tensor_record){
         .name = own,
         .shape = members.shape,
@@ -375,11 +373,10 @@ static enum attn_status check_tiling(const struct header *header,
         size_t begin = records[i].offset - header->data_start;
 
         if (begin != end)
-            return attn_error_set(header->err, ATTN_FORMAT,
-                                  "'%s' in '%s' begins at byte %zu of the data, expected %zu, "
-                                  "without holes or overlaps",
-                                  attn_quote_string(records[i].name).text,
-                                  attn_quote_string(header->file->path).text, begin, end);
+            return refuse_tensor(header, records[i].name,
+                                 "begins at byte %zu of the data, expected %zu, without holes or "
+                                 "overlaps",
+                                 begin, end);
         end += records[i].n_byte;
     }
     if (end != header->data_size)

@@ -24,10 +24,14 @@ bool attn_gemm_can_jit(void)
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit, double work)
 {
     struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit)};
-    bool wants_jit = how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from);
+    struct attn_xsmm xsmm = {0};
 
-    engine.is_jit = wants_jit && attn_xsmm_start(engine.kernels->isa, &engine.lacks_memory);
-    engine.is_jit_bf16 = engine.is_jit && attn_xsmm_has_bf16();
+    if (how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from))
+        xsmm = attn_xsmm_start(engine.kernels->isa);
+    engine.is_jit = xsmm.is_started;
+    engine.is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
+    engine.is_jit_avx512 = xsmm.has_avx512;
+    engine.lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
     return engine;
 }
 
@@ -48,8 +52,7 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
         attn_gemm_engine_start(how, limit, is_float32 || tiles ? work : (double)INFINITY);
 
     engine.tiles = tiles;
-    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles &&
-                          attn_xsmm_would_have_bf16(engine.kernels->isa);
+    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles;
     return engine;
 }
 
@@ -83,14 +86,14 @@ void attn_gemm_release(const struct attn_gemm_engine *engine)
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 {
     static const char *const portable[] = {
-#define PORTABLE_NAME(name, number, text) "portable " text,
+#define PORTABLE_NAME(name, number, text) [ATTN_ISA_##name] = "portable " text,
         ATTN_ISA_MAP(PORTABLE_NAME)
 #undef PORTABLE_NAME
     };
 
     if (!engine->is_jit)
         return portable[engine->kernels->isa];
-    return attn_xsmm_has_avx512() ? "jit avx512" : "jit avx2";
+    return engine->is_jit_avx512 ? "jit avx512" : "jit avx2";
 }
 
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
@@ -134,22 +137,31 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
+/* In bfloat16, by tiles or the portable loop: blocks lie one after the other, so they are one. */
+static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                          float *c, size_t count)
+{
+    struct attn_gemm_shape whole = kernel->shape;
+
+    whole.k *= count;
+    if (kernel->tiles)
+        kernel->tiles->multiply(&whole, a, b, c, NULL);
+    else
+        kernel->kernels->gemm_bf16(&whole, a, b, c);
+}
+
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
-    struct attn_gemm_shape whole = kernel->shape; /* in bfloat16 blocks lie one after the other */
     unsigned long long n_block = count;
 
-    whole.k *= count;
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
     if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
-    else if (kernel->tiles)
-        kernel->tiles->multiply(&whole, a, b, c, NULL);
-    else if (whole.is_bf16)
-        kernel->kernels->gemm_bf16(&whole, a, b, c);
+    else if (kernel->shape.is_bf16)
+        multiply_bf16(kernel, a, b, c, count);
     else
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }

@@ -27,7 +27,7 @@ enum {
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
-    TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
+    TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
 /* Which parts are multiplied. The product of two low parts is left out. Where the weight has one

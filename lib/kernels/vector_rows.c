@@ -4,7 +4,6 @@
  * Sums are those of struct sums (lanes.h), so a row gives the same bits for every register width,
  * and trailing zeros change nothing.
  */
-#include "kernels/doubles.h"
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 

@@ -76,7 +76,7 @@ struct attn_config_field {
     const char *expected;     /* and those that have an effect, as messages say it */
 };
 
-/* All of them, in the order in which they are shown; ended by a NULL of name. */
+/* All of them, in the order in which they are shown; ended by a NULL name. */
 extern const struct attn_config_field attn_config_fields[];
 
 /* Whether some layer attends to a source. */

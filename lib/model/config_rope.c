@@ -49,20 +49,23 @@ static struct spot find_spot(const struct rope_source *source, const char *key, 
     return (struct spot){object, key};
 }
 
-/* A number from 0 to MAX. */
-static enum attn_status get_number(const struct rope_source *source, struct spot spot, double max,
-                                   double *value, struct attn_error *err)
+/* A number from 0 on of an object. */
+static enum attn_status get_number(const struct rope_source *source, const char *key, double *value,
+                                   struct attn_error *err)
 {
-    if (!spot.object)
-        return ATTN_OK;
-    return attn_json_get_double(source->json, spot.object, spot.key, 0, max, value, err);
+    const struct attn_node *object = object_with(source, key);
+
+    return object ? attn_json_get_double(source->json, object, key, 0, max_number, value, err)
+                  : ATTN_OK;
 }
 
 /* A number that must be above MIN; one that is -1 before must be there. */
 static enum attn_status get_above(const struct rope_source *source, struct spot spot, double min,
                                   double *value, struct attn_error *err)
 {
-    ATTN_TRY(get_number(source, spot, max_number, value, err));
+    if (spot.object)
+        ATTN_TRY(
+            attn_json_get_double(source->json, spot.object, spot.key, 0, max_number, value, err));
     if (*value > min)
         return ATTN_OK;
     if (*value < 0)
@@ -73,11 +76,18 @@ static enum attn_status get_above(const struct rope_source *source, struct spot 
                           min);
 }
 
+/* A number of an object that must be above 0. */
+static enum attn_status get_positive(const struct rope_source *source, const char *key,
+                                     double *value, struct attn_error *err)
+{
+    return get_above(source, find_spot(source, key, NULL), 0, value, err);
+}
+
 static enum attn_status read_type(const struct rope_source *source, enum attn_rope_type *type,
                                   struct attn_error *err)
 {
     static const char *const words[] = {
-#define ROPE_WORD(id, word) word,
+#define ROPE_WORD(id, number, word) [ATTN_ROPE_##id] = (word),
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };
@@ -109,22 +119,23 @@ static enum attn_status read_width(const struct rope_source *source,
                                    const struct attn_config *config, struct attn_rope *rope,
                                    struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(source->json));
+    const char *name = attn_json_name(source->json);
     const struct spot spot = find_spot(source, "partial_rotary_factor", source->keys->partial);
     double share = source->keys->default_partial;
 
-    ATTN_TRY(get_number(source, spot, 1, &share, err));
+    if (spot.object)
+        ATTN_TRY(attn_json_get_double(source->json, spot.object, spot.key, 0, 1, &share, err));
     if (source->keys->default_partial == 1 && share != 1)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
-                              name.text, share, config->model_type);
+                              attn_quote_string(name).text, share, config->model_type);
     rope->d_rotary = (size_t)((double)config->d_head * share);
     if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "rotary positions in '%s' turn %zu of %zu components of a head, expected an even number",
-        name.text, rope->d_rotary, config->d_head);
+        attn_quote_string(name).text, rope->d_rotary, config->d_head);
 }
 
 static enum attn_status read_llama3(const struct rope_source *source,
@@ -133,13 +144,10 @@ static enum attn_status read_llama3(const struct rope_source *source,
 {
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
     rope->n_original = (double)config->n_ctx;
-    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "low_freq_factor", NULL), 0,
-                       &rope->low_freq_factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "high_freq_factor", NULL), 0,
-                       &rope->high_freq_factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
-                       &rope->n_original, err));
+    ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
+    ATTN_TRY(get_positive(source, "low_freq_factor", &rope->low_freq_factor, err));
+    ATTN_TRY(get_positive(source, "high_freq_factor", &rope->high_freq_factor, err));
+    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
     return attn_error_set(
@@ -165,14 +173,11 @@ static enum attn_status read_yarn(const struct rope_source *source,
 
     rope->n_original = (double)config->n_ctx;
     rope->is_truncated = true;
-    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
-                       &rope->n_original, err));
+    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
     rope->factor = (double)config->n_ctx / rope->n_original;
-    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "beta_fast", NULL), max_number, &rope->beta_fast,
-                        err));
-    ATTN_TRY(get_number(source, find_spot(source, "beta_slow", NULL), max_number, &rope->beta_slow,
-                        err));
+    ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
+    ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
+    ATTN_TRY(get_number(source, "beta_slow", &rope->beta_slow, err));
     if (!source->is_nested) /* transformers looks for it outside then */
         ATTN_TRY(attn_json_get_bool(source->json, object, "truncate", &rope->is_truncated, err));
     if (rope->beta_fast == 0)
@@ -180,11 +185,9 @@ static enum attn_status read_yarn(const struct rope_source *source,
     if (rope->beta_slow == 0)
         rope->beta_slow = 1;
     /* The factor of cosines and sines is written down, or follows from the others. */
-    ATTN_TRY(
-        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
-                        err));
+    ATTN_TRY(get_number(source, "attention_factor", &factor, err));
+    ATTN_TRY(get_number(source, "mscale", &mscale, err));
+    ATTN_TRY(get_number(source, "mscale_all_dim", &mscale_all, err));
     if (factor >= 0)
         rope->attention_factor = factor;
     else if (mscale != 0 && mscale_all != 0)
@@ -216,7 +219,7 @@ static enum attn_status read_rope(const struct rope_source *source,
         return ATTN_OK;
     case ATTN_ROPE_LINEAR:
     case ATTN_ROPE_DYNAMIC:
-        return get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err);
+        return get_positive(source, "factor", &rope->factor, err);
     case ATTN_ROPE_LLAMA3:
         return read_llama3(source, config, rope, err);
     case ATTN_ROPE_YARN:

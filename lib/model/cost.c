@@ -188,37 +188,28 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* The memory that `run` needs for the sites of SELECTION, its default ones. */
-static enum attn_status find_session(const struct attn_model *model,
-                                     const struct attn_selection *selection, struct attn_cost *cost,
-                                     struct attn_error *err)
-{
-    const struct attn_trace trace = {.selection = selection, .on_event = ignore};
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    size_t n_byte;
-
-    options.n_max = cost->n_position;
-    options.n_source = cost->n_source;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.trace = &trace;
-    ATTN_TRY(attn_session_measure(model, &options, &n_byte, err));
-    cost->session = n_byte;
-    return ATTN_OK;
-}
-
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                 struct attn_cost *cost, struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(&model->config, n);
     struct attn_cost found = {.n_position = n,
                               .n_source = attn_config_has_cross(&model->config) ? n_source : 0};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_trace trace = {.on_event = ignore};
     struct attn_selection *selection = NULL;
     enum attn_status status;
+    size_t n_byte;
 
     dims.n_source = found.n_source;
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = find_session(model, selection, &found, err);
+    trace.selection = selection; /* the default sites of `run` */
+    options.n_max = n;
+    options.n_source = found.n_source;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.trace = &trace;
+    status = attn_session_measure(model, &options, &n_byte, err);
     if (status == ATTN_OK) {
+        found.session = n_byte;
         found.weights = find_weights(model, n, found.n_source);
         find_work(model, &found);
         find_sites(selection, &found);

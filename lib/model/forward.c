@@ -5,6 +5,7 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "trace/edit_internal.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
@@ -61,21 +62,16 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
     return attn_feed_part_left(part);
 }
 
-size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left)
 {
     size_t sequence = 0;
 
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].first)
-        sequence++;
-    return sequence;
-}
+    for (; sequence + 1 < f->feed.n_part; sequence++) {
+        const struct attn_feed_part *next = &f->parts[sequence + 1];
 
-size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
-{
-    size_t sequence = 0;
-
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left)
-        sequence++;
+        if (row < (is_left ? next->left : next->first))
+            break;
+    }
     return sequence;
 }
 
@@ -263,6 +259,14 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
     }
 }
 
+atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    return f->has_effect && part->edits == f->edits ? f->has_effect + sequence * part->n_edit
+                                                    : NULL;
+}
+
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited)
 {
     f->parts[sequence].n_edited += n_edited;
@@ -273,7 +277,9 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_
 {
     const struct attn_feed_part *part = &f->parts[sequence];
 
-    attn_visit_count(f, sequence, attn_edits_apply(part->edits, part->n_edit, target));
+    attn_visit_count(
+        f, sequence,
+        attn_edits_apply(part->edits, part->n_edit, attn_forward_effects(f, sequence), target));
 }
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)

@@ -138,7 +138,7 @@ static enum attn_status read_config(const struct attn_init *init,
     else if (options->n_setting == 0)
         attn_buffer_append_string(name, "the config");
     for (size_t i = 0; i < options->n_setting; i++)
-        attn_buffer_append_format(name, "%s--set %s", name->size > 0 ? " " : "",
+        attn_buffer_append_format(name, "%s`set` %s", name->size > 0 ? " " : "",
                                   options->settings[i]);
     attn_buffer_append_char(name, '\0');
     ATTN_TRY(attn_buffer_check(name, err));
@@ -181,7 +181,7 @@ static enum attn_status make(const struct attn_init_options *options, struct att
     ATTN_TRY(attn_init_config_write(&made->config, options, err));
     status = read_config(made, options, written, err);
     if (status == ATTN_FORMAT && options->n_setting == 0)
-        attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
+        attn_error_hint(err, "`set KEY=VALUE` says what the config lacks");
     ATTN_TRY(status);
     ATTN_TRY(write_vocabulary(made, options->words, &written->config, err));
     return attn_made_weights_draw(&made->weights, &written->config, written->has_biases, options,
@@ -271,7 +271,7 @@ static enum attn_status write_weights(struct attn_sink *sink,
     if (!tensors)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_weight_spec *spec = &weights->items[i].spec;
+        const struct attn_weight_spec *spec = weights->items[i].spec;
 
         tensors[i] = (struct attn_written_tensor){.name = spec->name,
                                                   .tensor = {.data = weights->items[i].data,

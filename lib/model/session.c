@@ -58,7 +58,7 @@ static enum attn_status check_attention(const struct attn_model *model,
 
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
-        const uint64_t given = attn_attention_sites(&attention);
+        const attn_site_set given = attn_attention_sites(&attention);
         const bool is_cross = model->config.is_cross[layer];
 
         ATTN_TRY(attn_attention_check(&attention, is_cross, err));
@@ -162,32 +162,6 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Copies the arrays that the options borrow. */
-static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
-                                     const struct attn_session_options *options,
-                                     struct attn_error *err)
-{
-    const size_t n_layer = model->config.n_layer;
-
-    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
-    session->n_edit = options->n_edit;
-    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (!session->edits || !session->attention || !session->has_own_stride)
-        return ATTN_NO_MEMORY;
-    if (options->n_edit > 0)
-        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-    for (size_t layer = 0; layer < n_layer; layer++) {
-        const struct attn_attention *given =
-            options->attention ? options->attention : model->config.attention;
-
-        session->attention[layer] = find_attention(model, options, layer);
-        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
-                                         session->attention[layer].stride != given[layer].stride;
-    }
-    return ATTN_OK;
-}
-
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -202,6 +176,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .model = model,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
+        .edits = session->edits,
+        .has_effect = session->has_effect,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
         .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
@@ -232,13 +208,36 @@ static struct attn_forward forward_of(const struct attn_session *session,
     return f;
 }
 
-/* Everything up to the memory: what is decided, and what it comes to. Release it also after a
- * failure. */
+/* Everything up to the memory: what is decided, with copies of the arrays that the options borrow,
+ * and what it comes to. Release it also after a failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
+    const struct attn_attention *given =
+        options->attention ? options->attention : model->config.attention;
+    const size_t n_layer = model->config.n_layer;
+
     ATTN_TRY(check_options(model, options, err));
-    ATTN_TRY(copy_options(session, model, options, err));
+    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->n_edit = options->n_edit;
+    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
+    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
+    if (!session->edits || !session->attention || !session->has_own_stride)
+        return ATTN_NO_MEMORY;
+    if (options->n_edit > 0) {
+        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
+
+        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+        session->has_effect =
+            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        if (!session->has_effect)
+            return ATTN_NO_MEMORY;
+    }
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        session->attention[layer] = find_attention(model, options, layer);
+        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
+                                         session->attention[layer].stride != given[layer].stride;
+    }
     session->forward = forward_of(session, model, options);
     attn_plan_memory(&session->forward, &session->arena);
     return ATTN_OK;
@@ -248,6 +247,7 @@ static void release(struct attn_session *session)
 {
     attn_arena_release(&session->arena);
     attn_free(session->edits);
+    attn_free(session->has_effect);
     attn_free(session->attention);
     attn_free(session->has_own_stride);
 }
@@ -547,6 +547,12 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
     return session->forward.n_edited;
 }
 
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit)
+{
+    return atomic_load_explicit(&session->has_effect[sequence * session->n_edit + edit],
+                                memory_order_relaxed);
+}
+
 /* --- going back ------------------------------------------------------------------------------- */
 
 static void truncate_to(struct attn_session *session, size_t n)
@@ -605,7 +611,7 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
                                              struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
-    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row)];
+    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
     if (row >= session->n_position)

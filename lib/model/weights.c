@@ -154,8 +154,7 @@ static enum attn_status check_tensor(const struct binder *binder,
 {
     const struct attn_tensor *tensor = &entry->tensor;
     const size_t rank = strlen(rule->shape);
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(binder->st, entry->shard));
+    const char *path = attn_tensor_files_path(binder->st, entry->shard);
     size_t expected[4];
     /* A size has at most 20 digits; ", " and brackets come to it. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
@@ -164,8 +163,8 @@ static enum attn_status check_tensor(const struct binder *binder,
     if (!is_readable(binder->family, tensor->dtype))
         return attn_error_set(
             err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
-            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype),
-            binder->family->is_gguf ? ", or a type of blocks" : "");
+            attn_quote_string(entry->name).text, attn_quote_string(path).text,
+            attn_dtype_name(tensor->dtype), binder->family->is_gguf ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(rule->shape[i], binder->config, layer);
         is_same = is_same && tensor->shape[i] == expected[i];
@@ -175,8 +174,8 @@ static enum attn_status check_tensor(const struct binder *binder,
     write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
     write_shape(expected_text, sizeof expected_text, expected, rank);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text, path.text, found_text,
-                          expected_text);
+                          attn_quote_string(entry->name).text, attn_quote_string(path).text,
+                          found_text, expected_text);
 }
 
 /* Elements first .. first+n-1 of a tensor, in file order. */
@@ -357,55 +356,50 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 
 /* --- what a model needs ----------------------------------------------------------------------- */
 
-struct describer {
-    const struct attn_config *config;
-    const struct attn_family *family;
-    bool with_biases;
-    attn_weight_spec_fn fn;
-    void *user;
-};
-
-static enum attn_status describe(const struct describer *describer,
-                                 const struct attn_weight_rule *rule, int layer,
-                                 struct attn_error *err)
+/* Fills SPEC for RULE; false when a model of CONFIG does not need it. */
+static bool describe(const struct attn_config *config, bool with_biases,
+                     const struct attn_weight_rule *rule, int layer, struct attn_weight_spec *spec)
 {
-    const char *prefix = describer->family->prefix;
+    const char *prefix = family_of(config->model_type)->prefix;
     const bool is_bias =
         rule->part == ATTN_PART_MLP_BIAS_FOUND || rule->part == ATTN_PART_OUTPUT_BIAS_FOUND;
-    const enum need need = find_need(rule->part, describer->config);
-    struct attn_weight_spec spec = {.rule = rule, .layer = layer};
+    const enum need need = find_need(rule->part, config);
 
-    if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && describer->with_biases))
-        return ATTN_OK;
-    write_name(spec.name, prefix ? prefix : "", rule->name, layer);
-    spec.rank = (int)strlen(rule->shape);
-    for (int i = 0; i < spec.rank; i++)
-        spec.shape[i] = dimension(rule->shape[i], describer->config, layer);
-    return describer->fn(describer->user, &spec, err);
+    if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && with_biases))
+        return false;
+    *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(rule->shape)};
+    write_name(spec->name, prefix ? prefix : "", rule->name, layer);
+    for (int i = 0; i < spec->rank; i++)
+        spec->shape[i] = dimension(rule->shape[i], config, layer);
+    return true;
 }
 
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
-                                       attn_weight_spec_fn fn, void *user, struct attn_error *err)
+                                       struct attn_weight_spec **specs, size_t *n,
+                                       struct attn_error *err)
 {
-    const struct describer describer = {config, family_of(config->model_type), with_biases, fn,
-                                        user};
-    const struct attn_weight_rule *rules = describer.family->rules;
-    const size_t n_rule = describer.family->n_rule;
-    size_t first = 0, end;
+    const struct attn_family *family = family_of(config->model_type);
+    const struct attn_weight_rule *rules = family->rules, *end = rules + family->n_rule;
+    const struct attn_weight_rule *first = rules, *last; /* of those in a layer; after them */
+    struct attn_weight_spec *list;
 
-    while (!is_in_layer(&rules[first]))
+    while (!is_in_layer(first))
         first++;
-    end = first;
-    while (is_in_layer(&rules[end]))
-        end++;
-    for (size_t i = 0; i < first; i++)
-        ATTN_TRY(describe(&describer, &rules[i], 0, err));
+    for (last = first; is_in_layer(last);)
+        last++;
+    list = attn_alloc(family->n_rule * (config->n_layer + 1), sizeof *list, err);
+    *specs = list;
+    *n = 0;
+    if (!list)
+        return ATTN_NO_MEMORY;
+    for (const struct attn_weight_rule *rule = rules; rule < first; rule++)
+        *n += describe(config, with_biases, rule, 0, &list[*n]);
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = first; i < end; i++)
-            ATTN_TRY(describe(&describer, &rules[i], (int)layer, err));
-    for (size_t i = end; i < n_rule; i++)
-        if (!is_in_layer(&rules[i])) /* after them only buffers that are ignored */
-            ATTN_TRY(describe(&describer, &rules[i], 0, err));
+        for (const struct attn_weight_rule *rule = first; rule < last; rule++)
+            *n += describe(config, with_biases, rule, (int)layer, &list[*n]);
+    for (const struct attn_weight_rule *rule = last; rule < end; rule++)
+        if (!is_in_layer(rule)) /* after them only buffers that are ignored */
+            *n += describe(config, with_biases, rule, 0, &list[*n]);
     return ATTN_OK;
 }
 

@@ -73,22 +73,18 @@ enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
 /* A tensor that a model has. */
 struct attn_weight_spec {
     const struct attn_weight_rule *rule;
-    int layer;                        /* 0 outside the layers */
     char name[ATTN_WEIGHT_NAME_SIZE]; /* with the family's prefix */
     int rank;
     size_t shape[ATTN_WEIGHT_MAX_RANK];
 };
 
-typedef enum attn_status (*attn_weight_spec_fn)(void *user, const struct attn_weight_spec *spec,
-                                                struct attn_error *err);
-
 /*
- * Calls FN for each tensor that a model of CONFIG needs: what comes before the layers, layer by
- * layer, what comes after. WITH_BIASES adds the biases that a file may lack. Stops at a failure of
- * FN.
+ * Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: what comes before the
+ * layers, layer by layer, what comes after. WITH_BIASES adds the biases that a file may lack.
  */
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
-                                       attn_weight_spec_fn fn, void *user, struct attn_error *err);
+                                       struct attn_weight_spec **specs, size_t *n,
+                                       struct attn_error *err);
 
 /*
  * Finds every tensor that CONFIG needs in ST, by the rules of NAMING, which is its family or that of

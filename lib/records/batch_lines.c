@@ -155,21 +155,19 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
     return attn_buffer_check(&line->text, err);
 }
 
-static enum attn_status next(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                             bool *is_over, struct attn_error *err)
+enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       bool *is_over, struct attn_error *err)
 {
+    enum attn_status status = ATTN_OK;
+
     *is_over = true;
     if (attn_must_stop(&lines->options.stop))
         return ATTN_OK;
     if (lines->offset < lines->limit)
-        ATTN_TRY(read_line(lines, line, is_over, err));
-    return *is_over && lines->is_file ? check_unchanged(lines, err) : ATTN_OK;
-}
-
-enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                       bool *is_over, struct attn_error *err)
-{
-    return attn_error_at(next(lines, line, is_over, err), ATTN_STAGE_INPUT, err);
+        status = read_line(lines, line, is_over, err);
+    if (status == ATTN_OK && *is_over && lines->is_file)
+        status = check_unchanged(lines, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 void attn_batch_line_release(struct attn_batch_line *line)
@@ -179,40 +177,34 @@ void attn_batch_line_release(struct attn_batch_line *line)
 
 /* --- Places ---------------------------------------------------------------------------------- */
 
-static enum attn_status take_until(struct attn_batch_lines *lines, uint64_t end,
-                                   struct attn_error *err)
-{
-    while (lines->offset < end) {
-        ATTN_TRY(fill(lines, err));
-        if (attn_must_stop(&lines->options.stop))
-            return attn_report_stopped(err);
-        if (lines->filled == 0)
-            break;
-        const uint64_t left = end - lines->offset;
-        const size_t filled = lines->filled - lines->at;
-
-        take(lines, left < filled ? (size_t)left : filled);
-    }
-    return ATTN_OK;
-}
-
 enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
                                        struct attn_error *err)
 {
-    return attn_error_at(take_until(lines, end, err), ATTN_STAGE_INPUT, err);
+    enum attn_status status = ATTN_OK;
+
+    while (status == ATTN_OK && lines->offset < end) {
+        const uint64_t left = end - lines->offset;
+
+        status = fill(lines, err);
+        if (status == ATTN_OK && attn_must_stop(&lines->options.stop))
+            status = attn_report_stopped(err);
+        if (status != ATTN_OK || lines->filled == 0)
+            break;
+        take(lines, left < lines->filled - lines->at ? (size_t)left : lines->filled - lines->at);
+    }
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Reads into LINE what is to begin at BEGIN. */
-static enum attn_status compare_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                     uint64_t begin, uint64_t end, uint32_t crc,
-                                     struct attn_error *err)
+enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       uint64_t begin, uint64_t end, uint32_t crc,
+                                       struct attn_error *err)
 {
     bool is_over = false;
 
-    ATTN_TRY(take_until(lines, begin, err));
-    ATTN_TRY(next(lines, line, &is_over, err));
+    ATTN_TRY(attn_batch_lines_take(lines, begin, err));
+    ATTN_TRY(attn_batch_lines_next(lines, line, &is_over, err));
     if (attn_must_stop(&lines->options.stop))
-        return attn_report_stopped(err);
+        return attn_error_at(attn_report_stopped(err), ATTN_STAGE_INPUT, err);
     if (line->begin == begin && line->end == end && line->crc == crc)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
@@ -220,16 +212,6 @@ static enum attn_status compare_line(struct attn_batch_lines *lines, struct attn
                    "the same input",
                    attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, uint64_t begin, uint64_t end,
-                                       uint32_t crc, struct attn_error *err)
-{
-    struct attn_batch_line line = {.is_too_long = false};
-    const enum attn_status status = compare_line(lines, &line, begin, end, crc, err);
-
-    attn_batch_line_release(&line);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 static void seek(struct attn_batch_lines *lines, uint64_t offset)
@@ -320,7 +302,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
         return ATTN_OK;
     if (!lines->is_file) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no file that can be sought, as n_shard needs one",
+                       "'%s' is no file that can be sought, as `n_shard` needs one",
                        attn_quote_string(attn_batch_lines_name(lines)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }

@@ -56,12 +56,13 @@ enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t 
                                        struct attn_error *err);
 
 /*
- * Goes on after the line that began at BEGIN and ended before END, with that CRC, from the first
- * one: all bytes up to there are taken. ATTN_INVALID at the stage of the options when there is
- * another line.
+ * Continues after the line that began at BEGIN and ended before END, with that CRC, from the first
+ * one: all bytes up to there are taken, and LINE is that one. ATTN_INVALID at the stage of the
+ * options when there is another line.
  */
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, uint64_t begin, uint64_t end,
-                                       uint32_t crc, struct attn_error *err);
+enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       uint64_t begin, uint64_t end, uint32_t crc,
+                                       struct attn_error *err);
 
 /* Counts the lines of the file before the shard: all of that is read. ATTN_CANCELED when it is
  * stopped. */

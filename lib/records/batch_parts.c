@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "records/records_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,16 +169,22 @@ void attn_batch_parts_rewind(struct attn_batch_parts *parts)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-static enum attn_status measure(struct attn_batch_parts *parts, const struct attn_records *records,
-                                struct attn_batch_extent *extents, const struct attn_stop *stop,
-                                struct attn_error *err)
+enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
+                                          const struct attn_records *records, bool are_finished,
+                                          struct attn_batch_extent *extents, struct attn_error *err)
 {
+    const struct attn_stop *stop = are_finished ? &parts->stop : NULL;
     struct attn_records_part of;
 
     for (size_t i = 0; i < parts->n && attn_records_part(records, i, &of); i++) {
         struct part *part = &parts->items[i];
         bool has_all = true;
 
+        if (are_finished && part->begin > 0) { /* nothing is left out now */
+            part->begin = 0;
+            part->now.size = 0;
+            sha256_init(&part->now.context);
+        }
         ATTN_TRY(advance(parts, part, of.size, stop, &has_all, err));
         if (!has_all)
             return attn_error_set(err, ATTN_IO, "'%s' lost its end while it was written",
@@ -186,27 +193,4 @@ static enum attn_status measure(struct attn_batch_parts *parts, const struct att
         attn_digest_hex(&part->now.context, extents[i].hex);
     }
     return ATTN_OK;
-}
-
-enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
-                                          const struct attn_records *records,
-                                          struct attn_batch_extent *extents, struct attn_error *err)
-{
-    return measure(parts, records, extents, NULL, err);
-}
-
-enum attn_status attn_batch_parts_finish(struct attn_batch_parts *parts,
-                                         const struct attn_records *records,
-                                         struct attn_batch_extent *extents, struct attn_error *err)
-{
-    for (size_t i = 0; i < parts->n; i++) {
-        struct part *part = &parts->items[i];
-
-        if (part->begin == 0)
-            continue;
-        part->begin = 0;
-        part->now.size = 0;
-        sha256_init(&part->now.context);
-    }
-    return measure(parts, records, extents, &parts->stop, err);
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_ARRAYS = 3 + ATTN_N_MEASURE };
+enum { MAX_ARRAYS = 3 + ATTN_N_MEASURE };
 
 /* An array [N, shape...]. */
 struct array {
@@ -31,7 +31,7 @@ struct array {
 
 struct npy_writer {
     struct attn_record_writer base;
-    struct array arrays[MOST_ARRAYS]; /* [base.n_part] when all are open */
+    struct array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open */
     size_t n_array;
     float *row;   /* owns; [n_row] numbers of a row */
     size_t n_row; /* of the longest */
@@ -117,9 +117,9 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
         char header[ATTN_NPY_HEADER_SIZE];
         const size_t size = make_header(array, 0, header);
 
-        if (attn_part_size(writer->parts[i]) == 0)
-            attn_sink_write(attn_part_sink(writer->parts[i]), header, size);
-        if (attn_part_size(writer->parts[i]) != size + writer->n_record * array->row_size)
+        if (attn_sink_position(writer->parts[i]) == 0)
+            attn_sink_write(writer->parts[i], header, size);
+        if (attn_sink_position(writer->parts[i]) != size + writer->n_record * array->row_size)
             return attn_error_set(err, ATTN_IO, "'%s' does not hold %zu rows of %zu bytes",
                                   attn_quote_string(attn_part_path(writer->parts[i])).text,
                                   writer->n_record, array->row_size);
@@ -170,8 +170,8 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
         else
             for (size_t k = 0; k < n; k++)
                 w->row[k] = NAN;
-        attn_sink_write(attn_part_sink(writer->parts[i]), row, w->arrays[i].row_size);
-        ATTN_TRY(attn_sink_check(attn_part_sink(writer->parts[i]), err));
+        attn_sink_write(writer->parts[i], row, w->arrays[i].row_size);
+        ATTN_TRY(attn_sink_check(writer->parts[i], err));
     }
     return ATTN_OK;
 }

@@ -32,7 +32,7 @@ struct attn_records {
 /* --- Lists of fields ------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
-#define NAME(id, number, name) name,
+#define NAME(id, number, name) [ATTN_RECORD_FIELD_##id] = (name),
     ATTN_RECORD_FIELD_MAP(NAME)
 #undef NAME
 };
@@ -42,10 +42,10 @@ const char *attn_record_field_name(enum attn_record_field field)
     return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
 }
 
-enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
+enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
                                           struct attn_error *err)
 {
-    uint64_t found = 0;
+    attn_record_field_set found = 0;
 
     if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
         return ATTN_INVALID;
@@ -90,7 +90,7 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
 
 bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
 {
-    return writer->n_part == 0 || attn_part_size(writer->parts[0]) == 0;
+    return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
 }
 
 void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
@@ -120,7 +120,7 @@ void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer
 /* Where a text goes. */
 static struct attn_sink *sink_of(const struct attn_record_writer *writer)
 {
-    return writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+    return writer->n_part > 0 ? writer->parts[0] : writer->sink;
 }
 
 /* Whether nobody reads any more what goes into a pipe. */
@@ -169,7 +169,7 @@ static enum attn_status open_writer(struct attn_records *records,
 
 /* --- All of them ----------------------------------------------------------------------------- */
 
-static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
+static void free_records(struct attn_records *records, void (*free_part)(struct attn_sink *))
 {
     if (!records)
         return;
@@ -192,7 +192,7 @@ static void free_records(struct attn_records *records, void (*free_part)(struct 
 
 void attn_records_free(struct attn_records *records)
 {
-    free_records(records, attn_part_free);
+    free_records(records, attn_sink_free);
 }
 
 static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
@@ -275,14 +275,14 @@ struct part_place {
 };
 
 /* Part I of all, those of the first item last. NULL: there are I. */
-static struct attn_part *find_part(const struct attn_records *records, size_t i,
+static struct attn_sink *find_part(const struct attn_records *records, size_t i,
                                    struct part_place *place)
 {
     for (size_t k = 1; k <= records->n; k++) {
         const struct attn_record_writer *writer = records->writers[k % records->n];
 
         for (size_t p = 0; p < writer->n_part; p++) {
-            if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
+            if (!attn_sink_is_seekable(writer->parts[p]) || i-- > 0)
                 continue;
             *place = (struct part_place){writer, p, p + writer->n_inner >= writer->n_part};
             return writer->parts[p];
@@ -294,14 +294,14 @@ static struct attn_part *find_part(const struct attn_records *records, size_t i,
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
 {
     struct part_place place;
-    const struct attn_part *found = records ? find_part(records, i, &place) : NULL;
+    const struct attn_sink *found = records ? find_part(records, i, &place) : NULL;
 
     if (!found)
         return false;
     const struct attn_record_format *format = place.writer->format;
     part->target = place.is_inner ? NULL : attn_part_target(found);
     part->path = attn_part_path(found);
-    part->size = attn_part_size(found);
+    part->size = attn_sink_position(found);
     part->n_changing = format->n_changing ? format->n_changing(place.writer, place.i) : 0;
     return true;
 }
@@ -310,7 +310,7 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
-    struct attn_part *part;
+    struct attn_sink *part;
     struct part_place place;
     size_t i = 0;
 

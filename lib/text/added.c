@@ -454,7 +454,7 @@ static enum attn_status read_list(struct added_reader *reader, struct attn_error
     }
     if (!reader->numbering.has_new)
         return ATTN_OK;
-    ATTN_TRY(attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err));
+    ATTN_TRY(attn_vocabulary_finish(&tokenizer->vocabulary, file_name, true, err));
     /* The model knows which tokens are not its own. */
     tokenizer->bpe.is_foreign =
         attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->bpe.is_foreign, err);

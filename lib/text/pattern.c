@@ -87,8 +87,6 @@ struct pattern_source {
 static enum attn_status compile(struct attn_pattern *pattern, struct pattern_source *source,
                                 struct attn_error *err)
 {
-    const struct attn_quote quote = attn_quote(source->text, source->size);
-    const struct attn_quote name = attn_quote_string(source->name);
     struct attn_buffer *rewritten = &source->rewritten;
     uint32_t options = PCRE2_LITERAL, look_behind = 0;
     PCRE2_UCHAR message[128] = {0};
@@ -116,15 +114,17 @@ static enum attn_status compile(struct attn_pattern *pattern, struct pattern_sou
     if (!pattern->code) {
         pcre2_get_error_message(code, message, sizeof message);
         return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "the pattern '%s' in '%s' cannot be compiled: %s", quote.text,
-                              name.text, (const char *)message);
+                              "the pattern '%s' in '%s' cannot be compiled: %s",
+                              attn_quote(source->text, source->size).text,
+                              attn_quote_string(source->name).text, (const char *)message);
     }
     (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_MAXLOOKBEHIND, &look_behind);
     if (look_behind > LOOKBEHIND_LIMIT)
         return attn_error_set(
             err, ATTN_UNSUPPORTED,
             "the pattern '%s' in '%s' looks back at %u characters, at most %d are supported",
-            quote.text, name.text, (unsigned)look_behind, LOOKBEHIND_LIMIT);
+            attn_quote(source->text, source->size).text, attn_quote_string(source->name).text,
+            (unsigned)look_behind, LOOKBEHIND_LIMIT);
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
     pattern->is_machine_code =
         pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;

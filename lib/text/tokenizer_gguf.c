@@ -169,7 +169,7 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
         if (added.is_special || type == TYPE_USER)
             ATTN_TRY(attn_added_append(&tokenizer->added, added, text, size, err));
     }
-    return attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, reading->path, err);
+    return attn_vocabulary_finish(&tokenizer->vocabulary, reading->path, true, err);
 }
 
 /* --- Merges ----------------------------------------------------------------------------------- */
@@ -272,8 +272,8 @@ static enum attn_status find_tokens(struct scoring *scoring, const struct attn_g
                 break; /* no text has it */
             if (attn_bpe_model_symbol(model, key + at, length) >= 0)
                 continue;
-            ATTN_TRY(attn_grow((void **)&model->characters, &scoring->character_capacity,
-                               n_character + 1, sizeof *model->characters, err));
+            ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
+                               sizeof *model->characters, err));
             model->characters[n_character++] = code_point;
         }
     }
@@ -305,10 +305,10 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
             return ATTN_OK;
         if (merge.left < 0 || merge.right < 0)
             continue;
-        ATTN_TRY(attn_grow((void **)&scoring->merges, &scoring->merge_capacity,
-                           scoring->n_merge + 1, sizeof *scoring->merges, err));
-        ATTN_TRY(attn_grow((void **)&scoring->orders, &scoring->order_capacity,
-                           scoring->n_merge + 1, sizeof *scoring->orders, err));
+        ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
+                           sizeof *scoring->merges, err));
+        ATTN_TRY(attn_grow(&scoring->orders, &scoring->order_capacity, scoring->n_merge + 1,
+                           sizeof *scoring->orders, err));
         scoring->merges[scoring->n_merge] = merge;
         scoring->orders[scoring->n_merge++] = order;
     }

@@ -448,33 +448,26 @@ static enum attn_status add_named(const struct part *part, bool is_front, const 
     return ATTN_OK;
 }
 
-/* The only member of PIECE, its key and the "id" in it; false when it is not such an object. */
-static bool find_piece(const struct attn_node *piece, const char **kind, const char **id)
-{
-    const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
-    const struct attn_node *name =
-        member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
-
-    if (!name || attn_node_next(member))
-        return false;
-    *kind = attn_node_key(member);
-    *id = attn_node_string(name);
-    return *id && (strcmp(*kind, "Sequence") == 0 || strcmp(*kind, "SpecialToken") == 0);
-}
-
 /* Adds what `single` has before the text, or after it. The front is added from its end. */
 static enum attn_status add_pieces(const struct part *part, bool is_front, struct attn_error *err)
 {
     const struct attn_node *pieces = attn_node_find(part->node, "single");
-    const char *names[ATTN_PIPELINE_MAX], *kind, *id;
+    const char *names[ATTN_PIPELINE_MAX];
     size_t n = 0;
     bool is_after = false;
 
     for (const struct attn_node *piece = attn_node_first(pieces); piece;
          piece = attn_node_next(piece)) {
-        if (!find_piece(piece, &kind, &id))
+        /* {"Sequence": {"id": "A"}} or {"SpecialToken": {"id": "<s>"}} */
+        const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
+        const struct attn_node *name =
+            member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
+        const char *id = name && !attn_node_next(member) ? attn_node_string(name) : NULL;
+        const bool is_text = id && strcmp(attn_node_key(member), "Sequence") == 0;
+
+        if (!id || (!is_text && strcmp(attn_node_key(member), "SpecialToken") != 0))
             return refuse_member(part, "single", "a list of tokens and the sequence A", err);
-        if (strcmp(kind, "Sequence") == 0) {
+        if (is_text) {
             if (is_after || strcmp(id, "A") != 0)
                 return refuse_value(part, "single", "with other sequences than one A", err);
             is_after = true;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MOST_HOLES = 1000000,
+    MAX_HOLES = 1000000,
     MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
 };
 
@@ -209,59 +209,41 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
     return ATTN_OK;
 }
 
-/* Drops the index; what is finished has tokens, and not too many. */
-static enum attn_status begin_finishing(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err)
-{
-    drop_index(vocabulary);
-    if (vocabulary->n == 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
-    if (vocabulary->n > INT32_MAX)
-        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
-                              attn_quote_string(name).text, vocabulary->n, INT32_MAX);
-    return ATTN_OK;
-}
-
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err)
+                                        bool may_have_holes, struct attn_error *err)
 {
-    const size_t n = vocabulary->n;
+    const size_t n = vocabulary->n, largest = 2 * n + MAX_HOLES;
+    size_t n_id = may_have_holes ? 0 : n; /* ids, the highest and one more */
 
-    ATTN_TRY(begin_finishing(vocabulary, name, err));
-    vocabulary->n_key = n;
-    ATTN_TRY(sort_entries(vocabulary, n, name, err));
+    drop_index(vocabulary);
+    if (n == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
+    if (n > INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
+                              attn_quote_string(name).text, n, INT32_MAX);
+    vocabulary->n_key = n_id;
+    for (size_t i = 0; i < n && may_have_holes; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+
+        if (entry->id < 0)
+            continue;
+        if ((size_t)entry->id > largest)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
+                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
+                attn_quote_string(name).text, (int)entry->id, largest, n);
+        n_id = (size_t)entry->id >= n_id ? (size_t)entry->id + 1 : n_id;
+        vocabulary->n_key++;
+    }
+    ATTN_TRY(sort_entries(vocabulary, n_id, name, err));
     /* n different ids below n leave no gap; an entry that stays out leaves one. */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !may_have_holes; i++)
         if (vocabulary->entries[i].id < 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
                                   attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
     return ATTN_OK;
-}
-
-enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
-                                                   const char *name, struct attn_error *err)
-{
-    const size_t most = 2 * vocabulary->n + MOST_HOLES;
-    size_t n = 0, n_key = 0;
-
-    ATTN_TRY(begin_finishing(vocabulary, name, err));
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
-
-        if (entry->id < 0)
-            continue;
-        if ((size_t)entry->id > most)
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED,
-                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
-                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
-                attn_quote_string(name).text, (int)entry->id, most, vocabulary->n);
-        n = (size_t)entry->id >= n ? (size_t)entry->id + 1 : n;
-        n_key++;
-    }
-    vocabulary->n_key = n_key;
-    return sort_entries(vocabulary, n, name, err);
 }
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary)

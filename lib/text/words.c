@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SUGGESTED = 3 };
+enum { MAX_SUGGESTED = 3 };
 
 /* --- Word by word ----------------------------------------------------------------------------- */
 
@@ -87,9 +87,9 @@ static size_t insert(struct suggestion *best, size_t n, const struct suggestion 
     while (at > 0 && (new->folded != best[at - 1].folded ? new->folded < best[at - 1].folded
                                                          : new->exact < best[at - 1].exact))
         at--;
-    if (at == MOST_SUGGESTED)
+    if (at == MAX_SUGGESTED)
         return n;
-    n += n < MOST_SUGGESTED;
+    n += n < MAX_SUGGESTED;
     memmove(&best[at + 1], &best[at], (n - at - 1) * sizeof *best);
     best[at] = *new;
     return n;
@@ -130,11 +130,11 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
 static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                          struct attn_error *err)
 {
-    struct suggestion best[MOST_SUGGESTED] = {{.id = 0}, {.id = 1}, {.id = 2}};
+    struct suggestion best[MAX_SUGGESTED] = {{.id = 0}, {.id = 1}, {.id = 2}};
     struct attn_letters letters;
     const size_t n_near =
         attn_letters_read(word, size, &letters) ? find_nearest(vocabulary, &letters, best) : 0;
-    const size_t n_first = vocabulary->n < MOST_SUGGESTED ? vocabulary->n : MOST_SUGGESTED;
+    const size_t n_first = vocabulary->n < MAX_SUGGESTED ? vocabulary->n : MAX_SUGGESTED;
     struct attn_buffer list = {0};
     const char *text;
 
@@ -150,7 +150,7 @@ static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *w
         attn_error_hint(err, "did you mean %s?", text);
     else if (text)
         attn_error_hint(err, "the vocabulary has %zu words: %s%s", vocabulary->n, text,
-                        vocabulary->n > MOST_SUGGESTED ? ", ..." : "");
+                        vocabulary->n > MAX_SUGGESTED ? ", ..." : "");
     attn_buffer_release(&list);
 }
 

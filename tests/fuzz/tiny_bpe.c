@@ -55,7 +55,7 @@ static void open_parts(struct attn_tiny_parts *parts)
     char key[4];
 
     FUZZ_CHECK(attn_vocabulary_read(&parts->vocabulary, &vocab, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, false, &err) == ATTN_OK);
     FUZZ_CHECK(attn_vocabulary_index(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
     FUZZ_CHECK(attn_merges_read(&parts->merges, &merges, &parts->vocabulary, &err) == ATTN_OK);
     FUZZ_CHECK(attn_pattern_create(rule, sizeof rule - 1, "rule", false, &pattern, &err) ==

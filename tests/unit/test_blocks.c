@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const enum attn_dtype types[] = {
-#define TYPE(name, number, values, bytes) ATTN_DTYPE_##name,
+#define TYPE(name, number, code, values, bytes) ATTN_DTYPE_##name,
     ATTN_BLOCK_DTYPE_MAP(TYPE)
 #undef TYPE
 };

@@ -20,27 +20,23 @@ static const char *const other_keys[] = {
 
     "tokenizer", "architectures", "torch_dtype", "dtype",       "transformers_version"};
 
-static bool is_known(const char *key)
-{
-    for (const struct attn_config_field *field = attn_config_fields; field->name; field++)
-        if (field->key && strcmp(field->key, key) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
-        if (strcmp(other_keys[i], key) == 0)
-            return true;
-    return key[0] == '_';
-}
-
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *node = attn_node_first(attn_json_root(json));
 
-    for (; node; node = attn_node_next(node))
-        if (!is_known(attn_node_key(node)))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' is not a key of model_type 'attn'",
-                                  attn_quote_string(attn_node_key(node)).text,
-                                  attn_quote_string(attn_json_name(json)).text);
+    for (; node; node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+        bool is_known = key[0] == '_';
+
+        for (const struct attn_config_field *field = attn_config_fields; field->name; field++)
+            is_known = is_known || (field->key && strcmp(field->key, key) == 0);
+        for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+            is_known = is_known || strcmp(other_keys[i], key) == 0;
+        if (!is_known)
+            return attn_error_set(
+                err, ATTN_FORMAT, "'%s' in '%s' is not a key of model_type 'attn'",
+                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+    }
     return ATTN_OK;
 }
 
@@ -87,11 +83,13 @@ static enum attn_status read_some_sizes(const struct attn_json *json, struct att
     const bool needs_source = config->source_positions == ATTN_POSITIONS_LEARNED;
 
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
-        size_t *size = (void *)((char *)config + field->offset);
-        const size_t before = *size;
+        size_t *size, before;
 
-        if (field->type != ATTN_CONFIG_SIZE ||
-            (size == &config->d_model || size == &config->n_vocab) != is_basic)
+        if (field->type != ATTN_CONFIG_SIZE)
+            continue;
+        size = (void *)((char *)config + field->offset);
+        before = *size;
+        if ((size == &config->d_model || size == &config->n_vocab) != is_basic)
             continue;
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), field->key,
                                     size == &config->d_mlp ? 0 : 1, field->max, size, err));
@@ -154,7 +152,7 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     const struct attn_node *node;
     size_t n = 0;
 
@@ -162,7 +160,8 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         return ATTN_OK;
     if (!attn_node_is_array(blocks))
         return attn_error_set(err, ATTN_FORMAT,
-                              "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
+                              "'blocks' in '%s' is not a list of 'self' and 'cross'",
+                              attn_quote_string(name).text);
     for (node = attn_node_first(blocks); node; node = attn_node_next(node), n++) {
         const char *text = attn_node_string(node);
         const bool is_cross = text && strcmp(text, "cross") == 0;
@@ -170,15 +169,15 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         if (!is_cross && (!text || strcmp(text, "self") != 0))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
-                                  name.text);
+                                  attn_quote_string(name).text);
         if (n < config->n_layer)
             layers->is_cross[n] = is_cross;
     }
     if (n != config->n_layer)
         return attn_error_set(
             err, ATTN_FORMAT,
-            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu", name.text, n,
-            config->n_layer);
+            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu",
+            attn_quote_string(name).text, n, config->n_layer);
     return ATTN_OK;
 }
 

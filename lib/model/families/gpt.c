@@ -108,13 +108,7 @@ static enum attn_status read_gpt2(const struct attn_json *json, const struct att
 }
 
 const struct attn_family attn_family_gpt2 = {
-    .model_type = "gpt2",
-    .architecture = "GPT2",
-    .read_config = read_gpt2,
-    .prefix = "transformer.",
-    .rules = gpt2_rules,
-    .n_rule = sizeof gpt2_rules / sizeof *gpt2_rules,
-    .vocabulary_key = "vocab_size",
+    FAMILY("gpt2", "GPT2", "transformer.", gpt2_rules), .read_config = read_gpt2,
     .form = {FORM_OF_GPT2, .names = &gpt2_names,
              .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .n_vocab = 50257, .d_model = 768,
                           .n_layer = 12, .n_head = 12, .n_ctx = 1024}}};
@@ -255,13 +249,7 @@ static enum attn_status read_neo(const struct attn_json *json, const struct attn
 }
 
 const struct attn_family attn_family_gpt_neo = {
-    .model_type = "gpt_neo",
-    .architecture = "GPTNeoFor",
-    .read_config = read_neo,
-    .prefix = "transformer.",
-    .rules = neo_rules,
-    .n_rule = sizeof neo_rules / sizeof *neo_rules,
-    .vocabulary_key = "vocab_size",
+    FAMILY("gpt_neo", "GPTNeoFor", "transformer.", neo_rules), .read_config = read_neo,
     .form = {FORM_OF_GPT2, .names = &neo_names,
              .defaults = {BLOCK_OF_GPT2, .n_vocab = 50257, .d_model = 2048, .n_layer = 24,
                           .n_head = 16, .n_ctx = 2048}}};
@@ -308,11 +296,7 @@ static const struct attn_weight_rule neox_rules[] = {
     .has_qkv_bias = true, .has_mlp_bias = true, .act_fn = "gelu", .output = ATTN_OUTPUT_OWN
 
 const struct attn_family attn_family_gpt_neox = {
-    .model_type = "gpt_neox",
-    .prefix = "gpt_neox.",
-    .rules = neox_rules,
-    .n_rule = sizeof neox_rules / sizeof *neox_rules,
-    .vocabulary_key = "vocab_size",
+    FAMILY("gpt_neox", NULL, "gpt_neox.", neox_rules),
     .form = {FORM_OF_NEOX,
              .defaults = {BLOCK_OF_NEOX, .n_vocab = 50432, .d_model = 6144, .d_mlp = 24576,
                           .n_layer = 44, .n_head = 64, .n_ctx = 2048, .norm_eps = 1e-5F}}};

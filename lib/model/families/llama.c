@@ -120,11 +120,6 @@ static const struct attn_weight_rule phi_rules[] = {
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* What the rows of all families here have. */
-#define NAMES(type, for_what, list)                                                                \
-    .model_type = (type), .prefix = "model.", .rules = (list),                                     \
-    .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size",                       \
-    .architecture = (for_what)
 #define KEYS .activation_key = "hidden_act", .eps_key = "rms_norm_eps", .rope = WHOLE_HEADS
 #define WHOLE_HEADS                                                                                \
     {                                                                                              \
@@ -138,7 +133,7 @@ static const struct attn_weight_rule phi_rules[] = {
 /* Traps: head_dim may be given, and H*E need not be D then; attention_bias is that of q, k, v and
  * o, mlp_bias of all three maps. */
 const struct attn_family attn_family_llama = {
-    NAMES("llama", "LlamaFor", llama_rules),
+    FAMILY("llama", "LlamaFor", "model.", llama_rules),
     .form = {KEYS, .has_attention_bias_key = true, .has_mlp_bias_key = true, .is_divided = true,
              .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 11008,
                           .n_layer = 32, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-6F}}};
@@ -146,7 +141,7 @@ const struct attn_family attn_family_llama = {
 /* Mistral (configuration_mistral.py): no biases, and in all layers a window. Traps: an absent
  * sliding_window is 4096, null is none; an absent num_key_value_heads is 8. */
 const struct attn_family attn_family_mistral = {
-    NAMES("mistral", "MistralFor", llama_rules),
+    FAMILY("mistral", "MistralFor", "model.", llama_rules),
     .form = {KEYS, .windows = {ATTN_WINDOWS_IN_ALL, .width = 4096},
              .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 14336,
                           .n_layer = 32, .n_head = 32, .n_kv_head = 8, .n_ctx = 131072,
@@ -156,7 +151,7 @@ const struct attn_family attn_family_mistral = {
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
  * sliding_window, and use_sliding_window false, so there is none. */
 const struct attn_family attn_family_qwen2 = {
-    NAMES("qwen2", "Qwen2For", llama_rules),
+    FAMILY("qwen2", "Qwen2For", "model.", llama_rules),
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_vocab = 151936, .d_model = 4096,
                           .d_mlp = 22016, .n_layer = 32, .n_head = 32, .n_kv_head = 32,
@@ -172,7 +167,7 @@ const struct attn_family attn_family_qwen2 = {
  * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
-    NAMES("qwen3", "Qwen3For", qwen3_rules),
+    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules),
     .form = {KEYS, .has_attention_bias_key = true,
              .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 151936,
@@ -188,7 +183,7 @@ const struct attn_family attn_family_qwen3 = {
  *     post = mid + rms(down(act(gate(mid)) * up(mid)))
  */
 const struct attn_family attn_family_olmo2 = {
-    NAMES("olmo2", "Olmo2For", olmo2_rules),
+    FAMILY("olmo2", "Olmo2For", "model.", olmo2_rules),
     .form = {KEYS, .has_attention_bias_key = true,
              .defaults = {BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST,
                           .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_vocab = 50304, .d_model = 4096,
@@ -218,7 +213,7 @@ const struct attn_family attn_family_olmo2 = {
  * Every norm multiplies by 1 + w. Every second layer, beginning with the first, has a window.
  */
 const struct attn_family attn_family_gemma2 = {
-    NAMES("gemma2", "Gemma2For", gemma2_rules),
+    FAMILY("gemma2", "Gemma2For", "model.", gemma2_rules),
     .form = {KEYS_OF_GEMMA, .score_cap = 50,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 2}, .rope = WHOLE_HEADS,
              .defaults = {BLOCK_OF_GEMMA, .logits_cap = 30, .n_vocab = 256000, .d_model = 2304,
@@ -235,7 +230,7 @@ const struct attn_family attn_family_gemma2 = {
  * that of layers without a window.
  */
 const struct attn_family attn_family_gemma3_text = {
-    NAMES("gemma3_text", "Gemma3ForCausalLM", gemma3_rules),
+    FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma3_rules),
     .form = {KEYS_OF_GEMMA,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 6, .has_pattern = true},
              .rope = {"rope_theta", 1e6, "partial_rotary_factor", 1},
@@ -266,7 +261,7 @@ const struct attn_family attn_family_gemma3_text = {
  * qk_layernorm q and k of each head are normalized by themselves before that.
  */
 const struct attn_family attn_family_phi = {
-    NAMES("phi", "PhiFor", phi_rules),
+    FAMILY("phi", "PhiFor", "model.", phi_rules),
     .form = {KEYS_OF_PHI,
              .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
                           .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};

@@ -35,6 +35,12 @@
     VECTOR(name ".weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),                          \
         VECTOR(name ".bias", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b))
 
+/* What every family of Hugging Face has: its type, how `architectures` begins without one, the
+ * prefix of its tensors, their table. */
+#define FAMILY(type, for_what, before, list)                                                       \
+    .model_type = (type), .architecture = (for_what), .prefix = (before), .rules = (list),         \
+    .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size"
+
 /* A buffer that is no weight. */
 #define IGNORED(name)                                                                              \
     {                                                                                              \
