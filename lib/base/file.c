@@ -167,6 +167,12 @@ enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
     return open_path(path, (struct loading){load, SIZE_MAX, true, false}, file, err);
 }
 
+enum attn_status attn_file_read_regular(const char *path, size_t max, struct attn_file *file,
+                                        struct attn_error *err)
+{
+    return open_path(path, (struct loading){ATTN_READ, max, true, false}, file, err);
+}
+
 const char *attn_source_override(const struct attn_source *source, const char *name)
 {
     for (size_t i = 0; i < source->n_override; i++)

@@ -28,6 +28,10 @@ enum attn_status attn_file_open(const char *path, enum attn_load load, struct at
 enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
                                         struct attn_file *file, struct attn_error *err);
 
+/* The same of a small file, read into memory: ATTN_FORMAT for one of more than MAX bytes. */
+enum attn_status attn_file_read_regular(const char *path, size_t max, struct attn_file *file,
+                                        struct attn_error *err);
+
 /* Opens part NAME of SOURCE: an override (as attn_file_open does), a blob, or DIRECTORY/NAME (as
  * attn_file_open_regular). */
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,

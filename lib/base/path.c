@@ -20,6 +20,19 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
+                                     struct attn_error *err)
+{
+    char *copy;
+
+    ATTN_TRY(attn_grow(&names->names, &names->capacity, names->n + 1, sizeof *names->names, err));
+    copy = attn_strndup(name, strlen(name), err);
+    if (!copy)
+        return ATTN_NO_MEMORY;
+    names->names[names->n++] = copy;
+    return ATTN_OK;
+}
+
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err)
 {
@@ -29,23 +42,45 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
 
     if (!stream)
         return ATTN_OK;
-    while (status == ATTN_OK && (entry = readdir(stream))) {
-        char **name;
-
-        if (entry->d_name[0] == '.')
-            continue;
-        status =
-            attn_grow(&folder->names, &folder->capacity, folder->n + 1, sizeof *folder->names, err);
-        if (status != ATTN_OK)
-            continue;
-        name = &folder->names[folder->n];
-        *name = attn_strndup(entry->d_name, strlen(entry->d_name), err);
-        folder->n += *name ? 1 : 0;
-        status = *name ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    while (status == ATTN_OK && (entry = readdir(stream)))
+        if (entry->d_name[0] != '.')
+            status = attn_path_names_add(folder, entry->d_name, err);
     closedir(stream);
     if (folder->n > 1)
         qsort(folder->names, folder->n, sizeof *folder->names, compare_names);
+    return status;
+}
+
+/* Adds what is in the folder INNER of PATH to NAMES. */
+static enum attn_status list_inner(const char *path, const char *inner,
+                                   struct attn_path_names *names, struct attn_error *err)
+{
+    char folder[ATTN_PATH_SIZE], name[ATTN_PATH_SIZE];
+    struct attn_path_names found = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (attn_path_join(path, inner, folder))
+        status = attn_path_list(folder, &found, err);
+    for (size_t i = 0; i < found.n && status == ATTN_OK; i++)
+        if (attn_path_join(inner, found.names[i], name))
+            status = attn_path_names_add(names, name, err);
+    attn_path_names_release(&found);
+    return status;
+}
+
+enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
+                                      struct attn_error *err)
+{
+    enum attn_status status = attn_path_list(path, names, err);
+
+    for (int level = 1; level < depth && status == ATTN_OK; level++) {
+        struct attn_path_names above = *names;
+
+        *names = (struct attn_path_names){0};
+        for (size_t i = 0; i < above.n && status == ATTN_OK; i++)
+            status = list_inner(path, above.names[i], names, err);
+        attn_path_names_release(&above);
+    }
     return status;
 }
 

@@ -32,6 +32,14 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
                                 struct attn_error *err);
 void attn_path_names_release(struct attn_path_names *folder);
 
+/* The same of what lies DEPTH levels below PATH: for 2 the names are "a/b". */
+enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
+                                      struct attn_error *err);
+
+/* Adds NAME at the end. */
+enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
+                                     struct attn_error *err);
+
 /* Whether PATH leads to a folder. */
 bool attn_path_is_folder(const char *path);
 
