@@ -1,0 +1,326 @@
+/* gguf_folder.c - see gguf_folder.h. */
+#include "run/gguf_folder.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/fixed_text.h"
+#include "base/status_internal.h"
+#include "formats/gguf.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define EXTENSION ".gguf"
+
+enum { SPLIT_SIZE = 15 }; /* "-00001-of-00003" */
+
+/* --- Names of files ----------------------------------------------------------------------------*/
+
+/* The number of a file of shards in the first SIZE bytes of FILE; 0: it is no shard. */
+static unsigned shard_number(const char *file, size_t size)
+{
+    unsigned no = 0, count = 0;
+    int end = 0;
+
+    if (size <= SPLIT_SIZE ||
+        sscanf(file + size - SPLIT_SIZE, "-%5u-of-%5u%n", &no, &count, &end) != 2 ||
+        end != SPLIT_SIZE)
+        return 0;
+    return no;
+}
+
+/* The length of FILE without its extension and the number of a shard. */
+static size_t stem_size(const char *file)
+{
+    const size_t size = strlen(file) - strlen(EXTENSION);
+
+    return shard_number(file, size) > 0 ? size - SPLIT_SIZE : size;
+}
+
+static const char *last_part(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+
+    return slash ? slash + 1 : file;
+}
+
+/* Whether FILE can be a model, or the first of its shards. */
+static bool is_model(const char *file)
+{
+    static const char *const others[] = {"mmproj",  "imatrix", "mtp-",
+                                         "eagle3-", "dflash-", "dspark-"};
+    const char *name = last_part(file);
+    const size_t size = strlen(name), n = strlen(EXTENSION);
+
+    if (size <= n || strcmp(name + size - n, EXTENSION) != 0 || shard_number(name, size - n) > 1)
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasestr(name, others[i]))
+            return false;
+    return true;
+}
+
+enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int levels,
+                                       struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (int depth = 1; depth <= levels && status == ATTN_OK; depth++) {
+        struct attn_path_names names = {0};
+        char path[ATTN_PATH_SIZE];
+
+        status = attn_path_list_below(folder->path, depth, &names, err);
+        for (size_t i = 0; i < names.n && status == ATTN_OK; i++)
+            if (is_model(names.names[i]) && attn_path_join(folder->path, names.names[i], path) &&
+                !attn_path_is_folder(path))
+                status = attn_path_names_add(&folder->files, names.names[i], err);
+        attn_path_names_release(&names);
+    }
+    return status;
+}
+
+/* --- Tags --------------------------------------------------------------------------------------*/
+
+bool attn_gguf_is_tag(const char *text)
+{
+    const size_t size = strlen(text);
+
+    return size > 0 && size < ATTN_GGUF_TAG_SIZE && !strpbrk(text, ":@");
+}
+
+/* Whether a tag can begin at AT, which lies in FILE. */
+static bool can_begin(const char *file, const char *at)
+{
+    return at == file || strchr("-._/", at[-1]);
+}
+
+/* Unsloth's variant of a type, which comes after the type alone. */
+static const char dynamic[] = "UD-";
+enum { DYNAMIC_SIZE = sizeof dynamic - 1 };
+
+/* Whether what stands AT a place in FILE is of that variant. */
+static bool is_dynamic(const char *file, const char *at)
+{
+    return at - file >= DYNAMIC_SIZE && strncasecmp(at - DYNAMIC_SIZE, dynamic, DYNAMIC_SIZE) == 0;
+}
+
+/* Where TAG stands in FILE, or NULL. */
+static const char *find_tag(const char *file, const char *tag)
+{
+    const size_t size = strlen(tag);
+
+    for (const char *at = file; *at; at++)
+        if (can_begin(file, at) && strncasecmp(at, tag, size) == 0 &&
+            (at[size] == '.' || at[size] == '-'))
+            return at;
+    return NULL;
+}
+
+bool attn_gguf_has_tag(const char *file, const char *tag)
+{
+    return find_tag(file, tag);
+}
+
+/* Whether TAG is the name of FILE, with or without its folders. */
+static bool is_name_of(const char *file, const char *tag)
+{
+    const size_t size = stem_size(file), size_of_tag = strlen(tag);
+
+    return size >= size_of_tag && strncasecmp(file + size - size_of_tag, tag, size_of_tag) == 0 &&
+           (size == size_of_tag || file[size - size_of_tag - 1] == '/');
+}
+
+/* How many files TAG means, and one of them in *CHOSEN. Of several a whole name is that file alone,
+ * or else the one that is not dynamic. */
+static size_t count_tagged(const struct attn_gguf_folder *folder, const char *tag, size_t *chosen)
+{
+    size_t n = 0, n_plain = 0, n_name = 0, plain = 0, named = 0;
+
+    for (size_t i = 0; i < folder->files.n; i++) {
+        const char *file = folder->files.names[i], *at = find_tag(file, tag);
+
+        if (!at)
+            continue;
+        if (n++ == 0)
+            *chosen = i;
+        if (!is_dynamic(file, at))
+            n_plain++, plain = i;
+        if (is_name_of(file, tag))
+            n_name++, named = i;
+    }
+    if (n > 1 && n_name != 1 && n_plain != 1)
+        return n;
+    if (n > 1)
+        *chosen = n_name == 1 ? named : plain;
+    return n > 0 ? 1 : 0;
+}
+
+/* Whether TEXT begins as the name of a type of weights does: "Q4_K_M", "iq3_xxs", "BF16". */
+static bool begins_type(const char *text)
+{
+    static const char *const kinds[] = {"F16",  "F32",  "F64",  "BF16", "FP16",
+                                        "FP32", "MXFP", "NVFP", "FP8"};
+    const size_t letters = strspn(text, "IiTt");
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncasecmp(text, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return letters <= 1 && toupper((unsigned char)text[letters]) == 'Q' &&
+           isdigit((unsigned char)text[letters + 1]);
+}
+
+/* Where the last type in FILE begins, and its SIZE; NULL: it names none. */
+static const char *find_type(const char *file, size_t *size)
+{
+    const char *found = NULL;
+
+    for (const char *at = file; *at; at++) {
+        const size_t n = strcspn(at, ".-/");
+
+        if (can_begin(file, at) && begins_type(at) && at[n] != '/' && at[n] != '\0' &&
+            !(found && at < found + *size))
+            found = at, *size = n;
+    }
+    return found;
+}
+
+/* Writes SIZE bytes at TEXT into TAG, and says whether that means file I alone. */
+static bool try_tag(const struct attn_gguf_folder *folder, size_t i, const char *text, size_t size,
+                    char tag[ATTN_GGUF_TAG_SIZE])
+{
+    size_t chosen = i;
+
+    snprintf(tag, ATTN_GGUF_TAG_SIZE, "%.*s", (int)size, text);
+    return count_tagged(folder, tag, &chosen) == 1 && chosen == i;
+}
+
+void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
+                                char tag[ATTN_GGUF_TAG_SIZE])
+{
+    const char *file = folder->files.names[i], *name = last_part(file);
+    const size_t size_of_name = stem_size(file) - (size_t)(name - file);
+    size_t size = 0;
+    const char *type = find_type(file, &size);
+
+    if (type && is_dynamic(file, type))
+        type -= DYNAMIC_SIZE, size += DYNAMIC_SIZE;
+    if (!(type && try_tag(folder, i, type, size, tag)) &&
+        !try_tag(folder, i, name, size_of_name, tag))
+        try_tag(folder, i, file, stem_size(file), tag);
+}
+
+/* --- The one that is meant ---------------------------------------------------------------------*/
+
+/* Whether the file PATH holds weights that are no model of their own, as a vision projector. */
+static bool is_companion(const char *path)
+{
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+    const char *text = NULL;
+    size_t size = 0;
+    bool is_clip = false;
+
+    if (attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK &&
+        attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK &&
+        attn_gguf_get_text(gguf, "general.architecture", &text, &size, NULL) == ATTN_OK)
+        is_clip = text && size == strlen("clip") && memcmp(text, "clip", size) == 0;
+    attn_gguf_free(gguf);
+    return is_clip;
+}
+
+/* How many files of FOLDER are models of their own, and one of them in *CHOSEN. */
+static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen)
+{
+    char path[ATTN_PATH_SIZE];
+    size_t n = 0;
+
+    *chosen = 0;
+    for (size_t i = 0; i < folder->files.n; i++)
+        if (folder->files.n == 1 || !attn_path_join(folder->path, folder->files.names[i], path) ||
+            !is_companion(path))
+            n++, *chosen = i;
+    return n;
+}
+
+/* Writes the tags of all files into TEXT, or their names, as "'Q4_K_M', 'Q8_0'". */
+static const char *list_files(const struct attn_gguf_folder *folder, bool has_tags,
+                              char text[ATTN_QUOTE_SIZE])
+{
+    char tag[ATTN_GGUF_TAG_SIZE];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < folder->files.n; i++) {
+        if (has_tags)
+            attn_gguf_folder_write_tag(folder, i, tag);
+        attn_fixed_text_append(text, ATTN_QUOTE_SIZE, &used, "%s'%s'", i == 0 ? "" : ", ",
+                               attn_quote_string(has_tags ? tag : folder->files.names[i]).text);
+    }
+    return text;
+}
+
+static enum attn_status write_path(const struct attn_gguf_folder *folder, size_t i,
+                                   char path[ATTN_PATH_SIZE], struct attn_error *err)
+{
+    if (attn_path_join(folder->path, folder->files.names[i], path))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is too long a name",
+                          attn_quote_string(folder->files.names[i]).text,
+                          attn_quote_string(folder->name).text);
+}
+
+/* N files are meant by TAG (NULL: by none), and not one. */
+static enum attn_status report_tags(const struct attn_gguf_folder *folder, const char *tag,
+                                    size_t n, struct attn_error *err)
+{
+    char tags[ATTN_QUOTE_SIZE], first[ATTN_GGUF_TAG_SIZE];
+    const struct attn_quote name = attn_quote_string(folder->name);
+
+    list_files(folder, true, tags);
+    if (tag && n == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no model of tag '%s', only %s",
+                              name.text, attn_quote_string(tag).text, tags);
+    if (tag)
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' has %zu models of tag '%s', expected the tag of one: %s", name.text, n,
+                       attn_quote_string(tag).text, tags);
+    else
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu models, expected the tag of one: %s",
+                       name.text, n, tags);
+    attn_gguf_folder_write_tag(folder, 0, first);
+    attn_error_hint(err, "as in %s:%s", name.text, attn_quote_string(first).text);
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_gguf_folder_choose(const struct attn_gguf_folder *folder, const char *tag,
+                                         char path[ATTN_PATH_SIZE], struct attn_error *err)
+{
+    static const char *const usual[] = {"Q4_K_M", "Q8_0"};
+    size_t chosen = 0, n = 0;
+
+    if (tag)
+        n = count_tagged(folder, tag, &chosen);
+    for (size_t i = 0; !tag && i < sizeof usual / sizeof *usual; i++) {
+        n = count_tagged(folder, usual[i], &chosen);
+        tag = n > 0 ? usual[i] : NULL;
+    }
+    if (!tag)
+        n = count_models(folder, &chosen);
+    return n == 1 ? write_path(folder, chosen, path, err) : report_tags(folder, tag, n, err);
+}
+
+enum attn_status attn_gguf_folder_only(const struct attn_gguf_folder *folder,
+                                       char path[ATTN_PATH_SIZE], struct attn_error *err)
+{
+    char names[ATTN_QUOTE_SIZE];
+    size_t chosen;
+    const size_t n = count_models(folder, &chosen);
+
+    if (n == 1)
+        return write_path(folder, chosen, path, err);
+    attn_error_set(err, ATTN_INVALID, "'%s' has %zu GGUF models, expected the path of one: %s",
+                   attn_quote_string(folder->name).text, n, list_files(folder, false, names));
+    return ATTN_INVALID;
+}
