@@ -8,6 +8,8 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
+
 struct models_args {
     bool has_json, has_csv;
 };
@@ -17,8 +19,9 @@ static const struct option format_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct models_args, has_json),
-     .help = "print one JSON document, which also has the directory of each model, and the whole "
-             "message for one that cannot be read"},
+     .help =
+         "print one JSON document, which also has the directory or the GGUF file of each model, "
+         "and the whole message for one that cannot be read"},
     {.name = "csv",
      .heading = "Output",
      .kind = OPTION_FLAG,
@@ -38,11 +41,13 @@ const struct command command_models = {
     .usage = "[OPTIONS]",
     .description =
         "Lists the models that -m finds by name: those built into the program, those\n"
-        "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, and those in the\n"
-        "Hugging Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub). Prints the\n"
-        "family and the number of parameters of each, and what it is if it comes with the\n"
-        "program, or why it cannot be run. Only configs and the headers of weight files\n"
-        "are read.\n",
+        "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, those in the Hugging\n"
+        "Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub), in the folder of\n"
+        "LM Studio (~/.lmstudio/models) and in the stores of Ollama (OLLAMA_MODELS,\n"
+        "~/.ollama/models). A GGUF file has a tag in its name, as in OWNER/NAME:Q4_K_M.\n"
+        "Prints the family and the number of parameters of each, and what it is if it\n"
+        "comes with the program, else the bits of a weight and the size of its files, or\n"
+        "why it cannot be run. Only configs and the headers of weight files are read.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
     .parts = parts,
@@ -50,9 +55,19 @@ const struct command command_models = {
     .main = models_main,
 };
 
-/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run. JSON and CSV
- * have all columns of the table. */
-enum { NAME, ORIGIN, FAMILY, PARAMETERS, ABOUT, N_COLUMN, PROBLEM = N_COLUMN };
+/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run, and the size of
+ * another. JSON and CSV have all columns of the table. */
+enum {
+    NAME,
+    ORIGIN,
+    FAMILY,
+    PARAMETERS,
+    ABOUT,
+    N_COLUMN,
+    PROBLEM = N_COLUMN,
+    BITS = PROBLEM + 3,
+    BYTES
+};
 
 /* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */
 static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
@@ -62,6 +77,24 @@ static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
         attn_text_table_string(text, attn_quantity_count((uint64_t)cell->integer, count));
     else
         attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
+}
+
+/* What a model is: "trained on English", "cannot read: mamba" or "4.83 bits a weight, 770.3 MiB". */
+static void add_about(struct attn_text_table *text, const struct attn_table *table, size_t row)
+{
+    struct attn_cell cell = attn_table_cell(table, row, ABOUT);
+    const struct attn_cell bytes = attn_table_cell(table, row, BYTES);
+    char size[ATTN_QUANTITY_SIZE], about[ATTN_QUANTITY_SIZE + 40];
+    if (cell.type == ATTN_VALUE_MISSING)
+        cell = attn_table_cell(table, row, PROBLEM);
+    if (cell.type == ATTN_VALUE_MISSING && bytes.type == ATTN_VALUE_INTEGER) {
+        snprintf(about, sizeof about, "%.3g bits a weight, %s",
+                 attn_table_cell(table, row, BITS).real,
+                 attn_quantity_bytes((uint64_t)bytes.integer, size));
+        attn_text_table_string(text, about);
+    } else {
+        add_cell(text, &cell);
+    }
 }
 
 static int print_text_table(const struct attn_table *table, struct attn_sink *out)
@@ -77,9 +110,10 @@ static int print_text_table(const struct attn_table *table, struct attn_sink *ou
     for (size_t row = 0; row < attn_table_n_row(table); row++)
         for (size_t column = 0; column < N_COLUMN; column++) {
             struct attn_cell cell = attn_table_cell(table, row, column);
-            if (column == ABOUT && cell.type == ATTN_VALUE_MISSING)
-                cell = attn_table_cell(table, row, PROBLEM);
-            add_cell(&text, &cell);
+            if (column == ABOUT)
+                add_about(&text, table, row);
+            else
+                add_cell(&text, &cell);
         }
     enum attn_status status = attn_text_table_write(&text, out, &err);
     attn_text_table_release(&text);

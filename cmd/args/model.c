@@ -26,9 +26,9 @@ static const struct option model_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct model_args, name),
      .environment = "ATTN_CLI_MODEL",
-     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists; "
-             "OWNER/NAME[@REVISION] is a model of the Hugging Face cache; default: the built-in "
-             "'" ATTN_BUILTIN_DEFAULT "'"},
+     .help = "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli "
+             "models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
+             "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'"},
     {.name = "config",
      .argument = "FILE",
      .heading = "Model",
@@ -119,6 +119,21 @@ static char *find_hub(void)
     return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
 }
 
+/* The stores of Ollama, found as Ollama finds its own; how many. */
+static size_t find_ollama(char *stores[MODEL_N_STORE])
+{
+    const char *given = variable("OLLAMA_MODELS");
+    size_t n = 0;
+    if (given) {
+        stores[n++] = join_home(given, "");
+        return n;
+    }
+    if (variable("HOME"))
+        stores[n++] = join_home("~", "/.ollama/models");
+    stores[n++] = strdup("/usr/share/ollama/.ollama/models"); /* of the service */
+    return n;
+}
+
 /* Where the program lies: its folder, without a slash at the end. */
 static bool find_program(char folder[MODEL_PATH_SIZE])
 {
@@ -180,6 +195,13 @@ int model_catalog_open(struct model_catalog *catalog)
     catalog->catalog.folders = catalog->folders;
     catalog->catalog.n_folder = n;
     catalog->catalog.hub = catalog->hub;
+    catalog->lm_studio = variable("HOME") ? join_home("~", "/.lmstudio/models") : NULL;
+    catalog->catalog.lm_studio = catalog->lm_studio;
+    catalog->catalog.n_ollama = find_ollama(catalog->ollama);
+    catalog->catalog.ollama = (const char *const *)catalog->ollama;
+    for (size_t i = 0; i < catalog->catalog.n_ollama; i++)
+        if (!catalog->ollama[i])
+            return report_no_memory();
     return EXIT_DONE;
 }
 
@@ -189,6 +211,9 @@ void model_catalog_release(struct model_catalog *catalog)
     free(catalog->folders);
     free(catalog->own);
     free(catalog->hub);
+    free(catalog->lm_studio);
+    for (size_t i = 0; i < MODEL_N_STORE; i++)
+        free(catalog->ollama[i]);
     *catalog = (struct model_catalog){0};
 }
 
@@ -253,7 +278,10 @@ static void say_other(void *user, const struct attn_found *other)
 static void say_taken(const struct attn_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
-    if (found->origin == ATTN_ORIGIN_CACHED && slash)
+    if (found->file[0] != '\0')
+        note("'%s' is the GGUF file '%s'", attn_quote_string(name).text,
+             attn_quote_string(found->file).text);
+    else if (found->origin == ATTN_ORIGIN_CACHED && slash)
         note("'%s' is snapshot '%s', in '%s'", name, slash + 1,
              attn_quote_string(found->directory).text);
     else if (found->origin == ATTN_ORIGIN_SHIPPED ||
@@ -346,6 +374,8 @@ int model_source_find(const struct model_args *args, const struct running_args *
         attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
     }
     found->source = found->found.source;
+    if (found->source.n_override > 0)
+        found->overrides[0] = found->found.part;
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
     add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);

@@ -23,22 +23,25 @@ extern const struct option_group weights_options;
 /* The same, of commands that multiply by weights. */
 extern const struct option_group compute_options;
 
-enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
+enum { MODEL_N_OVERRIDE = 4, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 
 /* Where this program looks for models, and what that borrows from. */
 struct model_catalog {
     struct attn_catalog catalog;
     const char **folders;
-    char *search_path; /* the variable, cut into folders */
-    char *own;         /* the folder of the models that came with the program, or NULL */
-    char *hub;         /* the cache of Hugging Face, or NULL */
+    char *search_path;           /* the variable, cut into folders */
+    char *own;                   /* the folder of the models that came with the program, or NULL */
+    char *hub;                   /* the cache of Hugging Face, or NULL */
+    char *lm_studio;             /* the folder of LM Studio, or NULL */
+    char *ollama[MODEL_N_STORE]; /* the stores of Ollama */
 };
 
 /*
  * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
  * which are those of the source tree that it was built in, or of the installation; and the cache of
  * Hugging Face: $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that
- * of ~/.cache. Reports and returns an exit code; release it in every case.
+ * of ~/.cache; the stores of Ollama: $OLLAMA_MODELS, else that of ~/.ollama and that of its service;
+ * and ~/.lmstudio/models. Reports and returns an exit code; release it in every case.
  */
 int model_catalog_open(struct model_catalog *catalog);
 void model_catalog_release(struct model_catalog *catalog);

@@ -179,6 +179,9 @@ static void print_environment(struct attn_sink *out)
              "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
              "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n"
              ".TP\n"
+             ".B OLLAMA_MODELS\n"
+             "the store of Ollama; else ~/.ollama/models and that of its service\n"
+             ".TP\n"
              ".B ATTN_CLI_GEMM\n"
              "\\fIjit\\fP makes all matrix products with libxsmm, \\fIportable\\fP with loops of\n"
              "attn\\-cli's own, neither with AMX; \\fIauto\\fP, the default, with the fastest\n");

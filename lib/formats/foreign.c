@@ -4,13 +4,11 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "base/status_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define GGUF ".gguf"
 #define ADAPTER "adapter_config.json"
 
 /* What a shell takes as it is, also inside of both quotes of Python. */
@@ -20,28 +18,14 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 /*
  * Each loads and saves the model of the folder that it runs in. Of PyTorch's only the weights: the
  * files of the tokenizer can be read as they are, and the library saves some of them otherwise.
- * transformers 5 needs to know that a model of GGUF is no longer quantized.
  */
 #define CONVERT_PYTORCH                                                                            \
     "python3 -c \"from transformers import AutoModelForCausalLM as M; "                            \
     "M.from_pretrained('.').save_pretrained('.')\""
-#define CONVERT_GGUF                                                                               \
-    "python3 -c \"from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; "        \
-    "f='%s'; "                                                                                     \
-    "m = M.from_pretrained('.', gguf_file=f); m.hf_quantizer = None; "                             \
-    "vars(m.config).pop('quantization_config', 0); m.save_pretrained('.'); "                       \
-    "T.from_pretrained('.', gguf_file=f).save_pretrained('.')\""
 
 #define MERGE_ADAPTER                                                                              \
     "python3 -c \"from peft import AutoPeftModelForCausalLM as M; "                                \
     "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
-
-static bool is_gguf(const char *name)
-{
-    const size_t size = strlen(name), n = strlen(GGUF);
-
-    return size > n && strcmp(name + size - n, GGUF) == 0;
-}
 
 static bool take(const char *name, char found[ATTN_FOREIGN_NAME_SIZE])
 {
@@ -51,20 +35,13 @@ static bool take(const char *name, char found[ATTN_FOREIGN_NAME_SIZE])
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
 {
     static const char *const pytorch[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
-    struct attn_path_names folder = {0};
-    bool is_found = false;
 
     if (!source->directory)
         return false;
     for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
         if (attn_source_has_part(source, pytorch[i]))
             return take(pytorch[i], name);
-    /* Where memory runs out there is one hint less: the failure that it belongs to is reported. */
-    attn_path_list(source->directory, &folder, NULL);
-    for (size_t i = 0; i < folder.n && !is_found; i++)
-        is_found = is_gguf(folder.names[i]) && take(folder.names[i], name);
-    attn_path_names_release(&folder);
-    return is_found;
+    return false;
 }
 
 /* Appends TEXT [size] as one word of a shell: as it is, or as $'text'. */
@@ -91,15 +68,6 @@ static void append_cd(struct attn_buffer *command, const char *folder, size_t si
     attn_buffer_append_string(command, "cd ");
     append_word(command, folder, size);
     attn_buffer_append_string(command, " && ");
-}
-
-static void append_conversion(struct attn_buffer *command, const char *file)
-{
-    if (is_gguf(file))
-        attn_buffer_append_format(command, CONVERT_GGUF,
-                                  file[strspn(file, plain)] == '\0' ? file : "FILE" GGUF);
-    else
-        attn_buffer_append_string(command, CONVERT_PYTORCH);
 }
 
 /* Moves COMMAND into the hint of ERR, unless it is too long to be one. */
@@ -145,25 +113,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         folder = name;
     }
     append_cd(&command, folder, strlen(folder));
-    append_conversion(&command, file);
-    give(&command, err);
-    return ATTN_UNSUPPORTED;
-}
-
-enum attn_status attn_foreign_check_file(const char *path, struct attn_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    struct attn_buffer command = {0};
-
-    if (!is_gguf(path))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_UNSUPPORTED,
-                   "'%s' cannot be read, expected a directory with "
-                   "model.safetensors",
-                   attn_quote_string(path).text);
-    if (slash)
-        append_cd(&command, path, slash > path ? (size_t)(slash - path) : 1);
-    append_conversion(&command, slash ? slash + 1 : path);
+    attn_buffer_append_string(&command, CONVERT_PYTORCH);
     give(&command, err);
     return ATTN_UNSUPPORTED;
 }

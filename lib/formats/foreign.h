@@ -16,15 +16,12 @@
 
 enum { ATTN_FOREIGN_NAME_SIZE = 256 };
 
-/* Writes the name of the file of PyTorch or of GGUF that the directory of SOURCE has into NAME;
+/* Writes the name of the file of PyTorch that the directory of SOURCE has into NAME;
  * false, when it has none. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
 
 /* ATTN_UNSUPPORTED when the directory of SOURCE has such a file, or an adapter of PEFT, with the
  * command that makes a model of it as a hint. */
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
-
-/* The same when the file PATH itself is one of GGUF, which its ending says. */
-enum attn_status attn_foreign_check_file(const char *path, struct attn_error *err);
 
 #endif

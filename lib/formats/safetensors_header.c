@@ -46,7 +46,7 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
         {"version https://git-lfs",
          "this is a Git LFS pointer, not the weights; run `git lfs pull` where it was cloned"},
         {"PK\3\4", "this is a ZIP archive, perhaps a PyTorch checkpoint; save it as safetensors"},
-        {"GGUF", "this is a GGUF file; take the Hugging Face directory it was made from"},
+        {"GGUF", "this is a GGUF file; give it as the model itself"},
         {"<", "this looks like a web page; the download may have failed"},
     };
 

@@ -95,6 +95,25 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     return ATTN_OK;
 }
 
+/* Refuses parts that were given beside a GGUF file, which has its own. */
+static enum attn_status check_parts(const struct attn_source *source, struct attn_error *err)
+{
+    static const char *const parts[][2] = {{"config", "config.json"},
+                                           {"weights", "model.safetensors"}};
+    const char *file = attn_source_override(source, ATTN_GGUF_PART);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *path = attn_source_override(source, parts[i][1]);
+
+        if (path && (file || attn_gguf_is_source(source)))
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'`%s` %s' does not go with the GGUF file '%s', which has its own", parts[i][0],
+                attn_quote_string(path).text, attn_quote_string(file ? file : ATTN_GGUF_PART).text);
+    }
+    return ATTN_OK;
+}
+
 /* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
@@ -124,6 +143,7 @@ static enum attn_status open_files(const struct attn_source *source,
 {
     const char *name = source->name ? source->name : source->directory;
     struct attn_file file = {0};
+    enum attn_status status;
 
     if (!name)
         name = "built-in";
@@ -131,9 +151,13 @@ static enum attn_status open_files(const struct attn_source *source,
     m->name = attn_strndup(name, strlen(name), err);
     if (!m->name)
         return ATTN_NO_MEMORY;
+    ATTN_TRY(check_parts(source, err));
     if (attn_gguf_is_source(source)) {
         ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
-        ATTN_TRY(read_gguf(m, &file, options->load, err));
+        status = read_gguf(m, &file, options->load, err);
+        if (status == ATTN_IO && source->fetch)
+            attn_error_hint(err, "%s", source->fetch);
+        ATTN_TRY(status);
     } else {
         ATTN_TRY(read_config(source, m, err));
         ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));

@@ -2,23 +2,30 @@
 #include "run/catalog_internal.h"
 
 #include "base/buffer.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "formats/foreign.h"
+#include "formats/gguf.h"
 #include "formats/json.h"
 #include "model/builtin.h"
 #include "model/cost.h"
 #include "model/family.h"
-#include "model/model.h"
+#include "model/model_internal.h"
+#include "run/gguf_folder.h"
 #include "run/hub.h"
+#include "run/ollama.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define LM_STUDIO_PREFIX "lmstudio:"
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");
 
@@ -41,18 +48,153 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
     return false;
 }
 
+/* --- GGUF ------------------------------------------------------------------------------------ */
+
+/* The model of FOUND is the GGUF file found->file, and nothing else. */
+static void take_file(struct attn_found *found)
+{
+    found->part = (struct attn_override){ATTN_GGUF_PART, found->file};
+    found->source.directory = NULL;
+    found->source.overrides = &found->part;
+    found->source.n_override = 1;
+}
+
+/* Refuses what is no regular file: opening it might wait. */
+static enum attn_status take_regular(struct attn_found *found, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    const enum attn_status status = attn_file_open_regular(found->file, ATTN_MAP, &file, err);
+
+    attn_file_release(&file);
+    if (status == ATTN_OK)
+        take_file(found);
+    else if (found->source.fetch)
+        attn_error_hint(err, "%s", found->source.fetch);
+    return status;
+}
+
+static bool has_safetensors(const char *directory)
+{
+    const struct attn_source source = {.directory = directory};
+
+    return attn_source_has_part(&source, "model.safetensors") ||
+           attn_source_has_part(&source, "model.safetensors.index.json");
+}
+
+/* What a name means in a directory that was found: it stays, if it has safetensors or no GGUF. */
+static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
+                                  struct attn_found *found, struct attn_error *err)
+{
+    if (!tag && has_safetensors(folder->path))
+        return ATTN_OK;
+    ATTN_TRY(attn_gguf_folder_list(folder, has_tags ? ATTN_GGUF_FOLDER_DEEP : ATTN_GGUF_FOLDER_FLAT,
+                                   err));
+    if (folder->files.n == 0 && tag)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has no GGUF file, expected one with the tag '%s'",
+                              attn_quote_string(folder->name).text, attn_quote_string(tag).text);
+    if (folder->files.n == 0)
+        return ATTN_OK;
+    ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
+                      : attn_gguf_folder_only(folder, found->file, err));
+    return take_regular(found, err);
+}
+
+/* The model of the directory in FOUND, which messages call NAME. */
+static enum attn_status take_directory(struct attn_found *found, const char *name, const char *tag,
+                                       bool has_tags, struct attn_error *err)
+{
+    struct attn_gguf_folder folder = {.path = found->source.directory, .name = name};
+    const enum attn_status status = choose_in(&folder, tag, has_tags, found, err);
+
+    attn_path_names_release(&folder.files);
+    return status;
+}
+
+static bool has_ending(const char *path, const char *ending)
+{
+    const size_t size = strlen(path), n = strlen(ending);
+
+    return size > n && strcmp(path + size - n, ending) == 0;
+}
+
+/* Whether PATH is a file that is GGUF by its first bytes or by its name. */
+static bool is_gguf_file(const char *path)
+{
+    struct attn_file file = {0};
+    struct stat info;
+    bool is_gguf = has_ending(path, ".gguf");
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    if (!is_gguf && attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
+        is_gguf = attn_gguf_is_file(&file);
+    attn_file_release(&file);
+    return is_gguf;
+}
+
+/* --- Stores of other programs ---------------------------------------------------------------- */
+
 static enum attn_status find_in_hub(const struct attn_catalog *catalog,
                                     const struct attn_hub_name *name, struct attn_found *found,
                                     struct attn_error *err)
 {
-    const enum attn_status status = attn_hub_find(catalog->hub, name, found->directory, err);
-
     found->origin = ATTN_ORIGIN_CACHED;
+    ATTN_TRY(attn_hub_find(catalog->hub, name, found->directory, err));
     found->source.directory = found->directory;
     attn_hub_fetch(name, found->fetch, sizeof found->fetch);
     found->source.fetch = found->fetch;
-    return status;
+    return take_directory(found, name->repository, name->tag, true, err);
 }
+
+/* NAME is without its prefix. */
+static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, const char *name,
+                                          struct attn_found *found, struct attn_error *err)
+{
+    struct attn_hub_name read;
+    char repository[sizeof LM_STUDIO_PREFIX + ATTN_HUB_NAME_SIZE];
+
+    found->origin = ATTN_ORIGIN_LM_STUDIO;
+    if (!attn_hub_read_name(name, &read) || !strchr(read.repository, '/') ||
+        read.revision[0] != '\0')
+        return attn_error_set(err, ATTN_INVALID,
+                              "'" LM_STUDIO_PREFIX
+                              "%s' is no name of a model, expected " LM_STUDIO_PREFIX
+                              "OWNER/NAME or " LM_STUDIO_PREFIX "OWNER/NAME:TAG",
+                              attn_quote_string(name).text);
+    if (!catalog->lm_studio)
+        return attn_error_set(err, ATTN_INVALID, "there is no folder of LM Studio");
+    if (!attn_path_join(catalog->lm_studio, read.repository, found->directory) ||
+        !attn_path_is_folder(found->directory))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'" LM_STUDIO_PREFIX "%s' is not in the folder of LM Studio, '%s'",
+                              read.repository, attn_quote_string(catalog->lm_studio).text);
+    found->source.directory = found->directory;
+    snprintf(repository, sizeof repository, LM_STUDIO_PREFIX "%s", read.repository);
+    return take_directory(found, repository, read.tag, true, err);
+}
+
+/* Likewise. */
+static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
+                                       struct attn_found *found, struct attn_error *err)
+{
+    const struct attn_ollama_stores stores = {catalog->ollama, catalog->n_ollama};
+    struct attn_ollama_name read;
+
+    found->origin = ATTN_ORIGIN_OLLAMA;
+    if (!attn_ollama_read_name(name, &read))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'" ATTN_OLLAMA_PREFIX
+                              "%s' is no name of a model, expected " ATTN_OLLAMA_PREFIX
+                              "[HOST/][NAMESPACE/]MODEL[:TAG]",
+                              attn_quote_string(name).text);
+    ATTN_TRY(attn_ollama_find(&stores, &read, found->file, err));
+    attn_ollama_fetch(&read, found->fetch, sizeof found->fetch);
+    found->source.fetch = found->fetch;
+    return take_regular(found, err);
+}
+
+/* --- What a name is -------------------------------------------------------------------------- */
 
 /* "'NAME' is neither a directory, nor in 'models', nor built in, nor in the ... cache 'hub'". */
 static enum attn_status report_searched(const struct attn_catalog *catalog, const char *name,
@@ -84,34 +226,36 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 {
     attn_error_set(err, ATTN_INVALID, "'%s' is neither a directory nor a name of a model",
                    attn_quote_string(name).text);
-    attn_error_hint(err, "names are NAME, OWNER/NAME and OWNER/NAME@REVISION");
+    attn_error_hint(err, "names are NAME, OWNER/NAME[@REVISION][:TAG], " ATTN_OLLAMA_PREFIX
+                         "MODEL[:TAG] and " LM_STUDIO_PREFIX "OWNER/NAME[:TAG]");
     return ATTN_INVALID;
 }
 
-static enum attn_status report_file(const char *path, struct attn_error *err)
+static enum attn_status report_file(const char *path, mode_t mode, struct attn_error *err)
 {
     const char *slash = strrchr(path, '/');
 
-    ATTN_TRY(attn_foreign_check_file(path, err));
-    attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
-                   attn_quote_string(path).text);
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' is %s, expected the directory of a model, or a GGUF file",
+                   attn_quote_string(path).text, S_ISREG(mode) ? "a file" : attn_mode_text(mode));
+    if (!S_ISREG(mode))
+        return ATTN_INVALID;
     attn_error_hint(err, "its directory is '%s'",
                     slash ? attn_quote(path, slash > path ? (size_t)(slash - path) : 1).text : ".");
     return ATTN_INVALID;
 }
 
-/* As attn_catalog_find, but for the paths of directories. */
-static enum attn_status find_name(const struct attn_catalog *catalog, const char *name,
+/* As attn_catalog_find, but for paths: a model that comes with the program or is in the cache. */
+static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
                                   struct attn_found *found, struct attn_error *err)
 {
     struct attn_hub_name hub;
     struct stat info;
     bool is_name;
 
-    *found = (struct attn_found){.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
     if (is_bare(name) && find_in_folders(catalog, name, found)) {
         found->source.directory = found->directory;
-        return ATTN_OK;
+        return take_directory(found, found->directory, NULL, false, err);
     }
     if (attn_builtin_find(name, &found->source)) {
         found->origin = ATTN_ORIGIN_BUILTIN;
@@ -121,8 +265,24 @@ static enum attn_status find_name(const struct attn_catalog *catalog, const char
     if (is_name && catalog->hub && attn_hub_has(catalog->hub, &hub))
         return find_in_hub(catalog, &hub, found, err);
     if (stat(name, &info) == 0)
-        return report_file(name, err);
+        return report_file(name, info.st_mode, err);
+    if (has_ending(name, ".gguf"))
+        return attn_error_errno(err, "open", name, ENOENT);
     return is_name ? report_searched(catalog, name, &hub, err) : report_no_name(name, err);
+}
+
+/* As attn_catalog_find, but for paths. */
+static enum attn_status find_name(const struct attn_catalog *catalog, const char *name,
+                                  struct attn_found *found, struct attn_error *err)
+{
+    const size_t ollama = strlen(ATTN_OLLAMA_PREFIX), lm_studio = strlen(LM_STUDIO_PREFIX);
+
+    *found = (struct attn_found){.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
+    if (strncmp(name, ATTN_OLLAMA_PREFIX, ollama) == 0)
+        return find_in_ollama(catalog, name + ollama, found, err);
+    if (strncmp(name, LM_STUDIO_PREFIX, lm_studio) == 0)
+        return find_in_lm_studio(catalog, name + lm_studio, found, err);
+    return find_bare(catalog, name, found, err);
 }
 
 enum attn_status attn_catalog_find(const struct attn_catalog *given, const char *name,
@@ -133,10 +293,17 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
-    if (!attn_path_is_folder(name))
+    if (attn_path_is_folder(name)) {
+        *found = (struct attn_found){.source = {.name = name, .directory = name}};
+        return take_directory(found, name, NULL, false, err);
+    }
+    if (!is_gguf_file(name))
         return find_name(&catalog, name, found, err);
-    *found = (struct attn_found){.source = {.name = name, .directory = name}};
-    return ATTN_OK;
+    *found = (struct attn_found){.source.name = name, .origin = ATTN_ORIGIN_FILE};
+    if (strlen(name) >= sizeof found->file)
+        return attn_error_errno(err, "open", name, ENAMETOOLONG);
+    memcpy(found->file, name, strlen(name) + 1);
+    return take_regular(found, err);
 }
 
 /* --- Others of its name ---------------------------------------------------------------------- */
@@ -144,7 +311,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
 /* Whether DIRECTORY is that of a model, and not the one of FOUND. */
 static bool is_other(const struct attn_found *found, const char *directory)
 {
-    const char *taken = found->source.directory;
+    const char *taken = found->directory[0] != '\0' ? found->directory : found->source.directory;
     struct stat one, other;
 
     return attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
@@ -160,6 +327,8 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
     struct attn_found builtin = {.source.name = name, .origin = ATTN_ORIGIN_BUILTIN};
     struct attn_hub_name hub;
 
+    if (found->origin > ATTN_ORIGIN_CACHED)
+        return;
     other.source.directory = other.directory;
     for (size_t i = 0; i < catalog->n_folder && is_bare(name); i++)
         if (attn_path_join(catalog->folders[i], name, other.directory) &&
@@ -192,6 +361,22 @@ static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, co
            (is_bare(name) && find_in_folders(&before, name, &found));
 }
 
+/* Whether DIRECTORY is that of a model. Only memory can run out. */
+static enum attn_status look_for_model(const char *directory, bool *is_model,
+                                       struct attn_error *err)
+{
+    struct attn_gguf_folder folder = {.path = directory, .name = directory};
+    enum attn_status status = ATTN_OK;
+
+    *is_model = attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json");
+    if (*is_model)
+        return ATTN_OK;
+    status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_FLAT, err);
+    *is_model = folder.files.n > 0;
+    attn_path_names_release(&folder.files);
+    return status;
+}
+
 static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i,
                                      struct attn_error *err)
 {
@@ -201,13 +386,35 @@ static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i
 
     for (size_t k = 0; k < folder.n && status == ATTN_OK; k++) {
         char directory[ATTN_PATH_SIZE];
+        bool is_model = false;
 
-        if (attn_path_join(path, folder.names[k], directory) &&
-            attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
-            !was_reported(visit->catalog, i, folder.names[k]))
+        if (attn_path_join(path, folder.names[k], directory))
+            status = look_for_model(directory, &is_model, err);
+        if (status == ATTN_OK && is_model && !was_reported(visit->catalog, i, folder.names[k]))
             status = visit->tell(visit->user, folder.names[k], err);
     }
     attn_path_names_release(&folder);
+    return status;
+}
+
+/* Reports the models in DIRECTORY, which is called NAME: each GGUF file with its tag. IS_SURE: NAME
+ * is that of a model, whatever it has. */
+static enum attn_status visit_tags(const struct catalog_visit *visit, const char *directory,
+                                   const char *name, bool is_sure, struct attn_error *err)
+{
+    struct attn_gguf_folder folder = {.path = directory, .name = name};
+    enum attn_status status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_DEEP, err);
+
+    if (status == ATTN_OK && (has_safetensors(directory) || (is_sure && folder.files.n == 0)))
+        status = visit->tell(visit->user, name, err);
+    for (size_t i = 0; i < folder.files.n && status == ATTN_OK; i++) {
+        char tag[ATTN_GGUF_TAG_SIZE], full[ATTN_PATH_SIZE];
+
+        attn_gguf_folder_write_tag(&folder, i, tag);
+        if (attn_gguf_is_tag(tag) && snprintf(full, sizeof full, "%s:%s", name, tag) > 0)
+            status = visit->tell(visit->user, full, err);
+    }
+    attn_path_names_release(&folder.files);
     return status;
 }
 
@@ -215,10 +422,43 @@ static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i
 static enum attn_status visit_cached(void *user, const char *name, struct attn_error *err)
 {
     const struct catalog_visit *visit = user;
+    char directory[ATTN_PATH_SIZE];
+    struct attn_hub_name hub;
 
     if (was_reported(visit->catalog, visit->catalog->n_folder, name))
         return ATTN_OK;
+    if (attn_hub_read_name(name, &hub) &&
+        attn_hub_find(visit->catalog->hub, &hub, directory, NULL) == ATTN_OK)
+        return visit_tags(visit, directory, name, true, err);
     return visit->tell(visit->user, name, err);
+}
+
+/* An attn_ollama_fn. */
+static enum attn_status visit_stored(void *user, const char *name, struct attn_error *err)
+{
+    const struct catalog_visit *visit = user;
+
+    return visit->tell(visit->user, name, err);
+}
+
+static enum attn_status visit_lm_studio(const struct catalog_visit *visit, struct attn_error *err)
+{
+    const char *path = visit->catalog->lm_studio;
+    struct attn_path_names names = {0};
+    enum attn_status status = attn_path_list_below(path, 2, &names, err);
+
+    for (size_t i = 0; i < names.n && status == ATTN_OK; i++) {
+        char directory[ATTN_PATH_SIZE], name[ATTN_PATH_SIZE];
+        struct attn_hub_name read;
+
+        snprintf(name, sizeof name, LM_STUDIO_PREFIX "%.4000s", names.names[i]);
+        if (attn_path_join(path, names.names[i], directory) &&
+            strcspn(names.names[i], "@:") == strlen(names.names[i]) &&
+            attn_hub_read_name(names.names[i], &read))
+            status = visit_tags(visit, directory, name, false, err);
+    }
+    attn_path_names_release(&names);
+    return status;
 }
 
 enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catalog_fn tell,
@@ -237,12 +477,15 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
         ATTN_TRY(visit_folder(&visit, i, err));
     if (catalog.hub)
         ATTN_TRY(attn_hub_visit(catalog.hub, visit_cached, &visit, err));
-    return ATTN_OK;
+    if (catalog.lm_studio)
+        ATTN_TRY(visit_lm_studio(&visit, err));
+    return attn_ollama_visit(&(struct attn_ollama_stores){catalog.ollama, catalog.n_ollama},
+                             visit_stored, &visit, err);
 }
 
 /* --- As a table ------------------------------------------------------------------------------ */
 
-enum { WORDS_SIZE = 80, FAMILY_SIZE = 64 };
+enum { WORDS_SIZE = 80, FAMILY_SIZE = WORDS_SIZE };
 
 /* What is found out about one model. */
 struct model_row {
@@ -251,6 +494,8 @@ struct model_row {
     char family[FAMILY_SIZE]; /* empty: its config does not say */
     char problem[WORDS_SIZE]; /* empty: none */
     uint64_t n_parameter;
+    double bits;     /* of a weight */
+    uint64_t n_byte; /* of the files of weights; 0: not known */
 };
 
 /* The model_type of a config, which may be that of a family that is not read. Only memory can run
@@ -289,13 +534,40 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
     snprintf(words, WORDS_SIZE, "%.*s", (int)(end - begin), begin);
 }
 
+/*
+ * What is wrong with a GGUF file or with what leads to it, which need not be named again: "it is short
+ * of 664 of its 9664 bytes". An architecture goes without saying.
+ */
+static void take_failure(struct model_row *row, char words[WORDS_SIZE])
+{
+    static const char architecture[] = "'general.architecture' in ", cannot[] = "cannot open '";
+    const char *message = row->failure.message, *value = strstr(message, "' is '");
+    const char *end = message[0] == '\'' ? strchr(message + 1, '\'') : NULL;
+    const char *reason = strrchr(message, ':'), *expected = strstr(message, ", expected");
+
+    if (strncmp(message, architecture, strlen(architecture)) == 0 && value) {
+        take_subject(value + strlen("' is "), row->family);
+        take_subject(value + strlen("' is "), words);
+    } else if (strncmp(message, cannot, strlen(cannot)) == 0 && reason && reason[1] == ' ') {
+        snprintf(words, WORDS_SIZE, "%.*s", WORDS_SIZE - 1, reason + 2);
+    } else if (end && memchr(message, '/', (size_t)(end - message))) {
+        const size_t size = expected > end ? (size_t)(expected - end) : strlen(end);
+
+        snprintf(words, WORDS_SIZE, "it%.*s", (int)size - 1, end + 1);
+    } else {
+        take_subject(message, words);
+    }
+}
+
 /* Why the model of ROW cannot be opened, in a few words. */
 static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
     char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
 
-    if (!source->directory)
+    if (row->found.file[0] != '\0' || row->found.origin > ATTN_ORIGIN_CACHED)
+        take_failure(row, words);
+    else if (!source->directory)
         snprintf(words, sizeof words, "not downloaded");
     else if (row->family[0] != '\0' && !attn_family_find(row->family))
         snprintf(words, sizeof words, "%s", row->family);
@@ -308,6 +580,26 @@ static void find_problem(struct model_row *row)
     snprintf(row->problem, sizeof row->problem, "cannot read: %.64s", words);
 }
 
+/* The bits of a weight in FILES, and how large they are. */
+static void measure(const struct attn_tensor_files *files, struct model_row *row)
+{
+    double n_value = 0, n_byte = 0;
+
+    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
+        const struct attn_tensor tensor = attn_tensor_files_entry(files, i).tensor;
+
+        double n = 1;
+
+        for (int k = 0; k < tensor.rank; k++)
+            n *= (double)tensor.shape[k];
+        n_value += n;
+        n_byte += (double)attn_tensor_n_byte(&tensor);
+    }
+    row->bits = n_value > 0 ? 8 * n_byte / n_value : 0;
+    for (int i = 0; i < attn_tensor_files_n_shard(files); i++)
+        row->n_byte += attn_tensor_files_size(files, i);
+}
+
 static enum attn_status inspect(const struct attn_catalog *catalog, const char *name,
                                 struct model_row *row)
 {
@@ -317,7 +609,7 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     struct attn_parameters n;
 
     if (status == ATTN_OK) {
-        ATTN_TRY(read_family(row));
+        ATTN_TRY(row->found.file[0] == '\0' ? read_family(row) : ATTN_OK);
         status = attn_model_open(&row->found.source, NULL, &model, &row->failure);
     } else {
         row->found.source.directory = NULL;
@@ -328,6 +620,7 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     }
     n = attn_model_parameters(model);
     row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    measure(attn_model_files(model), row);
     snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
     attn_model_free(model);
     return ATTN_OK;
@@ -389,10 +682,13 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
         text_cell(origins[origin]),
         text_cell(row.family),
         row.problem[0] == '\0' ? attn_cell_integer((int64_t)row.n_parameter) : attn_cell_missing(),
-        text_cell(origin != ATTN_ORIGIN_CACHED ? find_about(name) : NULL),
+        text_cell(origin < ATTN_ORIGIN_CACHED ? find_about(name) : NULL),
         text_cell(row.problem),
         text_cell(row.found.source.directory),
         text_cell(row.failure.message),
+        row.n_byte > 0 ? attn_cell_real(row.bits) : attn_cell_missing(),
+        row.n_byte > 0 ? attn_cell_integer((int64_t)row.n_byte) : attn_cell_missing(),
+        text_cell(row.found.file),
     };
 
     return attn_table_append(list->table, cells, sizeof cells / sizeof *cells, err);
@@ -412,6 +708,9 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
         {.name = "problem", .type = ATTN_VALUE_TEXT},
         {.name = "directory", .type = ATTN_VALUE_TEXT},
         {.name = "message", .type = ATTN_VALUE_TEXT},
+        {.name = "bits_per_weight", .type = ATTN_VALUE_REAL},
+        {.name = "bytes", .type = ATTN_VALUE_INTEGER},
+        {.name = "file", .type = ATTN_VALUE_TEXT},
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct model_list list = {&catalog, NULL};

@@ -26,7 +26,10 @@ struct attn_catalog {
     const char *const *folders; /* [n_folder], each holds directories of models; one that is
                                    missing is passed over */
     size_t n_folder;
-    const char *hub; /* the cache of huggingface_hub; NULL: none */
+    const char *hub;           /* the cache of huggingface_hub; NULL: none */
+    const char *const *ollama; /* [n_ollama], stores of Ollama; the first that has a model counts */
+    size_t n_ollama;
+    const char *lm_studio; /* the models of LM Studio; NULL: none */
 };
 
 #define ATTN_CATALOG_DEFAULT ((struct attn_catalog){.size = sizeof(struct attn_catalog)})
@@ -36,7 +39,10 @@ struct attn_catalog {
     X(DIRECTORY, 0, "directory") /* the path of a directory was given */                           \
     X(BUILTIN, 1, "built-in")    /* it is part of the library */                                   \
     X(SHIPPED, 2, "shipped")     /* in one of the folders */                                       \
-    X(CACHED, 3, "cached")       /* in the cache */
+    X(CACHED, 3, "cached")       /* in the cache */                                                \
+    X(FILE, 4, "file")           /* the path of a GGUF file was given */                           \
+    X(OLLAMA, 5, "ollama")       /* in a store of Ollama */                                        \
+    X(LM_STUDIO, 6, "lmstudio")  /* in the folder of LM Studio */
 
 enum attn_origin {
 #define ATTN_ORIGIN_ENUM(id, number, name) ATTN_ORIGIN_##id = (number),
@@ -53,13 +59,18 @@ struct attn_found {
     char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; a snapshot's last part
                                              is the hash of its commit */
     char fetch[ATTN_FOUND_FETCH_SIZE];    /* of a cached model: the command that completes it */
+    char file[ATTN_FOUND_PATH_SIZE];      /* of a GGUF model, of shards the first; else empty */
+    struct attn_override part;            /* that file as the source has it */
 };
 
 /*
- * NAME is, in this order: the path of a directory; a directory in one of the folders; a built-in
- * model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a branch, a tag, or the
- * first digits of a commit's hash. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with
- * what was searched when there is none of these; *found is to be used only after success.
+ * NAME is, in this order: the path of a directory, of a model as Hugging Face lays it out or with
+ * one GGUF model; the path of a GGUF file, whatever it is called; "ollama:" with
+ * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
+ * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a branch,
+ * a tag, or the first digits of a commit's hash, and with :TAG, which stands in the name of a GGUF
+ * file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with what was searched when there
+ * is none of these; *found is to be used only after success.
  */
 ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
                                             struct attn_found *found, struct attn_error *err);
@@ -67,8 +78,8 @@ ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, 
 /* Told of a NAME, which is not that of a directory. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits each name once: those of built-in models, of the folders, of the cache. No file of a model
- * is opened. */
+/* Visits each name once: those of built-in models, of the folders, of the cache, of LM Studio, of
+ * Ollama. No file of a model is opened. */
 ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);
@@ -76,9 +87,9 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
 /*
  * All of them as a table: name, origin, family (the model_type of its config), parameters, about
  * (what it is, for models that come with the program), problem (in a few words, "cannot read:
- * mamba"; missing when it can be run), directory, message (the failure as opening it tells it).
- * Configs and the headers of weight files are read. Fails only for lack of memory; the caller frees
- * *table.
+ * mamba"; missing when it can be run), directory, message (the failure as opening it tells it), bits
+ * of a weight, bytes of its files of weights, file (of a GGUF model). Configs and the headers of
+ * weight files are read. Fails only for lack of memory; the caller frees *table.
  */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);

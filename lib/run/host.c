@@ -85,11 +85,11 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
 
     for (size_t i = 0; i < source->n_override; i++)
         ATTN_TRY(keep_file(host, source->overrides[i].path, err));
-    if (!source->directory)
-        return ATTN_OK;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; source->directory && i < sizeof texts / sizeof *texts; i++)
         if (snprintf(path, sizeof path, "%s/%s", source->directory, texts[i]) < PATH_MAX)
             ATTN_TRY(keep_file(host, path, err));
+    if (source->n_blob > 0) /* its weights are in memory, or were overridden */
+        return ATTN_OK;
     for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
         ATTN_TRY(keep_file(host, attn_tensor_files_path(weights, i), err));
     return ATTN_OK;

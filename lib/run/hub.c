@@ -6,6 +6,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "run/gguf_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,31 +40,42 @@ static bool is_part(const char *text, size_t size)
 }
 
 /* A branch, a tag or a commit: parts between slashes, of which none begins with a dot. */
-static bool is_revision(const char *text)
+static bool is_revision(const char *text, size_t size)
 {
-    if (strlen(text) > ATTN_HUB_REVISION_MAX)
+    const char *end = text + size;
+
+    if (size > ATTN_HUB_REVISION_MAX)
         return false;
     for (;;) {
-        const size_t size = strspn(text, letters);
+        const size_t n = strspn(text, letters);
 
-        if (size == 0 || text[0] == '.' || text[0] == '-')
+        if (n == 0 || text[0] == '.' || text[0] == '-' || n > (size_t)(end - text))
             return false;
-        if (text[size] != '/')
-            return text[size] == '\0';
-        text += size + 1;
+        if (text + n == end)
+            return true;
+        if (text[n] != '/')
+            return false;
+        text += n + 1;
     }
 }
 
 bool attn_hub_read_name(const char *text, struct attn_hub_name *name)
 {
-    const size_t size = strcspn(text, "@"), owner = strcspn(text, "/@");
+    const size_t size = strcspn(text, "@:"), owner = strcspn(text, "/@:");
+    const char *rest = text + size + (text[size] == '@'), *tag;
+    const size_t revision = text[size] == '@' ? strcspn(rest, ":") : 0;
 
     if (!is_part(text, owner) || (owner < size && !is_part(text + owner + 1, size - owner - 1)) ||
-        (text[size] == '@' && !is_revision(text + size + 1)))
+        (text[size] == '@' && !is_revision(rest, revision)))
+        return false;
+    tag = rest[revision] == ':' ? rest + revision + 1 : NULL;
+    if (tag && !attn_gguf_is_tag(tag))
         return false;
     memcpy(name->repository, text, size);
     name->repository[size] = '\0';
-    name->revision = text[size] == '@' ? text + size + 1 : NULL;
+    memcpy(name->revision, rest, revision);
+    name->revision[revision] = '\0';
+    name->tag = tag;
     return true;
 }
 
@@ -88,8 +100,11 @@ bool attn_hub_has(const char *hub, const struct attn_hub_name *name)
 
 void attn_hub_fetch(const struct attn_hub_name *name, char *command, size_t size)
 {
-    snprintf(command, size, "hf download %s%s%s", name->repository,
-             name->revision ? " --revision " : "", name->revision ? name->revision : "");
+    const bool is_plain = name->tag && strspn(name->tag, letters) == strlen(name->tag);
+
+    snprintf(command, size, "hf download %s%s%s%s%s%s", name->repository,
+             name->revision[0] != '\0' ? " --revision " : "", name->revision,
+             is_plain ? " --include '*" : "", is_plain ? name->tag : "", is_plain ? "*'" : "");
 }
 
 /* --- Refs ------------------------------------------------------------------------------------ */
@@ -209,10 +224,10 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
 {
     const char *revision = repository->name->revision;
 
-    ATTN_TRY(read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err));
+    ATTN_TRY(read_ref(repository->ref_folder, revision[0] != '\0' ? revision : MAIN, hash, err));
     if (hash[0] != '\0')
         return ATTN_OK;
-    if (revision)
+    if (revision[0] != '\0')
         return find_hash(repository, hash, err);
     if (repository->refs.n == 0)
         find_newest(repository, hash);
@@ -245,7 +260,7 @@ static enum attn_status report_missing(const struct repository *repository, cons
                                        const char *hub, struct attn_error *err)
 {
     const struct attn_hub_name *name = repository->name;
-    const char *revision = name->revision ? name->revision : MAIN;
+    const char *revision = name->revision[0] != '\0' ? name->revision : MAIN;
     const struct attn_quote cache = attn_quote_string(hub);
     char command[2 * ATTN_HUB_NAME_SIZE], refs[ATTN_QUOTE_SIZE];
 
@@ -319,7 +334,7 @@ static enum attn_status report_refs(struct hub_visit *visit, struct attn_error *
         const char *ref = repository->refs.names[i];
 
         ATTN_TRY(read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err));
-        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
+        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref, strlen(ref)))
             continue; /* no ref: a folder of some, or a name that cannot be typed */
         visit->n++;
         ATTN_TRY(report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err));
@@ -360,7 +375,6 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
 {
     char text[ATTN_HUB_NAME_SIZE];
     const char *owner, *end;
-    bool is_name;
 
     if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || strlen(entry) >= sizeof text)
         return false;
@@ -370,9 +384,7 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
         snprintf(text, sizeof text, "%.*s/%s", (int)(end - owner), owner, end + 2);
     else
         snprintf(text, sizeof text, "%s", owner);
-    is_name = attn_hub_read_name(text, name) && !name->revision;
-    name->revision = NULL; /* it would lie in `text` */
-    return is_name;
+    return strcspn(text, "@:") == strlen(text) && attn_hub_read_name(text, name);
 }
 
 static enum attn_status visit_repository(const char *hub, const struct attn_hub_name *name,

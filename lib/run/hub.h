@@ -21,10 +21,11 @@ enum {
     ATTN_HUB_NAME_SIZE = 2 * ATTN_HUB_PART_MAX + ATTN_HUB_REVISION_MAX + 3
 };
 
-/* What a model of the hub is called: OWNER/NAME, NAME, and either with @REVISION. */
+/* What a model of the hub is called: OWNER/NAME, NAME, and either with @REVISION, and with :TAG. */
 struct attn_hub_name {
-    char repository[ATTN_HUB_NAME_SIZE]; /* "OWNER/NAME" or "NAME" */
-    const char *revision;                /* borrowed from the text that was read; NULL: main */
+    char repository[ATTN_HUB_NAME_SIZE];      /* "OWNER/NAME" or "NAME" */
+    char revision[ATTN_HUB_REVISION_MAX + 1]; /* empty: main */
+    const char *tag; /* of a GGUF file; borrowed from the text that was read; NULL: none */
 };
 
 /* Whether TEXT has the form of a name; none leads out of the cache. */

@@ -129,6 +129,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
             attn_quote_string(source->directory ? source->directory : source->name).text);
     ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
                      : attn_tokenizer_files_read(tokenizer, source, err));
+    if (attn_gguf_is_source(source))
+        tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 

@@ -331,9 +331,30 @@ START_TEST(a_list_says_why_a_model_cannot_be_read)
 }
 END_TEST
 
+/* A model in the folder "lm" of LM Studio, and the same in the store "ollama". */
+static void link_gguf(const char *root)
+{
+    static const char manifest[] =
+        "{\"layers\": [{\"mediaType\": \"application/vnd.ollama.image.model\", \"digest\": "
+        "\"sha256:" A "000000000000000000000000\"}]}";
+    char path[ATTN_PATH_SIZE];
+
+    snprintf(path, sizeof path, "%s/tests/fixtures/gguf/tiny.gguf", root);
+    make_folders("lm/a/b");
+    make_folders("ollama/blobs");
+    make_folders("ollama/manifests/registry.ollama.ai/library/m");
+    ck_assert_int_eq(symlink(path, "lm/a/b/b-Q4_0.gguf"), 0);
+    ck_assert_int_eq(symlink(path, "ollama/blobs/sha256-" A "000000000000000000000000"), 0);
+    attn_folder_write("ollama/manifests/registry.ollama.ai/library/m/1b", manifest,
+                      sizeof manifest - 1);
+}
+
 START_TEST(every_failed_allocation_is_reported)
 {
     enum { PROBLEM = 5 };
+    static const char *const stores[] = {"ollama"};
+    const struct attn_catalog all = {
+        .size = sizeof all, .hub = "hub", .lm_studio = "lm", .ollama = stores, .n_ollama = 1};
     char root[256];
 
     ck_assert_ptr_nonnull(getcwd(root, sizeof root));
@@ -342,17 +363,20 @@ START_TEST(every_failed_allocation_is_reported)
     link_model("whole", "");
     make_snapshot("whole", B);
     link_model("no--weights", "model.safetensors");
+    link_gguf(root);
     for (long n = 0;; n++) {
         struct attn_table *table = NULL;
         struct attn_error err = {0};
         enum attn_status status;
 
         attn_alloc_fail_at(n);
-        status = attn_catalog_list(&hub, &table, &err);
+        status = attn_catalog_list(&all, &table, &err);
         attn_alloc_fail_off();
         if (status == ATTN_OK) {
             ck_assert_int_gt(n, 20);
             ck_assert_str_eq(cell(table, "whole", PROBLEM), "-");
+            ck_assert_str_eq(cell(table, "lmstudio:a/b:Q4_0", PROBLEM), "-");
+            ck_assert_str_eq(cell(table, "ollama:m:1b", PROBLEM), "-");
             attn_table_free(table);
             break;
         }

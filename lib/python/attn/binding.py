@@ -165,9 +165,22 @@ ATTN_DTYPE_C64 = 18
 ATTN_DTYPE_F64 = 19
 ATTN_DTYPE_I64 = 20
 ATTN_DTYPE_U64 = 21
-ATTN_N_DTYPE = 22
+ATTN_DTYPE_Q4_0 = 22
+ATTN_DTYPE_Q4_1 = 23
+ATTN_DTYPE_Q5_0 = 24
+ATTN_DTYPE_Q5_1 = 25
+ATTN_DTYPE_Q8_0 = 26
+ATTN_DTYPE_Q2_K = 27
+ATTN_DTYPE_Q3_K = 28
+ATTN_DTYPE_Q4_K = 29
+ATTN_DTYPE_Q5_K = 30
+ATTN_DTYPE_Q6_K = 31
+ATTN_DTYPE_IQ4_NL = 32
+ATTN_DTYPE_IQ4_XS = 33
+ATTN_DTYPE_MXFP4 = 34
+ATTN_N_PLAIN_DTYPE = 22
+ATTN_N_DTYPE = 35
 ATTN_MAX_RANK = 16
-ATTN_SHAPE_TEXT_SIZE = 355
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -238,6 +251,9 @@ ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
 ATTN_ORIGIN_CACHED = 3
+ATTN_ORIGIN_FILE = 4
+ATTN_ORIGIN_OLLAMA = 5
+ATTN_ORIGIN_LM_STUDIO = 6
 ATTN_FOUND_PATH_SIZE = 4096
 ATTN_FOUND_FETCH_SIZE = 512
 ATTN_TEXTS_JSON_LINES = 0
@@ -751,6 +767,7 @@ attn_rope._fields_ = [
     ("beta_slow", c_double),
     ("is_truncated", c_bool),
     ("attention_factor", c_double),
+    ("divisors", POINTER(c_float)),
 ]
 attn_config._fields_ = [
     ("model_type", c_char_p),
@@ -1264,12 +1281,17 @@ attn_catalog._fields_ = [
     ("folders", POINTER(c_char_p)),
     ("n_folder", c_size_t),
     ("hub", c_char_p),
+    ("ollama", POINTER(c_char_p)),
+    ("n_ollama", c_size_t),
+    ("lm_studio", c_char_p),
 ]
 attn_found._fields_ = [
     ("source", attn_source),
     ("origin", c_int),
     ("directory", c_char * 4096),
     ("fetch", c_char * 512),
+    ("file", c_char * 4096),
+    ("part", attn_override),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),

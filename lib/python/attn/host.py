@@ -54,7 +54,7 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
 
 
 def _override(source: c.attn_source, overrides: dict) -> None:
-    items = []
+    items = [source.overrides[i] for i in range(source.n_override)]  # a GGUF file
     for what, path in overrides.items():
         if path is not None:
             name = _OVERRIDES[what]

@@ -21,6 +21,13 @@ def _hub() -> str:
     return os.path.expanduser("~/.cache/huggingface/hub")
 
 
+def _ollama() -> list[str]:
+    """The stores of Ollama, found as Ollama finds its own."""
+    if os.environ.get("OLLAMA_MODELS"):
+        return [os.path.expanduser(os.environ["OLLAMA_MODELS"])]
+    return [os.path.expanduser("~/.ollama/models"), "/usr/share/ollama/.ollama/models"]
+
+
 def _folders() -> list[str]:
     """ATTN_CLI_MODEL_PATH, the models in the wheel, those of an installation, and those of the sources, where the
     library lies in a build folder: only there is a file that says where they are."""
@@ -42,12 +49,15 @@ def catalog() -> c.attn_catalog:
     folders = [os.fsencode(folder) for folder in dict.fromkeys(_folders())]
     array = (c_char_p * len(folders))(*folders)
     found.folders, found.n_folder, found.hub = array, len(folders), os.fsencode(_hub())
+    stores = [os.fsencode(store) for store in _ollama()]
+    found.ollama, found.n_ollama = (c_char_p * len(stores))(*stores), len(stores)
+    found.lm_studio = os.fsencode(os.path.expanduser("~/.lmstudio/models"))
     found.kept = array
     return found
 
 
 def models() -> Table:
-    """All models that have a name: built in, shipped, in the Hugging Face cache. Nothing is downloaded."""
+    """All models that have a name: built in, shipped, of Hugging Face, LM Studio and Ollama. Nothing is downloaded."""
     table = c_void_p()
     call("attn_catalog_list", byref(catalog()), byref(table))
     return table_of(table)
