@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "formats/safetensors.h"
+#include "formats/gguf.h"
 #include "model/model_internal.h"
 
 #include <inttypes.h>
@@ -85,14 +85,19 @@ static enum attn_status add_all(struct attn_model_files *files, const struct att
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
 
+    const bool is_gguf = attn_gguf_is_source(source);
+    const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
+
+    /* Of the texts beside a GGUF file those are read that were asked for. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        ATTN_TRY(add_part(files, source, texts[i], err));
+        if (!is_gguf || attn_source_override(source, texts[i]))
+            ATTN_TRY(add_part(files, source, texts[i], err));
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(files, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {
         const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
 
-        ATTN_TRY(add(files, n == 1 ? WEIGHTS : (slash ? slash + 1 : path), path, NULL, err));
+        ATTN_TRY(add(files, n == 1 ? single : (slash ? slash + 1 : path), path, NULL, err));
     }
     return ATTN_OK;
 }
