@@ -81,6 +81,20 @@ static bool has_safetensors(const char *directory)
            attn_source_has_part(&source, "model.safetensors.index.json");
 }
 
+/* Of a repository with many files the command fetches those of the model alone. */
+static void narrow_fetch(struct attn_found *found)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const size_t used = strlen(found->fetch);
+    char stem[ATTN_GGUF_TAG_SIZE];
+
+    attn_gguf_write_stem(found->file, stem);
+    if (found->origin == ATTN_ORIGIN_CACHED && !strstr(found->fetch, "--include") &&
+        strspn(stem, plain) == strlen(stem) &&
+        used + strlen(stem) + sizeof " --include '**'" <= sizeof found->fetch)
+        snprintf(found->fetch + used, sizeof found->fetch - used, " --include '*%s*'", stem);
+}
+
 /* What a name means in a directory that was found: it stays, if it has safetensors or no GGUF. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_found *found, struct attn_error *err)
@@ -97,6 +111,7 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
         return ATTN_OK;
     ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
                       : attn_gguf_folder_only(folder, found->file, err));
+    narrow_fetch(found);
     return take_regular(found, err);
 }
 

@@ -46,6 +46,13 @@ static const char *last_part(const char *file)
     return slash ? slash + 1 : file;
 }
 
+void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE])
+{
+    const char *name = last_part(file);
+
+    snprintf(stem, ATTN_GGUF_TAG_SIZE, "%.*s", (int)stem_size(name), name);
+}
+
 /* Whether FILE can be a model, or the first of its shards. */
 static bool is_model(const char *file)
 {

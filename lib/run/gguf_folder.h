@@ -35,6 +35,9 @@ bool attn_gguf_is_tag(const char *text);
  * '-', so that F16 is not found in BF16. */
 bool attn_gguf_has_tag(const char *file, const char *tag);
 
+/* Writes the name of FILE without folders, the number of a shard and the extension. */
+void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE]);
+
 /* Adds the models in so many LEVELS of FOLDER. What goes with another model (a projector, what a
  * quantization was made with) is left out by its name. Only memory can run out. */
 enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int levels,
