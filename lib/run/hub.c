@@ -375,6 +375,7 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
 {
     char text[ATTN_HUB_NAME_SIZE];
     const char *owner, *end;
+    bool is_name;
 
     if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || strlen(entry) >= sizeof text)
         return false;
@@ -384,7 +385,9 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
         snprintf(text, sizeof text, "%.*s/%s", (int)(end - owner), owner, end + 2);
     else
         snprintf(text, sizeof text, "%s", owner);
-    return strcspn(text, "@:") == strlen(text) && attn_hub_read_name(text, name);
+    is_name = strcspn(text, "@:") == strlen(text) && attn_hub_read_name(text, name);
+    name->tag = NULL; /* it would lie in `text` */
+    return is_name;
 }
 
 static enum attn_status visit_repository(const char *hub, const struct attn_hub_name *name,

@@ -22,14 +22,15 @@
 enum {
     MOST_MANIFEST = 1 << 20, /* bytes */
     DIGEST_SIZE = 64,        /* digits */
-    LEVELS = 4               /* of HOST/NAMESPACE/MODEL/TAG */
+    LEVELS = 4,              /* of HOST/NAMESPACE/MODEL/TAG */
+    NAME_SIZE = LEVELS * ATTN_OLLAMA_PART_SIZE
 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 /* The newer comes first. */
 static const char *const trees[] = {"manifests-v2", "manifests"};
-enum { N_TREE = sizeof trees / sizeof *trees };
+enum { N_TREE = sizeof trees / sizeof *trees, N_LOOK = 2 * N_TREE };
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
@@ -76,7 +77,7 @@ static void write_name(const struct attn_ollama_name *name, char *text, size_t s
 
 void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_t size)
 {
-    char text[4 * ATTN_OLLAMA_PART_SIZE];
+    char text[NAME_SIZE];
 
     write_name(name, text, sizeof text);
     snprintf(command, size, "ollama pull %s", text);
@@ -89,7 +90,7 @@ void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_
 static bool locate(const char *store, const struct attn_ollama_name *name,
                    char path[ATTN_PATH_SIZE])
 {
-    for (size_t i = 0; i < 2 * N_TREE; i++) {
+    for (size_t i = 0; i < N_LOOK; i++) {
         const int size =
             snprintf(path, ATTN_PATH_SIZE, "%s/%s/%s/%s/%s/%s", store, trees[i % N_TREE],
                      name->host, name->space, name->model, name->tag);
@@ -137,7 +138,7 @@ static enum attn_status find_host(const char *store, struct attn_ollama_name *na
                                   struct attn_error *err)
 {
     struct attn_path_names hosts = {0};
-    char list[ATTN_QUOTE_SIZE] = "", text[4 * ATTN_OLLAMA_PART_SIZE];
+    char list[ATTN_QUOTE_SIZE] = "", text[NAME_SIZE];
     struct attn_ollama_name one = *name;
     size_t used = 0;
     enum attn_status status = list_hosts(store, name, &hosts, err);
@@ -240,7 +241,7 @@ static enum attn_status list_tags(const struct attn_ollama_stores *stores,
 static enum attn_status report_missing(const struct attn_ollama_stores *stores,
                                        const struct attn_ollama_name *name, struct attn_error *err)
 {
-    char places[ATTN_QUOTE_SIZE] = "", tags[ATTN_QUOTE_SIZE], text[4 * ATTN_OLLAMA_PART_SIZE];
+    char places[ATTN_QUOTE_SIZE] = "", tags[ATTN_QUOTE_SIZE], text[NAME_SIZE];
     size_t used = 0;
 
     ATTN_TRY(list_tags(stores, name, tags, err));
@@ -407,10 +408,10 @@ static enum attn_status read_manifest(const char *store, const char *path, struc
 }
 
 enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
-                                  const struct attn_ollama_name *given, char blob[ATTN_PATH_SIZE],
+                                  const struct attn_ollama_name *name, char blob[ATTN_PATH_SIZE],
                                   struct attn_error *err)
 {
-    struct attn_ollama_name name = *given;
+    struct attn_ollama_name found = *name;
     struct manifest one = {.json = NULL}, next = {.json = NULL};
     char path[ATTN_PATH_SIZE];
     enum attn_status status;
@@ -418,16 +419,16 @@ enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
     for (size_t i = 0; i < stores->n; i++) {
         const char *store = stores->paths[i];
 
-        if (given->host[0] == '\0')
-            ATTN_TRY(find_host(store, &name, err));
-        if (name.host[0] == '\0' || !locate(store, &name, path))
+        if (name->host[0] == '\0')
+            ATTN_TRY(find_host(store, &found, err));
+        if (found.host[0] == '\0' || !locate(store, &found, path))
             continue;
         status = read_manifest(store, path, &one, &next, blob, err);
         close_manifest(&one);
         close_manifest(&next);
         return status;
     }
-    return report_missing(stores, given, err);
+    return report_missing(stores, name, err);
 }
 
 /* --- All of them ------------------------------------------------------------------------------ */
@@ -455,7 +456,7 @@ static enum attn_status visit_names(const struct attn_ollama_stores *stores, siz
                                     const struct attn_path_names *names, attn_ollama_fn visit,
                                     void *user, struct attn_error *err)
 {
-    char text[sizeof ATTN_OLLAMA_PREFIX + 4 * ATTN_OLLAMA_PART_SIZE] = ATTN_OLLAMA_PREFIX;
+    char text[sizeof ATTN_OLLAMA_PREFIX + NAME_SIZE] = ATTN_OLLAMA_PREFIX;
     const size_t prefix = strlen(ATTN_OLLAMA_PREFIX);
     struct attn_ollama_name name;
 
