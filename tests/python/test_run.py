@@ -1,11 +1,16 @@
 """Runs: tensors beside what attn-cli writes, bit for bit; shapes, selections, changes, events, pictures."""
+import json
+import os
+import pathlib
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import attn
-from support import KEYS, TEXT, TINY, TestCase, cli, cli_arrays, model, needs_cli, needs_sources
+from support import KEYS, ROOT, TEXT, TINY, TestCase, cli, cli_arrays, model, needs_cli, needs_sources
 
 
 def read(path):
@@ -123,6 +128,27 @@ class Tensors(TestCase):
         words = list(range(min(3, m.n_vocab)))
         r = m.run(words, source=source, sites="pattern")
         self.assertEqual(r.pattern[r.pattern.layers[0]].shape[1:], (len(words), 4))
+
+
+class GGUF(TestCase):
+    FILE = ROOT / "tests" / "fixtures" / "gguf" / "tiny.gguf"
+
+    @needs_sources
+    def test_a_file_and_its_name_in_a_store_of_ollama_give_the_same(self):
+        digest = "0" * 64
+        layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}
+        with tempfile.TemporaryDirectory() as store:
+            manifests, blobs = pathlib.Path(store, "manifests/h/library/m"), pathlib.Path(store, "blobs")
+            manifests.mkdir(parents=True), blobs.mkdir()
+            (manifests / "latest").write_text(json.dumps({"layers": [layer]}))
+            (blobs / f"sha256-{digest}").symlink_to(self.FILE)
+            with unittest.mock.patch.dict(os.environ, OLLAMA_MODELS=store):
+                theirs = attn.Model("ollama:m").run([1, 2, 3], sites="pattern")
+                self.assertIn("ollama:h/library/m:latest", list(attn.models()["name"]))
+        vocab = ROOT / "models" / "life-is-short" / "vocab.json"  # another vocabulary, the same file
+        ours = attn.Model(self.FILE, vocab=vocab).run([1, 2, 3], sites="pattern")
+        name = "blocks.0.attn.hook_pattern"
+        self.assert_same(ours.cache[name], theirs.cache[name])
 
 
 class Changes(TestCase):
