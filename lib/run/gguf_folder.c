@@ -152,6 +152,10 @@ static size_t count_tagged(const struct attn_gguf_folder *folder, const char *ta
             continue;
         if (n++ == 0)
             *chosen = i;
+        if (stem_size(file) == strlen(tag) && at == file) {
+            *chosen = i;
+            return 1;
+        }
         if (!is_dynamic(file, at))
             n_plain++, plain = i;
         if (is_name_of(file, tag))

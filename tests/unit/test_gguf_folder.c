@@ -57,7 +57,7 @@ START_TEST(each_file_has_a_tag_that_means_it_alone)
         "one/same.gguf",     "two/same.gguf",        NULL};
     static const char *const tags[] = {"Q4_K_M", "UD-Q4_K_M", "UD-IQ1_S", "f16",
                                        "q5_1",   "BF16",      "a-Q8_0",   "b-Q8_0",
-                                       "plain",  "one/same",  "two/same"};
+                                       "plain",  "one/same",  "two/same", "two/plain"};
     struct attn_gguf_folder folder = {.path = "d", .name = "owner/name"};
     char tag[ATTN_GGUF_TAG_SIZE], path[ATTN_PATH_SIZE], expected[ATTN_PATH_SIZE];
     struct attn_error err = {0};
