@@ -509,7 +509,7 @@ static enum attn_status read_metadata(struct reading *reading, struct attn_error
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
-    tokenizer->detail = "the tokenizer in the GGUF file";
+    tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
     ATTN_TRY(read_tokens(reading, err));
     ATTN_TRY(is_llama ? read_llama(reading, err) : read_gpt2(reading, err));
     return add_end(reading, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
@@ -534,7 +534,9 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
         const struct attn_blob blob = {"tokenizer.json", whole, size};
         const struct attn_source inside = {.name = source->name, .blobs = &blob, .n_blob = 1};
 
-        return attn_tokenizer_json_read(tokenizer, &inside, err);
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, &inside, err));
+        tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.huggingface.json'";
+        return ATTN_OK;
     }
     return read_metadata(&reading, err);
 }
