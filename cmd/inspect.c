@@ -255,7 +255,7 @@ static bool is_gguf(const char *name)
     return is_it;
 }
 
-/* The model that ARGS mean. */
+/* The model that ARGS mean; a file takes the place of all parts. */
 static int find_source(const struct inspect_args *args, struct model_source *found)
 {
     struct model_args model = args->model;
@@ -285,24 +285,35 @@ static bool is_other(const struct attn_gguf *gguf)
            (!architecture || (text && (size != 5 || memcmp(text, "model", 5) != 0)));
 }
 
-/* Reports WHY no model can be opened. A GGUF file that no model is made of is shown as it is. */
+/* The GGUF file of the source, that no model is made of; NULL: it has none, or cannot be read. */
+static struct attn_gguf *open_gguf(const struct inspect_args *args,
+                                   const struct attn_source *source)
+{
+    const enum attn_load load = (enum attn_load)args->model.load;
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+
+    if (attn_gguf_is_source(source) &&
+        attn_file_open_part(source, ATTN_GGUF_PART, load, &file, NULL) == ATTN_OK)
+        attn_gguf_take(&file, load, &gguf, NULL);
+    return gguf;
+}
+
+/* Shows a GGUF file that no model is made of as it is. Reports WHY where there is none, or where it is
+ * a model with something wrong. */
 static int open_alone(const struct inspect_args *args, struct inspection *inspection,
                       struct attn_error *why)
 {
     const bool needs_model = args->length > 0 || args->source_length > 0 || args->model.vocab;
-    struct attn_gguf *gguf = NULL;
 
     if (why->status == ATTN_UNSUPPORTED)
         attn_error_hint(why, "'attn-cli inspect FILE' shows the tensors of any file");
-    if ((why->status == ATTN_UNSUPPORTED || why->status == ATTN_FORMAT) && !needs_model &&
-        args->model.name && is_gguf(args->model.name))
-        attn_gguf_open_file(args->model.name, (enum attn_load)args->model.load, &gguf, NULL);
-    if (!gguf)
+    if ((why->status == ATTN_UNSUPPORTED || why->status == ATTN_FORMAT) && !needs_model)
+        inspection->alone_gguf = open_gguf(args, &inspection->source.source);
+    inspection->gguf = inspection->alone_gguf;
+    if (!inspection->gguf || (why->status != ATTN_UNSUPPORTED && !is_other(inspection->gguf)))
         return report(why, EXIT_MODEL);
-    inspection->gguf = inspection->alone_gguf = gguf;
-    inspection->weights = attn_gguf_files(gguf);
-    if (why->status != ATTN_UNSUPPORTED && !is_other(gguf))
-        return report(why, EXIT_MODEL);
+    inspection->weights = attn_gguf_files(inspection->gguf);
     if (!args->is_quiet)
         note("no model is made of this file: %s", why->message);
     return EXIT_DONE;
