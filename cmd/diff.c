@@ -41,7 +41,7 @@ static const struct option diff_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, with),
      .help = "compare one text under --model and under MODEL, which must have as many layers and "
-             "heads"},
+             "heads and make the same tokens of it: another quantization of it, for instance"},
     {.name = "with-attention",
      .argument = "KIND",
      .heading = "Input",

@@ -26,6 +26,7 @@ enum {
     MAX_LENGTH = 1 << 24,
     USUAL_LENGTH = 1024, /* when nothing limits it */
     SETTING_WIDTH = 21,
+    MAX_VALUE = 60, /* bytes of one of the metadata in text */
     N_PART = ATTN_INSPECTED_NON_FINITE + 1
 };
 
@@ -34,7 +35,7 @@ struct inspect_args {
     struct model_args model;
     int64_t length;        /* 0: n_ctx */
     int64_t source_length; /* 0: the length */
-    bool has_check, has_json, is_quiet;
+    bool has_check, has_json, is_quiet, is_verbose;
 };
 
 /* What is looked at, and what there is to show of it. */
@@ -43,11 +44,14 @@ struct inspection {
     struct model_source source;              /* of a model; must stay in its place */
     struct attn_model *model;                /* owns; NULL: one file of tensors is looked at */
     struct attn_tensor_files *alone;         /* owns; that file */
+    struct attn_gguf *alone_gguf;            /* owns; the same, of GGUF */
+    const struct attn_gguf *gguf;            /* of either; NULL: safetensors */
     const struct attn_tensor_files *weights; /* of either */
     struct attn_tokenizer *tokenizer;        /* owns; NULL: there is none */
     struct attn_error no_tokenizer;          /* why */
     struct attn_cost cost;                   /* of a model */
     bool has_kinds;                          /* what other kinds of attention would cost */
+    bool is_verbose;                         /* metadata are shown */
     struct attn_table *tables[N_PART];       /* own; NULL: what there is nothing to say of */
 };
 
@@ -92,6 +96,13 @@ static const struct option inspect_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct inspect_args, is_quiet),
      .help = "no notes on standard error, only errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .heading = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct inspect_args, is_verbose),
+     .help = "also show the metadata of a GGUF file, which of its keys are not known, and which "
+             "tokenizer is taken"},
 };
 
 static const struct option_group inspect_options = OPTION_GROUP(inspect_rows);
@@ -113,8 +124,9 @@ const struct command command_inspect = {
     .description =
         "Shows the config, parameters, tensors, tokenizer and files of a model, and what\n"
         "a run of it would cost: multiply-adds, memory, and the size of every tensor that\n"
-        "can be written. PATH is a model directory, the name of a model, or one\n"
-        ".safetensors file, whose tensors are listed.\n"
+        "can be written. PATH is a model directory, the name of a model, or a GGUF file.\n"
+        "Of one .safetensors file, and of a GGUF file that is no model, the tensors are\n"
+        "listed.\n"
         "\n"
         "Multiply-adds are counted. They do not say how long a run takes: `attn-cli\n"
         "bench` measures that.\n",
@@ -194,6 +206,8 @@ static int open_tokenizer(struct inspect_args *args, struct inspection *inspecti
 
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
         on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
+    if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
+        on_model_note(args, attn_tokenizer_detail(inspection->tokenizer));
     return status == ATTN_OK || is_absent ? EXIT_DONE : report(err, EXIT_MODEL);
 }
 
@@ -226,11 +240,90 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
     return EXIT_DONE;
 }
 
+/* Whether NAME is a file that begins as those of GGUF do. */
+static bool is_gguf(const char *name)
+{
+    struct attn_file file = {0};
+    struct stat status;
+    bool is_it = false;
+
+    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    if (attn_file_open(name, ATTN_MAP, &file, NULL) == ATTN_OK)
+        is_it = attn_gguf_is_file(&file);
+    attn_file_release(&file);
+    return is_it;
+}
+
+/* The model that ARGS mean; a file takes the place of all parts. */
+static int find_source(const struct inspect_args *args, struct model_source *found)
+{
+    struct model_args model = args->model;
+    int code;
+
+    if (!args->model.name || !is_gguf(args->model.name))
+        return model_source_find(&args->model, NULL, found);
+    model.name = model.config = model.weights = NULL; /* what comes with it, then the file */
+    code = model_source_find(&model, NULL, found);
+    found->source.blobs = NULL;
+    found->source.n_blob = 0;
+    found->source.name = args->model.name;
+    found->overrides[found->source.n_override++] =
+        (struct attn_override){ATTN_GGUF_PART, args->model.name};
+    return code;
+}
+
+/* Whether GGUF says that it is something else than a model: an adapter, a matrix of importance. */
+static bool is_other(const struct attn_gguf *gguf)
+{
+    const char *text = NULL, *architecture = NULL;
+    size_t size = 0;
+
+    return attn_gguf_get_text(gguf, "general.type", &text, &size, NULL) == ATTN_OK &&
+           attn_gguf_get_text(gguf, "general.architecture", &architecture, &(size_t){0}, NULL) ==
+               ATTN_OK &&
+           (!architecture || (text && (size != 5 || memcmp(text, "model", 5) != 0)));
+}
+
+/* The GGUF file of the source, that no model is made of; NULL: it has none, or cannot be read. */
+static struct attn_gguf *open_gguf(const struct inspect_args *args,
+                                   const struct attn_source *source)
+{
+    const enum attn_load load = (enum attn_load)args->model.load;
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+
+    if (attn_gguf_is_source(source) &&
+        attn_file_open_part(source, ATTN_GGUF_PART, load, &file, NULL) == ATTN_OK)
+        attn_gguf_take(&file, load, &gguf, NULL);
+    return gguf;
+}
+
+/* Shows a GGUF file that no model is made of as it is. Reports WHY where there is none, or where it is
+ * a model with something wrong. */
+static int open_alone(const struct inspect_args *args, struct inspection *inspection,
+                      struct attn_error *why)
+{
+    const bool needs_model = args->length > 0 || args->source_length > 0 || args->model.vocab;
+
+    if (why->status == ATTN_UNSUPPORTED)
+        attn_error_hint(why, "'attn-cli inspect FILE' shows the tensors of any file");
+    if ((why->status == ATTN_UNSUPPORTED || why->status == ATTN_FORMAT) && !needs_model)
+        inspection->alone_gguf = open_gguf(args, &inspection->source.source);
+    inspection->gguf = inspection->alone_gguf;
+    if (!inspection->gguf || (why->status != ATTN_UNSUPPORTED && !is_other(inspection->gguf)))
+        return report(why, EXIT_MODEL);
+    inspection->weights = attn_gguf_files(inspection->gguf);
+    if (!args->is_quiet)
+        note("no model is made of this file: %s", why->message);
+    return EXIT_DONE;
+}
+
 static int open_model(struct inspect_args *args, struct inspection *inspection)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
-    int code = model_source_find(&args->model, NULL, &inspection->source);
+    int code = find_source(args, &inspection->source);
 
     if (code != EXIT_DONE)
         return code;
@@ -238,14 +331,10 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
     options.load = (enum attn_load)args->model.load;
     options.on_note = on_model_note;
     options.user = args;
-    if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) !=
-        ATTN_OK) {
-        if (err.status == ATTN_UNSUPPORTED)
-            attn_error_hint(&err, "'attn-cli inspect FILE.safetensors' shows the tensors of any "
-                                  "file");
-        return report(&err, EXIT_MODEL);
-    }
+    if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) != ATTN_OK)
+        return open_alone(args, inspection, &err);
     inspection->weights = attn_model_files(inspection->model);
+    inspection->gguf = attn_model_gguf(inspection->model);
     code = open_tokenizer(args, inspection);
     return code == EXIT_DONE ? find_cost(args, inspection) : code;
 }
@@ -257,8 +346,14 @@ static bool is_there(const struct inspection *inspection, enum attn_inspected pa
 {
     switch (part) {
     case ATTN_INSPECTED_TENSORS:
+    case ATTN_INSPECTED_TYPES:
+    case ATTN_INSPECTED_PRECISION:
     case ATTN_INSPECTED_FILES:
         return true;
+    case ATTN_INSPECTED_METADATA:
+        return inspection->gguf;
+    case ATTN_INSPECTED_CONVERSION:
+        return inspection->gguf && inspection->model;
     case ATTN_INSPECTED_NON_FINITE:
         return is_checked;
     case ATTN_INSPECTED_TOKENIZER:
@@ -278,6 +373,7 @@ static int find_tables(struct inspection *inspection, bool is_checked)
 
     subject.model = inspection->model;
     subject.weights = inspection->weights;
+    subject.gguf = inspection->gguf;
     subject.tokenizer = inspection->tokenizer;
     subject.source = inspection->model ? &inspection->source.source : NULL;
     subject.cost = &inspection->cost;
@@ -301,6 +397,7 @@ static void release(struct inspection *inspection)
     attn_tokenizer_free(inspection->tokenizer);
     attn_model_free(inspection->model);
     attn_tensor_files_free(inspection->alone);
+    attn_gguf_free(inspection->alone_gguf);
 }
 
 /* The cell of COLUMN, by its name, which the table has. */
@@ -372,6 +469,11 @@ static const struct attn_document_view views[N_PART] = {
                                 .json = ATTN_JSON_LINES,
                                 COLUMNS(tensor_columns),
                                 .has_headings = true},
+    [ATTN_INSPECTED_TYPES] = {.name = "types", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_METADATA] = {.name = "metadata", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_CONVERSION] = {.name = "conversion",
+                                   .json = ATTN_JSON_LINES,
+                                   COLUMNS(difference_columns)},
     [ATTN_INSPECTED_TOKENIZER] = {.json = ATTN_JSON_MEMBERS},
     [ATTN_INSPECTED_SPECIAL] = {.name = "special", .json = ATTN_JSON_ROWS, .is_joined = true},
     [ATTN_INSPECTED_FILES] = {.name = "files", .json = ATTN_JSON_LINES, COLUMNS(file_columns)},
@@ -465,6 +567,8 @@ static void add_attention(struct attn_document *document, const struct attn_tabl
 
 static void add_config(struct attn_document *document, const struct inspection *inspection)
 {
+    const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
+
     if (!inspection->model) {
         attn_document_value(document, "config", attn_cell_missing());
     } else {
@@ -478,9 +582,16 @@ static void add_config(struct attn_document *document, const struct inspection *
             attn_document_text(document, "\nUnlike GPT-2\n");
     }
     add(document, inspection, ATTN_INSPECTED_DIFFERENCES);
+    if (inspection->tables[ATTN_INSPECTED_CONVERSION] &&
+        attn_table_n_row(inspection->tables[ATTN_INSPECTED_CONVERSION]) > 0)
+        attn_document_text(document, "\nUnlike Hugging Face's files\n");
+    add(document, inspection, ATTN_INSPECTED_CONVERSION);
     if (inspection->model)
         attn_document_text(document, "\nParameters\n");
     add(document, inspection, ATTN_INSPECTED_PARAMETERS);
+    attn_document_value(document, "mixture", cell_of(precision, 0, "mixture"));
+    attn_document_value(document, "bits_per_weight", cell_of(precision, 0, "bits_per_weight"));
+    add(document, inspection, ATTN_INSPECTED_TYPES);
 }
 
 /* --- Tensors, tokenizer, files ---------------------------------------------------------------- */
@@ -495,6 +606,47 @@ static void add_tensors(struct attn_document *document, const struct inspection 
         view.text = ATTN_TEXT_NOTHING;
     attn_document_text(document, "\nTensors\n%s", attn_table_n_row(tensors) == 0 ? "  none\n" : "");
     attn_document_table(document, tensors, &view);
+}
+
+/* What of a value fits into a line. */
+static void add_value(struct attn_document *document, const struct attn_cell *value)
+{
+    size_t n = value->size;
+
+    if (n > MAX_VALUE)
+        for (n = MAX_VALUE; n > 0 && ((unsigned char)value->text[n] & 0xC0) == 0x80;)
+            n--; /* no character is cut */
+    attn_document_escaped(document, value->text, n);
+    if (n < value->size)
+        attn_document_text(document, "...");
+}
+
+/* The metadata of a GGUF file: asked for, or all there is to say of it. */
+static void add_metadata(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *metadata = inspection->tables[ATTN_INSPECTED_METADATA];
+    const size_t n = metadata ? attn_table_n_row(metadata) : 0;
+
+    if (n > 0 && (inspection->is_verbose || !inspection->model)) {
+        attn_document_text(document, "\nMetadata\n");
+        for (size_t i = 0; i < n; i++) {
+            const struct attn_cell key = cell_of(metadata, i, "key");
+            const struct attn_cell type = cell_of(metadata, i, "type");
+            const struct attn_cell value = cell_of(metadata, i, "value");
+
+            attn_document_text(document, "  ");
+            attn_document_escaped(document, key.text, key.size);
+            attn_document_text(document, "%*s", key.size < 38 ? 40 - (int)key.size : 2, "");
+            if (value.type == ATTN_VALUE_MISSING)
+                attn_document_text(document, "%" PRIu64 " of type %.*s",
+                                   number_of(metadata, i, "n"), (int)type.size, type.text);
+            else
+                add_value(document, &value);
+            attn_document_text(document, "%s\n",
+                               number_of(metadata, i, "is_known") ? "" : "  (not known)");
+        }
+    }
+    add(document, inspection, ATTN_INSPECTED_METADATA);
 }
 
 static void add_tokenizer(struct attn_document *document, const struct inspection *inspection)
@@ -585,6 +737,27 @@ static void add_run(struct attn_document *document, const struct inspection *ins
 
 /* --- All -------------------------------------------------------------------------------------- */
 
+/* ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %" */
+static void add_precision(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
+    const struct attn_table *types = inspection->tables[ATTN_INSPECTED_TYPES];
+    const struct attn_cell mixture = cell_of(precision, 0, "mixture");
+
+    if (cell_of(precision, 0, "bits_per_weight").type == ATTN_VALUE_MISSING)
+        return;
+    attn_document_text(document, ", %.*s%s%.2f bits a weight\n", (int)mixture.size,
+                       mixture.size > 0 ? mixture.text : "", mixture.size > 0 ? ": " : "",
+                       cell_of(precision, 0, "bits_per_weight").real);
+    for (size_t i = 0; i < attn_table_n_row(types); i++) {
+        const struct attn_cell dtype = cell_of(types, i, "dtype");
+        const double percent = 100 * cell_of(types, i, "share").real;
+
+        attn_document_text(document, "%s%.*s ", i > 0 ? ", " : "", (int)dtype.size, dtype.text);
+        attn_document_text(document, percent < 0.5 ? "< 1 %%" : "%.0f %%", percent);
+    }
+}
+
 static void add_heading(struct attn_document *document, const struct inspection *inspection,
                         uint64_t n_byte)
 {
@@ -601,9 +774,12 @@ static void add_heading(struct attn_document *document, const struct inspection 
             attn_quantity_count(
                 number_of(inspection->tables[ATTN_INSPECTED_PARAMETERS], 0, "total"), text));
     else
-        attn_document_text(document, ": safetensors");
-    attn_document_text(document, ", %zu tensor%s, %s\n", n, n == 1 ? "" : "s",
+        attn_document_text(document, inspection->gguf ? ": GGUF" : ": safetensors");
+    attn_document_text(document, ", %zu tensor%s, %s", n, n == 1 ? "" : "s",
                        attn_quantity_bytes(n_byte, text));
+    if (inspection->gguf)
+        add_precision(document, inspection);
+    attn_document_text(document, "\n");
 }
 
 static void fill(struct attn_document *document, const struct inspection *inspection)
@@ -617,6 +793,7 @@ static void fill(struct attn_document *document, const struct inspection *inspec
     add_heading(document, inspection, n_byte);
     add_config(document, inspection);
     add_tensors(document, inspection);
+    add_metadata(document, inspection);
     add_tokenizer(document, inspection);
     add_files(document, inspection, n_byte);
     if (inspection->model)
@@ -674,7 +851,8 @@ static int inspect(struct inspect_args *args, struct inspection *inspection, str
     if (code != EXIT_DONE)
         return code;
     inspection->name = args->model.name;
-    if (args->model.name && is_file(args->model.name))
+    inspection->is_verbose = args->is_verbose;
+    if (args->model.name && is_file(args->model.name) && !is_gguf(args->model.name))
         code = open_file(args, inspection);
     else
         code = open_model(args, inspection);

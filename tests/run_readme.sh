@@ -4,7 +4,7 @@
 #
 # In such a block a line that starts with `$ ` is a command, lines that start with `> ` continue it,
 # and the rest is what a terminal would show. All blocks of a file run in one folder, in order, where
-# models/ and data/ of the checkout are at hand. LINE is that of a command: those before it are run,
+# models/, data/ and tests/ of the checkout are at hand. LINE is that of a command: those before it are run,
 # because it may need what they made, and only its own output is compared.
 #
 #   run_readme.sh [FILE[:LINE]]...
@@ -42,7 +42,7 @@ run_file() { # FILE [LINE]
     local file=$1 only=${2-} folder line line_number=0 command_line=0
     local in_block=no command='' expected=''
     folder=$(mktemp -d "$scratch/folder.XXXXXX")
-    ln -s "$root/models" "$root/data" "$folder"
+    ln -s "$root/models" "$root/data" "$root/tests" "$folder"
     : >"$scratch/refreshed"
     while IFS= read -r line; do
         line_number=$((line_number + 1))

@@ -12,7 +12,9 @@
 #include "experiment/trial.h"
 #include "trace/trace_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { N_COLUMN = 7 };
@@ -108,6 +110,38 @@ static void align(struct diff *diff)
         found->n_suffix++;
     diff->is_causal = has_causal_rows(diff) && (found->n_prefix < shorter || !found->is_equal);
     diff->first = diff->is_causal && found->is_equal ? found->n_prefix : 0;
+}
+
+/* Token AT of what RUN was given, for a message. */
+static const char *write_token(const struct attn_run *run, size_t at, char text[24])
+{
+    if (at < run->text.n)
+        snprintf(text, 24, "%" PRId32, run->text.ids[at]);
+    else
+        snprintf(text, 24, "none");
+    return text;
+}
+
+/* One text under two models is compared where both have the same tokens for it. */
+static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
+{
+    const struct attn_run *a = diff->frame.run, *b = diff->b;
+    const struct attn_input *x = &a->request.input, *y = &b->request.input;
+    const size_t at = diff->alignment.n_prefix;
+    char tokens[2][24];
+
+    if (a->model == b->model || !x->text || !y->text || x->n_text != y->n_text ||
+        memcmp(x->text, y->text, x->n_text) != 0 || !a->text.ids || !b->text.ids ||
+        (at == a->text.n && at == b->text.n))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "token %zu of the text is %s for '%s', %s for '%s', expected tokenizers that "
+                   "give the same",
+                   at, write_token(a, at, tokens[0]),
+                   attn_quote_string(attn_model_name(a->model)).text, write_token(b, at, tokens[1]),
+                   attn_quote_string(attn_model_name(b->model)).text);
+    attn_error_hint(err, "ids instead of a text are the same for both");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* The row of the first run that row B of the second is compared with; false: with none. */
@@ -263,7 +297,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_run_prepare(host, &other, &diff->b, err));
     ATTN_TRY(check_models(diff, err));
     align(diff);
-    return ATTN_OK;
+    return check_tokens(diff, err);
 }
 
 static void columns(const void *state, struct attn_columns *columns)

@@ -17,7 +17,8 @@
  * In a causal model a row cannot depend on later tokens. So of two texts the rows from the first
  * token that differs are compared, and those before it must be the same bits. Where the texts have
  * not as many tokens, the rows of their longest common prefix and suffix are: keys of prefix and
- * suffix with one another, the keys between them taken together as one.
+ * suffix with one another, the keys between them taken together as one. One text under two models
+ * must have the same tokens in both.
  */
 #ifndef ATTN_EXPERIMENT_DIFF_H
 #define ATTN_EXPERIMENT_DIFF_H

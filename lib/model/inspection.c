@@ -13,12 +13,14 @@
 #include "model/config_internal.h"
 #include "model/differences.h"
 #include "model/elements.h"
+#include "model/gguf_inspection.h"
 #include "model/model.h"
 #include "text/tokenizer_internal.h"
 #include "trace/selection.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -273,6 +275,113 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
         ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;
+}
+
+/* What there is of one type. */
+struct type_sum {
+    enum attn_dtype dtype;
+    uint64_t n_tensor, n_value, n_byte;
+};
+
+/* Of all types, those with the most values first. */
+static int compare_types(const void *a, const void *b)
+{
+    const struct type_sum *x = a, *y = b;
+
+    if (x->n_value != y->n_value)
+        return x->n_value < y->n_value ? 1 : -1;
+    return (x->dtype > y->dtype) - (x->dtype < y->dtype);
+}
+
+static void sum_types(const struct attn_tensor_files *weights, struct type_sum sums[ATTN_N_DTYPE])
+{
+    for (int i = 0; i < ATTN_N_DTYPE; i++)
+        sums[i] = (struct type_sum){.dtype = (enum attn_dtype)i};
+    for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
+        struct type_sum *sum = &sums[entry.tensor.dtype];
+
+        sum->n_tensor++;
+        sum->n_value = attn_saturated_add(sum->n_value, attn_tensor_n_element(&entry.tensor));
+        sum->n_byte = attn_saturated_add(sum->n_byte, attn_tensor_n_byte(&entry.tensor));
+    }
+    qsort(sums, ATTN_N_DTYPE, sizeof *sums, compare_types);
+}
+
+static const struct attn_column types_columns[] = {{TEXT("dtype")},
+                                                   {COUNT("n_tensor")},
+                                                   {COUNT("n_value")},
+                                                   {BYTES("bytes")},
+                                                   {.name = "share",
+                                                    .type = ATTN_VALUE_REAL,
+                                                    .notation = ATTN_NOTATION_FIXED,
+                                                    .digits = 4,
+                                                    .range = ATTN_RANGE_SHARE}};
+
+static enum attn_status find_types(const struct attn_inspection *inspection,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    struct type_sum sums[ATTN_N_DTYPE];
+    double n = 0;
+
+    sum_types(inspection->weights, sums);
+    for (int i = 0; i < ATTN_N_DTYPE; i++)
+        n += (double)sums[i].n_value;
+    for (int i = 0; i < ATTN_N_DTYPE; i++) {
+        const struct attn_cell row[] = {
+            word_cell(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
+            count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
+            n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()};
+
+        if (sums[i].n_tensor > 0)
+            ATTN_TRY(attn_table_append(*table, row, N(row), err));
+    }
+    return ATTN_OK;
+}
+
+static const struct attn_column precision_columns[] = {{TEXT("mixture")},
+                                                       {.name = "bits_per_weight",
+                                                        .type = ATTN_VALUE_REAL,
+                                                        .notation = ATTN_NOTATION_FIXED,
+                                                        .digits = 4,
+                                                        .range = ATTN_RANGE_POSITIVE}};
+
+static enum attn_status find_precision(const struct attn_inspection *inspection,
+                                       struct attn_table **table, struct attn_error *err)
+{
+    struct type_sum sums[ATTN_N_DTYPE];
+    double n_value = 0, n_byte = 0;
+
+    sum_types(inspection->weights, sums);
+    for (int i = 0; i < ATTN_N_DTYPE; i++) {
+        n_value += (double)sums[i].n_value;
+        n_byte += (double)sums[i].n_byte;
+    }
+    const struct attn_cell row[] = {
+        word_cell(inspection->gguf ? attn_gguf_mixture(inspection->gguf) : NULL),
+        n_value > 0 ? attn_cell_real(8 * n_byte / n_value) : attn_cell_missing()};
+
+    return attn_table_append(*table, row, N(row), err);
+}
+
+static const struct attn_column metadata_columns[] = {
+    {TEXT("key")}, {TEXT("type")}, {COUNT("n")}, {TEXT("value")}, {FLAG("is_known")}};
+
+static enum attn_status find_metadata(const struct attn_inspection *inspection,
+                                      struct attn_table **table, struct attn_error *err)
+{
+    return inspection->gguf ? attn_gguf_metadata_append(inspection->gguf, *table, err) : ATTN_OK;
+}
+
+static const struct attn_column conversion_columns[] = {{TEXT("part")}, {TEXT("difference")}};
+
+static enum attn_status find_conversion(const struct attn_inspection *inspection,
+                                        struct attn_table **table, struct attn_error *err)
+{
+    const char *model_type = attn_model_config(inspection->model)->model_type;
+
+    return inspection->gguf ? attn_gguf_conversion_append(inspection->gguf, model_type, *table, err)
+                            : ATTN_OK;
 }
 
 /* The size of the file at PATH; false when there is none. */

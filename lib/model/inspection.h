@@ -16,6 +16,7 @@
 
 #include "base/source.h"
 #include "base/table.h"
+#include "formats/gguf.h"
 #include "model/cost.h"
 #include "text/tokenizer.h"
 
@@ -29,6 +30,10 @@
  * mask, is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type,
  * rope_theta, rope_factor, d_rotary. differences: from GPT-2, in words: part, difference.
  * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.
+ * types: a row per dtype, of the most values first: dtype, n_tensor, n_value, bytes, share of all
+ * values. precision: mixture (GGUF's name of it, missing where the tensors do not agree),
+ * bits_per_weight. metadata: of a GGUF file, key, type, n (items of an array), value (missing of long
+ * arrays), is_known. conversion: part, difference: how a GGUF file differs from Hugging Face's.
  * tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each special token. files:
  * name, bytes; those of weights come last. run: n_token, n_source, n_pair. multiply_adds: of each
  * part, total. memory: bytes of each part. outputs: a row per site, n_layer, shape in one layer
@@ -43,6 +48,10 @@
     X(DIFFERENCES, differences, MODEL)                                                             \
     X(PARAMETERS, parameters, MODEL)                                                               \
     X(TENSORS, tensors, WEIGHTS)                                                                   \
+    X(TYPES, types, WEIGHTS)                                                                       \
+    X(PRECISION, precision, WEIGHTS)                                                               \
+    X(METADATA, metadata, WEIGHTS)                                                                 \
+    X(CONVERSION, conversion, MODEL)                                                               \
     X(TOKENIZER, tokenizer, TOKENIZER)                                                             \
     X(SPECIAL, special, TOKENIZER)                                                                 \
     X(FILES, files, WEIGHTS)                                                                       \
@@ -68,6 +77,7 @@ struct attn_inspection {
     const struct attn_source *source;        /* where the model's other files are; NULL: unknown */
     const struct attn_cost *cost;            /* of a run of that model (attn_cost_find), or NULL */
     const volatile sig_atomic_t *cancel;     /* not 0: ATTN_CANCELED; NULL: nothing can cancel */
+    const struct attn_gguf *gguf;            /* whose weights they are; NULL: of another format */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})

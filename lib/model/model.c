@@ -272,6 +272,11 @@ const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
     return model->st;
 }
 
+const struct attn_gguf *attn_model_gguf(const struct attn_model *model)
+{
+    return model->gguf;
+}
+
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
     return model && attn_tensor_files_owns_address(model->st, address);

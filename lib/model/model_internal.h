@@ -32,6 +32,9 @@ struct attn_tensor_files;
 /* The directory of its weight files, borrowed: also the tensors that the model does not use. */
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model);
 
+/* The GGUF file that they are of, borrowed; NULL: they are safetensors. */
+const struct attn_gguf *attn_model_gguf(const struct attn_model *model);
+
 /* In which numbers sessions multiply the weights, as attn_model_options said. */
 enum attn_compute attn_model_compute(const struct attn_model *model);
 

@@ -354,13 +354,36 @@ def check_duckdb(folder, entropy):
     print("check-python: DuckDB reads CSV and JSON Lines of a batch, and makes Parquet of them")
 
 
+# --- GGUF -------------------------------------------------------------------------------------
+
+def check_quantized(folder):
+    """fable as GGUF files, where the package gguf is installed: the same ids; in F16 the same
+    patterns, in fewer bits patterns that differ more."""
+    try:
+        import gguf  # noqa: F401
+    except ImportError:
+        print("check-python: skipped GGUF files, the package gguf is not installed")
+        return
+    damage = []
+    for kind in ("F16", "Q8_0", "Q4_0"):
+        (folder / kind).mkdir(parents=True)
+        subprocess.run([sys.executable, ROOT / "tests/tools/quantize_gpt2.py", ROOT / "models/fable", kind,
+                        folder / kind / "model.gguf"], check=True)
+        assert json.loads(attn("inspect", "--json", folder / kind))["mixture"] == kind
+        text = "Anna gave the keys to the cabinet to Tom because he didn't have them."
+        table = attn("diff", "-q", "-m", "fable", "--with", folder / kind, "--csv", "-", text)
+        damage.append(pd.read_csv(io.BytesIO(table))["tv_mean"].mean())
+    assert damage[0] == 0 and 0 < damage[1] < 0.01 < damage[2] < 0.2, damage
+    print("check-python: fable as GGUF: tv of F16, Q8_0 and Q4_0 is " + ", ".join(f"{tv:.4f}" for tv in damage))
+
+
 # --- Manual -----------------------------------------------------------------------------------
 
 def check_manual(folder):
     """Its console and python blocks, in order, in one folder; what the console shows is tested by
     tests/run_readme.sh."""
     folder.mkdir()
-    for name in ("models", "data"):
+    for name in ("models", "data", "tests"):
         (folder / name).symlink_to(ROOT / name)
     os.chdir(folder)
     n_block = 0
@@ -387,6 +410,7 @@ def main(path):
         check_run(name, arguments, folder / name)
     check_naughty(folder / "naughty")
     check_batch(folder / "batch")
+    check_quantized(folder / "quantized")
     check_manual(folder / "readme")
 
 

@@ -1,7 +1,10 @@
 /* What inspect finds, as tables: beside sums done by hand, and beside what the files hold. */
 #include "attn.h"
+#include "base/buffer.h"
+#include "model/gguf_inspection.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/gguf_image.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
@@ -170,6 +173,150 @@ START_TEST(a_shape_that_layers_do_not_share_is_missing)
 }
 END_TEST
 
+/* --- GGUF ------------------------------------------------------------------------------------- */
+
+/* A file of IMAGE, whose BYTES stay the caller's. */
+static struct attn_gguf *open_image(struct attn_gguf_image *image, struct attn_buffer *bytes)
+{
+    struct attn_blob blob = {"m.gguf", NULL, 0};
+    const struct attn_source source = {.blobs = &blob, .n_blob = 1};
+    struct attn_file file = {0};
+    struct attn_gguf *gguf;
+    struct attn_error err = {0};
+
+    *bytes = attn_gguf_image_make(image);
+    blob.data = bytes->data;
+    blob.size = bytes->size;
+    ck_assert(attn_file_open_part(&source, blob.name, ATTN_MAP, &file, &err) == ATTN_OK);
+    ck_assert_msg(attn_gguf_take(&file, ATTN_MAP, &gguf, &err) == ATTN_OK, "%s", err.message);
+    return gguf;
+}
+
+/* Types by their codes in the file. */
+enum { CODE_F32 = 0, CODE_Q5_0 = 6, CODE_Q4_K = 12, CODE_Q6_K = 14 };
+
+START_TEST(a_mixture_is_named_when_its_tensors_agree)
+{
+    /* The large embedding does not count. In the second file rows of 32 cannot be Q4_K, and have the
+     * type that stands in for it; in the third rows of 256 have that, too. */
+    static const struct {
+        uint32_t file_type;
+        struct {
+            uint32_t code;
+            size_t width, n_byte;
+        } tensors[3];
+        const char *name; /* or NULL */
+    } cases[] = {
+        {15, {{CODE_Q4_K, 256, 144}, {CODE_Q4_K, 256, 144}, {CODE_Q6_K, 256, 210}}, "Q4_K_M"},
+        {14, {{CODE_Q4_K, 256, 144}, {CODE_Q5_0, 32, 22}, {CODE_Q5_0, 32, 22}}, "Q4_K_S"},
+        {15, {{CODE_Q4_K, 256, 144}, {CODE_Q5_0, 256, 176}, {CODE_Q6_K, 256, 210}}, NULL},
+        {18, {{CODE_Q4_K, 256, 144}, {CODE_Q4_K, 256, 144}, {CODE_Q6_K, 256, 210}}, NULL},
+        {0, {{CODE_F32, 32, 128}, {CODE_F32, 32, 128}, {CODE_F32, 32, 128}}, "F32"},
+        {99, {{CODE_F32, 32, 128}, {CODE_F32, 32, 128}, {CODE_F32, 32, 128}}, NULL},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+        struct attn_buffer bytes;
+        struct attn_gguf *gguf;
+
+        attn_gguf_put_u32(&image, "general.file_type", cases[i].file_type);
+        attn_gguf_put_tensor(&image, "token_embd.weight", CODE_Q6_K, 2, (size_t[]){256, 100},
+                             100 * (size_t)210);
+        for (size_t k = 0; k < 3; k++) {
+            const char *names[] = {"blk.0.attn_q.weight", "blk.0.attn_k.weight",
+                                   "blk.0.attn_v.weight"};
+
+            attn_gguf_put_tensor(&image, names[k], cases[i].tensors[k].code, 2,
+                                 (size_t[]){cases[i].tensors[k].width, 1},
+                                 cases[i].tensors[k].n_byte);
+        }
+        gguf = open_image(&image, &bytes);
+        if (cases[i].name)
+            ck_assert_str_eq(attn_gguf_mixture(gguf), cases[i].name);
+        else
+            ck_assert_ptr_null(attn_gguf_mixture(gguf));
+        attn_gguf_free(gguf);
+        attn_buffer_release(&bytes);
+    }
+}
+END_TEST
+
+START_TEST(metadata_of_every_type_are_shown)
+{
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+    const int32_t many[17] = {0};
+    struct subject subject = {.inspection = ATTN_INSPECTION_DEFAULT};
+    struct attn_buffer bytes;
+    struct attn_gguf *gguf;
+
+    attn_gguf_put_text(&image, "general.architecture", "llama");
+    attn_gguf_put_u32(&image, "llama.block_count", 7);
+    attn_gguf_put_u32(&image, "llama.block_counts", 7);
+    attn_gguf_put_u32(&image, "qwen2.block_count", 7);
+    attn_gguf_put(&image, "a.f64", ATTN_GGUF_F64, &(double){0.1}, 8);
+    attn_gguf_put(&image, "a.i64", ATTN_GGUF_I64, &(int64_t){-5}, 8);
+    attn_gguf_put(&image, "a.bool", ATTN_GGUF_BOOL, "\1", 1);
+    attn_gguf_put_text(&image, "a.empty", "");
+    attn_gguf_put_array(&image, "a.list", ATTN_GGUF_I32, 16, many, 64);
+    attn_gguf_put_array(&image, "a.long", ATTN_GGUF_I32, 17, many, 68);
+    attn_gguf_put_array(&image, "a.none", ATTN_GGUF_I32, 0, many, 0);
+    attn_gguf_put_texts(&image, "a.texts", (const char *const[]){"x", "y\xff\n"}, 2);
+    attn_gguf_put_tensor(&image, "w", CODE_F32, 1, (size_t[]){1}, 4);
+    gguf = open_image(&image, &bytes);
+    subject.inspection.weights = attn_gguf_files(gguf);
+    subject.inspection.gguf = gguf;
+    expect(&subject, ATTN_INSPECTED_METADATA, ATTN_TABLE_CSV,
+           "key,type,n,value,is_known\n"
+           "a.bool,bool,,true,0\n"
+           "a.empty,string,,,0\n"
+           "a.f64,f64,,0.1,0\n"
+           "a.i64,i64,,\\x2d5,0\n"
+           "a.list,i32,16,\"0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0\",0\n"
+           "a.long,i32,17,,0\n"
+           "a.none,i32,0,,0\n"
+           "a.texts,string,2,\"x, y\\xff\\n\",0\n"
+           "general.architecture,string,,llama,1\n"
+           "llama.block_count,u32,,7,1\n"
+           "llama.block_counts,u32,,7,0\n"
+           "qwen2.block_count,u32,,7,0\n");
+    expect(&subject, ATTN_INSPECTED_PRECISION, ATTN_TABLE_TABBED, "\t32.0000\n");
+    attn_gguf_free(gguf);
+    attn_buffer_release(&bytes);
+}
+END_TEST
+
+static void open_tiny(struct subject *subject)
+{
+    static const struct attn_override override = {ATTN_GGUF_PART, "tests/fixtures/gguf/tiny.gguf"};
+    struct attn_error err = {0};
+
+    *subject = (struct subject){.source = {.overrides = &override, .n_override = 1}};
+    ck_assert(attn_model_open(&subject->source, NULL, &subject->model, &err) == ATTN_OK);
+    subject->inspection = ATTN_INSPECTION_DEFAULT;
+    subject->inspection.model = subject->model;
+    subject->inspection.gguf = attn_model_gguf(subject->model);
+    subject->inspection.weights = attn_model_files(subject->model);
+}
+
+START_TEST(types_and_conversion_of_a_gguf_model)
+{
+    struct subject subject;
+
+    open_tiny(&subject);
+    expect(&subject, ATTN_INSPECTED_TYPES, ATTN_TABLE_TABBED,
+           "F16\t1\t1024\t2048\t0.1461\nBF16\t1\t1024\t2048\t0.1461\n"
+           "Q4_0\t1\t1024\t576\t0.1461\nQ5_1\t1\t1024\t768\t0.1461\n"
+           "IQ4_NL\t1\t1024\t576\t0.1461\nQ8_0\t1\t768\t816\t0.1096\n"
+           "Q4_1\t1\t512\t320\t0.0731\nQ5_0\t1\t512\t352\t0.0731\n"
+           "F32\t3\t96\t384\t0.0137\n");
+    expect(&subject, ATTN_INSPECTED_CONVERSION, ATTN_TABLE_TABBED,
+           "q and k\tread in Hugging Face's order: in the file the halves of each head "
+           "alternate\n");
+    close_subject(&subject);
+}
+END_TEST
+
 START_TEST(what_is_not_given_is_named)
 {
     const struct attn_inspection nothing = ATTN_INSPECTION_DEFAULT;
@@ -215,29 +362,40 @@ START_TEST(a_check_can_be_canceled)
 }
 END_TEST
 
+/* PART, while each of its allocations fails once. */
+static void try_failures(const struct subject *subject, enum attn_inspected part)
+{
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_table *table = NULL;
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = attn_inspect(&subject->inspection, part, &table, &err);
+        attn_alloc_fail_off();
+        ck_assert(status == ATTN_OK || status == ATTN_NO_MEMORY);
+        attn_table_free(table);
+    }
+}
+
 START_TEST(failures_are_reported)
 {
     struct subject subject;
 
     open_subject(&subject, "models/tiny-gpt2", 5, 0);
-    for (int part = 0; part <= ATTN_INSPECTED_NON_FINITE; part++) {
-        enum attn_status status = ATTN_NO_MEMORY;
-
-        for (long n = 0; status != ATTN_OK; n++) {
-            struct attn_table *table = NULL;
-            struct attn_error err = {0};
-
-            attn_alloc_fail_at(n);
-            status = attn_inspect(&subject.inspection, (enum attn_inspected)part, &table, &err);
-            attn_alloc_fail_off();
-            ck_assert(status == ATTN_OK || status == ATTN_NO_MEMORY);
-            attn_table_free(table);
-        }
-    }
+    for (int part = 0; part <= ATTN_INSPECTED_NON_FINITE; part++)
+        try_failures(&subject, (enum attn_inspected)part);
+    close_subject(&subject);
+    open_tiny(&subject);
+    try_failures(&subject, ATTN_INSPECTED_METADATA);
+    try_failures(&subject, ATTN_INSPECTED_CONVERSION);
     close_subject(&subject);
 }
 END_TEST
 
 ATTN_SUITE("inspection", describes_a_gpt2, tells_windows_and_positions_by_layer,
-           lists_every_tensor_with_its_file, a_shape_that_layers_do_not_share_is_missing,
-           what_is_not_given_is_named, a_check_can_be_canceled, failures_are_reported)
+           lists_every_tensor_with_its_file, a_mixture_is_named_when_its_tensors_agree,
+           metadata_of_every_type_are_shown, types_and_conversion_of_a_gguf_model,
+           a_shape_that_layers_do_not_share_is_missing, what_is_not_given_is_named,
+           a_check_can_be_canceled, failures_are_reported)

@@ -1,0 +1,269 @@
+/* gguf_inspection.c - see gguf_inspection.h. */
+#include "model/gguf_inspection.h"
+
+#include "base/buffer.h"
+#include "base/dtype_internal.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define N(list) (sizeof(list) / sizeof *(list))
+
+/* --- The name of the mixture ------------------------------------------------------------------ */
+
+/* By the number in `general.file_type` (llama.h `llama_ftype`): the name, and the type of most of
+ * its matrices. */
+static const struct mixture {
+    size_t file_type;
+    const char *name;
+    enum attn_dtype dtype;
+} mixtures[] = {
+    {0, "F32", ATTN_DTYPE_F32},        {1, "F16", ATTN_DTYPE_F16},
+    {2, "Q4_0", ATTN_DTYPE_Q4_0},      {3, "Q4_1", ATTN_DTYPE_Q4_1},
+    {7, "Q8_0", ATTN_DTYPE_Q8_0},      {8, "Q5_0", ATTN_DTYPE_Q5_0},
+    {9, "Q5_1", ATTN_DTYPE_Q5_1},      {10, "Q2_K", ATTN_DTYPE_Q2_K},
+    {11, "Q3_K_S", ATTN_DTYPE_Q3_K},   {12, "Q3_K_M", ATTN_DTYPE_Q3_K},
+    {13, "Q3_K_L", ATTN_DTYPE_Q3_K},   {14, "Q4_K_S", ATTN_DTYPE_Q4_K},
+    {15, "Q4_K_M", ATTN_DTYPE_Q4_K},   {16, "Q5_K_S", ATTN_DTYPE_Q5_K},
+    {17, "Q5_K_M", ATTN_DTYPE_Q5_K},   {18, "Q6_K", ATTN_DTYPE_Q6_K},
+    {21, "Q2_K_S", ATTN_DTYPE_Q2_K},   {25, "IQ4_NL", ATTN_DTYPE_IQ4_NL},
+    {30, "IQ4_XS", ATTN_DTYPE_IQ4_XS}, {32, "BF16", ATTN_DTYPE_BF16},
+    {38, "MXFP4", ATTN_DTYPE_MXFP4},
+};
+
+/* Whether TENSOR is of DTYPE, or of one that stands in for it because its rows are not whole blocks
+ * of 256. */
+static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
+{
+    static const struct {
+        enum attn_dtype dtype, stand_in;
+    } stand_ins[] = {
+        {ATTN_DTYPE_Q2_K, ATTN_DTYPE_Q4_0}, {ATTN_DTYPE_Q2_K, ATTN_DTYPE_IQ4_NL},
+        {ATTN_DTYPE_Q3_K, ATTN_DTYPE_Q4_0}, {ATTN_DTYPE_Q3_K, ATTN_DTYPE_IQ4_NL},
+        {ATTN_DTYPE_Q4_K, ATTN_DTYPE_Q5_0}, {ATTN_DTYPE_Q5_K, ATTN_DTYPE_Q5_1},
+        {ATTN_DTYPE_Q6_K, ATTN_DTYPE_Q8_0}, {ATTN_DTYPE_IQ4_XS, ATTN_DTYPE_IQ4_NL},
+    };
+
+    if (tensor->dtype == dtype)
+        return true;
+    if (tensor->shape[tensor->rank - 1] % 256 == 0)
+        return false;
+    for (size_t i = 0; i < N(stand_ins); i++)
+        if (stand_ins[i].dtype == dtype && stand_ins[i].stand_in == tensor->dtype)
+            return true;
+    return false;
+}
+
+const char *attn_gguf_mixture(const struct attn_gguf *gguf)
+{
+    const struct attn_tensor_files *files = attn_gguf_files(gguf);
+    const struct mixture *mixture = NULL;
+    size_t file_type = SIZE_MAX, n = 0, n_of_it = 0;
+
+    if (attn_gguf_get_size(gguf, "general.file_type", &file_type, NULL) != ATTN_OK)
+        return NULL;
+    for (size_t i = 0; i < N(mixtures); i++)
+        if (mixtures[i].file_type == file_type)
+            mixture = &mixtures[i];
+    if (!mixture)
+        return NULL;
+    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+        const size_t n_value = attn_tensor_n_element(&entry.tensor);
+
+        if (entry.tensor.rank < 2 || strncmp(entry.name, "blk.", 4) != 0)
+            continue;
+        n += n_value;
+        n_of_it += is_of(&entry.tensor, mixture->dtype) ? n_value : 0;
+    }
+    return n_of_it > n / 2 ? mixture->name : NULL;
+}
+
+/* --- Metadata --------------------------------------------------------------------------------- */
+
+/* The keys that gguf_config.c reads, after the architecture's name and a dot. */
+static const char *const architecture_keys[] = {
+    "attention.causal",
+    "attention.clamp_kqv",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.layer_norm_epsilon",
+    "attention.layer_norm_rms_epsilon",
+    "attention.max_alibi_bias",
+    "attention.scale",
+    "attention.sliding_window",
+    "attention.sliding_window_pattern",
+    "attention.value_length",
+    "attn_logit_softcapping",
+    "block_count",
+    "context_length",
+    "embedding_length",
+    "embedding_scale",
+    "expert_count",
+    "feed_forward_length",
+    "final_logit_softcapping",
+    "logit_scale",
+    "nextn_predict_layers",
+    "residual_scale",
+    "rope.dimension_count",
+    "rope.freq_base",
+    "rope.freq_base_swa",
+    "rope.global.freq_base",
+    "rope.local.freq_base",
+    "rope.scale_linear",
+    "rope.scaling.attn_factor",
+    "rope.scaling.factor",
+    "rope.scaling.original_context_length",
+    "rope.scaling.type",
+    "rope.scaling.yarn_attn_factor",
+    "rope.scaling.yarn_beta_fast",
+    "rope.scaling.yarn_beta_slow",
+    "rope.scaling.yarn_ext_factor",
+    "rope.scaling.yarn_log_multiplier",
+    "use_parallel_residual",
+    "vocab_size", /* the embedding has as many rows */
+};
+
+/* Those of tokenizer_gguf.c, after "tokenizer.", and of the ends of texts. */
+static const char *const tokenizer_keys[] = {
+    "ggml.add_bos_token", "ggml.add_eos_token", "ggml.add_space_prefix", "ggml.bos_token_id",
+    "ggml.eom_token_id",  "ggml.eos_token_id",  "ggml.eot_token_id",     "ggml.merges",
+    "ggml.model",         "ggml.pre",           "ggml.scores",           "ggml.token_type",
+    "ggml.tokens",        "huggingface.json",   "ggml.unknown_token_id",
+};
+
+static bool is_in(const char *word, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_known(const struct attn_gguf *gguf, const char *key)
+{
+    static const char tokenizer[] = "tokenizer.";
+    const char *architecture = NULL;
+    size_t size = 0;
+
+    if (strncmp(key, "general.", 8) == 0 || strncmp(key, "split.", 6) == 0)
+        return true;
+    if (strncmp(key, tokenizer, strlen(tokenizer)) == 0)
+        return is_in(key + strlen(tokenizer), tokenizer_keys, N(tokenizer_keys));
+    return attn_gguf_get_text(gguf, "general.architecture", &architecture, &size, NULL) ==
+               ATTN_OK &&
+           architecture && strncmp(key, architecture, size) == 0 && strlen(key) > size &&
+           key[size] == '.' && is_in(key + size + 1, architecture_keys, N(architecture_keys));
+}
+
+/* The next item of PAIR as text; false when there is none. */
+static bool write_item(struct attn_gguf_pair *pair, struct attn_buffer *text)
+{
+    const bool is_real = pair->type == ATTN_GGUF_F32 || pair->type == ATTN_GGUF_F64;
+    const char *bytes;
+    size_t size;
+    int64_t integer;
+    double real;
+
+    if (pair->type == ATTN_GGUF_STRING && attn_gguf_next_text(pair, &bytes, &size))
+        attn_buffer_append(text, bytes, size);
+    else if (is_real && attn_gguf_next_real(pair, &real))
+        attn_buffer_append_format(text, "%.9g", real);
+    else if (pair->type == ATTN_GGUF_BOOL && attn_gguf_next_int(pair, &integer))
+        attn_buffer_append_string(text, integer != 0 ? "true" : "false");
+    else if (attn_gguf_next_int(pair, &integer))
+        attn_buffer_append_format(text, "%" PRId64, integer);
+    else
+        return false;
+    return true;
+}
+
+/* The value, or the items of an array with commas between them. */
+static enum attn_status write_value(struct attn_gguf_pair pair, struct attn_buffer *text,
+                                    struct attn_error *err)
+{
+    const char *comma = "";
+    size_t size;
+
+    do {
+        size = text->size;
+        attn_buffer_append_string(text, comma);
+        comma = ", ";
+    } while (write_item(&pair, text));
+    if (!text->has_failed)
+        text->size = size; /* without the last comma */
+    return attn_buffer_check(text, err);
+}
+
+enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
+                                           struct attn_error *err)
+{
+    static const char *const words[ATTN_N_GGUF_TYPE] = {
+#define TYPE_WORD(name, number, bytes, word) [ATTN_GGUF_##name] = (word),
+        ATTN_GGUF_TYPE_MAP(TYPE_WORD)
+#undef TYPE_WORD
+    };
+    const uint64_t most = 16; /* items of an array that are shown */
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < attn_gguf_n_pair(gguf); i++) {
+        const struct attn_gguf_pair pair = attn_gguf_pair(gguf, i);
+        const bool is_long = pair.is_array && pair.n > most;
+        struct attn_buffer value = {0};
+
+        if (!is_long)
+            status = write_value(pair, &value, err);
+        const struct attn_cell row[] = {
+            attn_cell_text(pair.key, strlen(pair.key)),
+            attn_cell_text(words[pair.type], strlen(words[pair.type])),
+            pair.is_array ? attn_cell_integer(pair.n > INT64_MAX ? INT64_MAX : (int64_t)pair.n)
+                          : attn_cell_missing(),
+            is_long ? attn_cell_missing()
+                    : attn_cell_text(value.data ? value.data : "", value.size),
+            attn_cell_boolean(is_known(gguf, pair.key))};
+
+        if (status == ATTN_OK)
+            status = attn_table_append(table, row, N(row), err);
+        attn_buffer_release(&value);
+    }
+    return status;
+}
+
+/* --- What the converter changed --------------------------------------------------------------- */
+
+/* By the family's name, and by a tensor where only some files have it. */
+static const struct conversion {
+    const char *model_type, *tensor; /* NULL: any */
+    const char *part, *difference;
+} conversions[] = {
+    {"llama", NULL, "q and k",
+     "read in Hugging Face's order: in the file the halves of each head alternate"},
+    {"llama", "rope_freqs.weight", "positions", "frequencies are divided by rope_freqs.weight"},
+    {"gemma2", NULL, "norms", "weights have their 1 in them: 1 + w of Hugging Face's w"},
+    {"gemma3_text", NULL, "norms", "weights have their 1 in them: 1 + w of Hugging Face's w"},
+    {"gpt2", NULL, "matrices", "[out, in], where Hugging Face's are [in, out]"},
+    {"gpt_neox", NULL, "q, k and v",
+     "all of q, all of k, all of v, where Hugging Face goes head by head"},
+};
+
+enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf, const char *model_type,
+                                             struct attn_table *table, struct attn_error *err)
+{
+    const struct attn_tensor_files *files = attn_gguf_files(gguf);
+
+    for (size_t i = 0; i < N(conversions); i++) {
+        const struct conversion *row = &conversions[i];
+
+        if (strcmp(row->model_type, model_type) != 0 ||
+            (row->tensor && !attn_tensor_files_find(files, row->tensor, NULL)))
+            continue;
+        const struct attn_cell cells[] = {attn_cell_text(row->part, strlen(row->part)),
+                                          attn_cell_text(row->difference, strlen(row->difference))};
+
+        ATTN_TRY(attn_table_append(table, cells, N(cells), err));
+    }
+    return ATTN_OK;
+}
