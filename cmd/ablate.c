@@ -24,30 +24,19 @@ struct ablate_args {
 };
 
 static const struct option ablate_rows[] = {
-    {.name = "parts",
-     .argument = "heads|attn|mlp|layers|neurons:L",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablate_args, parts),
-     .help = "what each row switches off: one head (default), the attention of a layer, its MLP, "
-             "both, or one neuron of the MLP of layer L"},
-    {.name = "with",
-     .argument = "zero|mean|uniform|resample:SEED",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablate_args, with),
-     .help = "what replaces the output of that part: zeros (default), its mean over the positions "
-             "of the text or of all texts of --reference, or its rows in one text of --reference; "
-             "uniform: the head gives every key that it sees the same weight"},
-    {.name = "cumulative",
-     .heading = "Ablation",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct ablate_args, is_cumulative),
-     .help = "switch off one more part in each row, in the order of their own effects, the "
-             "smallest first"},
+    OPTION_TEXT("parts", "heads|attn|mlp|layers|neurons:L", struct ablate_args, parts,
+                "what each row switches off: one head (default), the attention of a layer, its "
+                "MLP, both, or one neuron of the MLP of layer L"),
+    OPTION_TEXT("with", "zero|mean|uniform|resample:SEED", struct ablate_args, with,
+                "what replaces the output of that part: zeros (default), its mean over the "
+                "positions of the text or of all texts of --reference, or its rows in one text "
+                "of --reference; uniform: the head gives every key that it sees the same weight"),
+    OPTION_FLAG("cumulative", struct ablate_args, is_cumulative,
+                "switch off one more part in each row, in the order of their own effects, the "
+                "smallest first"),
 };
 
-static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
+static const struct option_group ablate_options = OPTION_GROUP("Ablation", ablate_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct ablate_args, question)),
@@ -82,8 +71,7 @@ const struct command command_ablate = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = ablate_main,
 };
 

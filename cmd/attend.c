@@ -30,91 +30,51 @@ struct attend_arrays {
 };
 
 static const struct option arrays_rows[] = {
-    {.name = "q",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, q),
-     .help = "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
-             "them; float32, float64 or float16"},
-    {.name = "k",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, k),
-     .help = "the keys: any number of them, of the queries' width. There may be fewer heads of "
-             "keys than of queries, if their number divides it"},
-    {.name = "v",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, v),
-     .help = "the values: one for each key, of any width"},
-    {.name = "x",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, x),
-     .help = "one array for queries, keys and values"},
-    {.name = "scores",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, scores),
-     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; without "
-             "--v there is no z"},
-    {.name = "keep",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, keep),
-     .help = "which weights --dropout keeps (1) and which it drops (0), instead of a choice by "
-             "--seed; an array with the axes of the scores"},
+    OPTION_TEXT("q", "FILE.npy", struct arrays_args, q,
+                "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
+                "them; float32, float64 or float16"),
+    OPTION_TEXT("k", "FILE.npy", struct arrays_args, k,
+                "the keys: any number of them, of the queries' width. There may be fewer heads "
+                "of keys than of queries, if their number divides it"),
+    OPTION_TEXT("v", "FILE.npy", struct arrays_args, v,
+                "the values: one for each key, of any width"),
+    OPTION_TEXT("x", "FILE.npy", struct arrays_args, x, "one array for queries, keys and values"),
+    OPTION_TEXT("scores", "FILE.npy", struct arrays_args, scores,
+                "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; "
+                "without --v there is no z"),
+    OPTION_TEXT("keep", "FILE.npy", struct arrays_args, keep,
+                "which weights --dropout keeps (1) and which it drops (0), instead of a choice "
+                "by --seed; an array with the axes of the scores"),
 };
 
-static const struct option_group arrays_options = OPTION_GROUP(arrays_rows);
+static const struct option_group arrays_options = OPTION_GROUP("Input", arrays_rows);
 
 static const struct option selection_rows[] = {
-    {.name = "heads",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, heads),
-     .help = "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"},
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, queries),
-     .help = "queries to keep"},
-    {.name = "sites",
-     .argument = "LIST",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, sites),
-     .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
-             "pattern_lowrank, z; default pattern,z"},
+    OPTION_TEXT("heads", "SPEC", struct selection_args, heads,
+                "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"),
+    OPTION_TEXT("queries", "SPEC", struct selection_args, queries, "queries to keep"),
+    OPTION_TEXT("sites", "LIST", struct selection_args, sites,
+                "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
+                "pattern_lowrank, z; default pattern,z"),
 };
 
 /* Arrays have no layers. */
-static const struct option_group attend_selection_options = OPTION_GROUP(selection_rows);
+static const struct option_group attend_selection_options =
+    OPTION_GROUP("Selection", selection_rows);
 
 static const struct option measures_rows[] = {
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Measures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct attend_args, measures),
-     .help = "instead of tensors, print a table of measures of each head, those of `attn-cli "
-             "heads`: entropy,max or all; --csv, --json and --jsonl write it"},
+    OPTION_TEXT("measures", "LIST", struct attend_args, measures,
+                "instead of tensors, print a table of measures of each head, those of `attn-cli "
+                "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
 };
 
-static const struct option_group measures_options = OPTION_GROUP(measures_rows);
+static const struct option_group measures_options = OPTION_GROUP("Measures", measures_rows);
 
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
     {&label_options, offsetof(struct attend_args, labels)},
     {&attention_options, offsetof(struct attend_args, request.attention)},
+    {&dropout_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
     {&measures_options, 0},
@@ -123,7 +83,6 @@ static const struct option_part parts[] = {
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
     {&picture_options, offsetof(struct attend_args, request.picture)},
     {&running_options, offsetof(struct attend_args, request.running)},
-    {&help_options, 0},
 };
 
 static int attend_main(int argc, char **argv);
@@ -146,8 +105,7 @@ const struct command command_attend = {
         "  attn-cli attend --scores scores.npy --csv -\n"
         "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = attend_main,
 };
 

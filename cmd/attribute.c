@@ -20,24 +20,14 @@ struct attribute_args {
 };
 
 static const struct option attribute_rows[] = {
-    {.name = "by",
-     .argument = "part|token",
-     .heading = "Attribution",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attribute_args, by),
-     .help = "part (default): one row per part of the model. token: one row per head and key that "
-             "it read from, only those of the largest magnitudes"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Attribution",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct attribute_args, n_most),
-     .help = "number of rows of --by token; default: 20"},
+    OPTION_CHOICE("by", "part|token", struct attribute_args, by,
+                  "part (default): one row per part of the model. token: one row per head and "
+                  "key that it read from, only those of the largest magnitudes"),
+    OPTION_NUMBER("limit", "N", struct attribute_args, n_most, 1, INT32_MAX,
+                  "number of rows of --by token; default: 20"),
 };
 
-static const struct option_group attribute_options = OPTION_GROUP(attribute_rows);
+static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct attribute_args, question)),
@@ -70,8 +60,7 @@ const struct command command_attribute = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = attribute_main,
 };
 

@@ -47,170 +47,79 @@ struct batch_args {
 };
 
 static const struct option input_rows[] = {
-    {.argument = "INPUT",
-     .heading = "Input",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct batch_args, inputs),
-     .help = "a file with one record per line; - or nothing is standard input"},
-    {.name = "lines",
-     .heading = "Input",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_lines),
-     .help = "each line is a text, without a final \\r; otherwise it is a JSON object with `text` "
-             "or `ids`"},
-    {.name = "text-key",
-     .argument = "NAME",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, text_key),
-     .help = "key of a record's text; default: text"},
-    {.name = "id-key",
-     .argument = "NAME",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, id_key),
-     .help = "key of a record's id; default: id. A record without one gets its number, from 0"},
-    {.name = "shard",
-     .argument = "I/N",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, shard),
-     .help = "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
-             "results-00003-of-00008.jsonl"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT64_MAX,
-     .offset = offsetof(struct batch_args, n_most),
-     .help = "take only the first N records"},
-    {.name = "max-line",
-     .argument = "BYTES",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, max_line),
-     .help = "longest line in bytes; the record of a longer one fails, however long it is; "
-             "default: 16777216"},
-    {.name = "max-tokens",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, n_max_token),
-     .help =
-         "longest text in tokens; the record of a longer one fails; default: what the model takes"},
-    {.name = "max-errors",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .max = INT64_MAX,
-     .offset = offsetof(struct batch_args, n_most_failed),
-     .help = "number of records that may fail; one more ends the run. Default: any number, and the "
-             "exit code is 6"},
+    OPTION_PLAIN("INPUT", struct batch_args, inputs,
+                 "a file with one record per line; - or nothing is standard input"),
+    OPTION_FLAG("lines", struct batch_args, is_lines,
+                "each line is a text, without a final \\r; otherwise it is a JSON object with "
+                "`text` or `ids`"),
+    OPTION_TEXT("text-key", "NAME", struct batch_args, text_key,
+                "key of a record's text; default: text"),
+    OPTION_TEXT("id-key", "NAME", struct batch_args, id_key,
+                "key of a record's id; default: id. A record without one gets its number, from 0"),
+    OPTION_TEXT("shard", "I/N", struct batch_args, shard,
+                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
+                "results-00003-of-00008.jsonl"),
+    OPTION_NUMBER("limit", "N", struct batch_args, n_most, 1, INT64_MAX,
+                  "take only the first N records"),
+    OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,
+                  "longest line in bytes; the record of a longer one fails, however long it is; "
+                  "default: 16777216"),
+    OPTION_NUMBER("max-tokens", "N", struct batch_args, n_max_token, 1, INT32_MAX,
+                  "longest text in tokens; the record of a longer one fails; default: what the "
+                  "model takes"),
+    OPTION_NUMBER("max-errors", "N", struct batch_args, n_most_failed, 0, INT64_MAX,
+                  "number of records that may fail; one more ends the run. Default: any number, "
+                  "and the exit code is 6"),
 };
 
-static const struct option_group input_options = OPTION_GROUP(input_rows);
+static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
 
 static const struct option file_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, output),
-     .help = "the file for the lines of JSON, one per record; default: -, standard output"},
-    {.name = "fields",
-     .argument = "LIST",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, fields),
-     .help =
-         "what each line holds besides id and n_token: ids, tokens, offsets, measures, surprisal, "
-         "predictions, tensors; default: ids,measures, and predictions with --top or --next"},
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, measures),
-     .help = "measures of each head, by their names in `attn-cli heads`; default: all but "
-             "punctuation and n_punctuation"},
-    {.name = "csv",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write the measures as CSV, one line per record and head"},
-    {.name = "npy",
-     .argument = "DIR",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write arrays for numpy.load into DIR, with one row per record: n_token.npy, one "
-             "file per measure [N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
-    {.name = "edges",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write as CSV the keys that each query looks at most, one line per key; for long "
-             "texts, whose matrices are too large to keep"},
-    {.name = "edges-per-query",
-     .argument = "K",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, n_edge),
-     .help = "number of keys per query in --edges, the largest weights first; default: 3"},
-    {.name = "npz",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write the tensors of --sites of all records into one archive for numpy.load, "
-             "with members such as 000000007/blocks.0.attn.hook_pattern"},
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct batch_args, precision),
-     .help = "digits after the point in JSON and CSV; default: as many as bring back the same "
-             "number"},
+    OPTION_TEXT("output", "FILE", struct batch_args, output,
+                "the file for the lines of JSON, one per record; default: -, standard output",
+                .letter = 'o'),
+    OPTION_TEXT("fields", "LIST", struct batch_args, fields,
+                "what each line holds besides id and n_token: ids, tokens, offsets, measures, "
+                "surprisal, predictions, tensors; default: ids,measures, and predictions with "
+                "--top or --next"),
+    OPTION_TEXT("measures", "LIST", struct batch_args, measures,
+                "measures of each head, by their names in `attn-cli heads`; default: all but "
+                "punctuation and n_punctuation"),
+    OPTION_NAMED("csv", "FILE", struct batch_args, others,
+                 "also write the measures as CSV, one line per record and head"),
+    OPTION_NAMED("npy", "DIR", struct batch_args, others,
+                 "also write arrays for numpy.load into DIR, with one row per record: "
+                 "n_token.npy, one file per measure [N, L, H], and with --top top_id.npy and "
+                 "top_p.npy [N, K]"),
+    OPTION_NAMED("edges", "FILE", struct batch_args, others,
+                 "also write as CSV the keys that each query looks at most, one line per key; "
+                 "for long texts, whose matrices are too large to keep"),
+    OPTION_NUMBER("edges-per-query", "K", struct batch_args, n_edge, 1, INT32_MAX,
+                  "number of keys per query in --edges, the largest weights first; default: 3"),
+    OPTION_NAMED("npz", "FILE", struct batch_args, others,
+                 "also write the tensors of --sites of all records into one archive for "
+                 "numpy.load, with members such as 000000007/blocks.0.attn.hook_pattern"),
+    OPTION_NUMBER("precision", "N", struct batch_args, precision, 0, 17,
+                  "digits after the point in JSON and CSV; default: as many as bring back the "
+                  "same number"),
 };
 
-static const struct option_group file_options = OPTION_GROUP(file_rows);
+static const struct option_group file_options = OPTION_GROUP("Output", file_rows);
 
 static const struct option resume_rows[] = {
-    {.name = "resume",
-     .heading = "Restarts",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_resumed),
-     .help = "continue a run of the same command that ended early. If there is none, begin; if all "
-             "is done, only check that input and outputs are still the same"},
-    {.name = "sync",
-     .heading = "Restarts",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_synced),
-     .help =
-         "wait for the disk at each checkpoint, and for each file and its name at the end: what "
-         "is done survives a power failure"},
-    {.name = "progress",
-     .argument = "SECONDS",
-     .heading = "Other",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, progress),
-     .help = "print lines of progress on standard error; a terminal shows progress without this "
-             "option"},
+    OPTION_FLAG("resume", struct batch_args, is_resumed,
+                "continue a run of the same command that ended early. If there is none, begin; "
+                "if all is done, only check that input and outputs are still the same"),
+    OPTION_FLAG("sync", struct batch_args, is_synced,
+                "wait for the disk at each checkpoint, and for each file and its name at the "
+                "end: what is done survives a power failure"),
+    OPTION_HEADING("Other"),
+    OPTION_NUMBER("progress", "SECONDS", struct batch_args, progress, 1, INT32_MAX,
+                  "print lines of progress on standard error; a terminal shows progress without "
+                  "this option"),
 };
 
-static const struct option_group resume_options = OPTION_GROUP(resume_rows);
+static const struct option_group resume_options = OPTION_GROUP("Restarts", resume_rows);
 
 static const struct option_part parts[] = {
     {&input_options, 0},
@@ -222,10 +131,10 @@ static const struct option_part parts[] = {
     {&weights_options, offsetof(struct batch_args, model)},
     {&compute_options, offsetof(struct batch_args, model)},
     {&attention_options, offsetof(struct batch_args, attention)},
+    {&dropout_options, offsetof(struct batch_args, attention)},
     {&selection_options, offsetof(struct batch_args, selection)},
     {&ablation_options, offsetof(struct batch_args, ablation)},
     {&running_options, offsetof(struct batch_args, running)},
-    {&help_options, 0},
 };
 
 static int batch_main(int argc, char **argv);
@@ -251,8 +160,7 @@ const struct command command_batch = {
                 "  attn-cli batch -m gpt2 prompts.jsonl | jq .measures.entropy[5][1]\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --shard 3/8 prompts.jsonl\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = batch_main,
 };
 
@@ -390,7 +298,7 @@ static void describe_options(struct batch *batch)
         attn_buffer_append_char(text, ':');
         if (is_output(option->name)) {
             attn_buffer_append_string(text, "true");
-        } else if (option->kind == OPTION_LIST) {
+        } else if (option->kind == OPTION_KIND_LIST) {
             const struct text_list *list =
                 (const struct text_list *)(const void *)((const char *)batch->args +
                                                          option->offset);

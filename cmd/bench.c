@@ -47,28 +47,17 @@ struct bench {
 };
 
 static const struct option measuring_rows[] = {
-    {.name = "parts",
-     .argument = "LIST",
-     .heading = "Measuring",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct bench_args, parts),
-     .help = "what to measure, separated by commas: limit, product, pack, softmax, attention, "
-             "prefill, decode, batch, load, write; default: all"},
-    {.name = "seconds",
-     .argument = "S",
-     .heading = "Measuring",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct bench_args, seconds),
-     .help = "how long to measure each row, default 0.5"},
-    {.name = "format",
-     .argument = "text|csv|json",
-     .heading = "Output",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct bench_args, format),
-     .help = "a table (default), CSV or one JSON document"},
+    OPTION_TEXT("parts", "LIST", struct bench_args, parts,
+                "what to measure, separated by commas: limit, product, pack, softmax, attention, "
+                "prefill, decode, batch, load, write; default: all"),
+    OPTION_REAL("seconds", "S", struct bench_args, seconds,
+                "how long to measure each row, default 0.5"),
+    OPTION_HEADING("Output"),
+    OPTION_CHOICE("format", "text|csv|json", struct bench_args, format,
+                  "a table (default), CSV or one JSON document"),
 };
 
-static const struct option_group measuring_options = OPTION_GROUP(measuring_rows);
+static const struct option_group measuring_options = OPTION_GROUP("Measuring", measuring_rows);
 
 static const struct option_part parts[] = {
     {&model_options, offsetof(struct bench_args, model)},
@@ -76,7 +65,6 @@ static const struct option_part parts[] = {
     {&compute_options, offsetof(struct bench_args, model)},
     {&measuring_options, 0},
     {&running_options, offsetof(struct bench_args, running)},
-    {&help_options, 0},
 };
 
 static int bench_main(int argc, char **argv);
@@ -98,8 +86,7 @@ const struct command command_bench = {
     .examples = "  attn-cli bench -m fable\n"
                 "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = bench_main,
 };
 

@@ -20,43 +20,21 @@ struct diff_args {
 };
 
 static const struct option diff_rows[] = {
-    {.argument = "TEXT",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct diff_args, question.prompt.plain)},
-    {.name = "a-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct diff_args, a_ids),
-     .help = "token ids instead of the first text: 5,17,3"},
-    {.name = "b-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct diff_args, b_ids),
-     .help = "token ids instead of the second text"},
-    {.name = "with",
-     .argument = "MODEL",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct diff_args, with),
-     .help = "compare one text under --model and under MODEL, which must have as many layers and "
-             "heads"},
-    {.name = "with-attention",
-     .argument = "KIND",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct diff_args, with_attention),
-     .help = "compare one text under --attention and under KIND, which is written in the same way"},
-    {.name = "tolerance",
-     .argument = "X",
-     .heading = "Input",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct diff_args, tolerance),
-     .help = "largest difference of two dumps that counts as none; default: 1e-4"},
+    OPTION_PLAIN("TEXT", struct diff_args, question.prompt.plain, NULL),
+    OPTION_TEXT("a-ids", "LIST", struct diff_args, a_ids,
+                "token ids instead of the first text: 5,17,3"),
+    OPTION_TEXT("b-ids", "LIST", struct diff_args, b_ids, "token ids instead of the second text"),
+    OPTION_TEXT("with", "MODEL", struct diff_args, with,
+                "compare one text under --model and under MODEL, which must have as many layers "
+                "and heads"),
+    OPTION_TEXT("with-attention", "KIND", struct diff_args, with_attention,
+                "compare one text under --attention and under KIND, which is written in the same "
+                "way"),
+    OPTION_REAL("tolerance", "X", struct diff_args, tolerance,
+                "largest difference of two dumps that counts as none; default: 1e-4"),
 };
 
-static const struct option_group diff_options = OPTION_GROUP(diff_rows);
+static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows);
 
 static const struct option_part parts[] = {
     {&diff_options, 0},
@@ -89,8 +67,7 @@ const struct command command_diff = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n"
                 "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = diff_main,
 };
 

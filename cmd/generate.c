@@ -30,59 +30,28 @@ struct generate_args {
 };
 
 static const struct option generate_rows[] = {
-    {.name = "tokens",
-     .letter = 'n',
-     .argument = "N",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct generate_args, n_most),
-     .help = "number of tokens to make; default: 20. A token that ends a text (eos_token_id of "
-             "generation_config.json, else config.json) stops earlier"},
-    {.name = "temperature",
-     .argument = "T",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, temperature),
-     .help = "draw tokens at random, with logits divided by T; default: 0, always the most "
-             "probable token"},
-    {.name = "top-k",
-     .argument = "K",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct generate_args, top_k),
-     .help = "draw from the K most probable tokens"},
-    {.name = "top-p",
-     .argument = "P",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, top_p),
-     .help = "draw from the fewest tokens whose probabilities add to P"},
-    {.name = "min-p",
-     .argument = "P",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, min_p),
-     .help = "draw from the tokens with at least P times the probability of the most probable one"},
-    {.name = "seed",
-     .argument = "S",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .max = UINT32_MAX,
-     .offset = offsetof(struct generate_args, seed),
-     .help = "seed of the draws; default: 0. The same seed gives the same tokens on every machine"},
-    {.name = "stop",
-     .argument = "TEXT",
-     .heading = "Generation",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct generate_args, stops),
-     .help = "stop before TEXT; may be given several times"},
+    OPTION_NUMBER("tokens", "N", struct generate_args, n_most, 1, INT32_MAX,
+                  "number of tokens to make; default: 20. A token that ends a text (eos_token_id "
+                  "of generation_config.json, else config.json) stops earlier",
+                  .letter = 'n'),
+    OPTION_REAL("temperature", "T", struct generate_args, temperature,
+                "draw tokens at random, with logits divided by T; default: 0, always the most "
+                "probable token"),
+    OPTION_NUMBER("top-k", "K", struct generate_args, top_k, 1, INT32_MAX,
+                  "draw from the K most probable tokens"),
+    OPTION_REAL("top-p", "P", struct generate_args, top_p,
+                "draw from the fewest tokens whose probabilities add to P"),
+    OPTION_REAL("min-p", "P", struct generate_args, min_p,
+                "draw from the tokens with at least P times the probability of the most probable "
+                "one"),
+    OPTION_NUMBER("seed", "S", struct generate_args, seed, 0, UINT32_MAX,
+                  "seed of the draws; default: 0. The same seed gives the same tokens on every "
+                  "machine"),
+    OPTION_LIST("stop", "TEXT", struct generate_args, stops,
+                "stop before TEXT; may be given several times"),
 };
 
-static const struct option_group generate_options = OPTION_GROUP(generate_rows);
+static const struct option_group generate_options = OPTION_GROUP("Generation", generate_rows);
 
 static const struct option_part parts[] = {
     {&prompt_text_options, offsetof(struct generate_args, prompt)},
@@ -94,14 +63,13 @@ static const struct option_part parts[] = {
     {&model_options, offsetof(struct generate_args, model)},
     {&weights_options, offsetof(struct generate_args, model)},
     {&compute_options, offsetof(struct generate_args, model)},
-    {&attention_step_options, offsetof(struct generate_args, request.attention)},
+    {&attention_options, offsetof(struct generate_args, request.attention)},
     {&selection_options, offsetof(struct generate_args, request.selection)},
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},
     {&ablation_options, offsetof(struct generate_args, ablation)},
     {&running_options, offsetof(struct generate_args, request.running)},
-    {&help_options, 0},
 };
 
 static int generate_main(int argc, char **argv);
@@ -122,8 +90,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = generate_main,
 };
 

@@ -22,83 +22,38 @@ struct heads_args {
 };
 
 static const struct option heads_rows[] = {
-    {.name = "probe",
-     .argument = "induction[:LEN[:REPEATS[:SEED]]]",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, probe),
-     .help = "instead of a text, take LEN random tokens, repeated: the heads that find what "
-             "followed the first time are induction heads; default: min(50, half the context):2:0"},
-    {.name = "runs",
-     .argument = "N",
-     .heading = "Heads",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct heads_args, n_run),
-     .help = "make N probes with consecutive seeds, and print means and standard deviations"},
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, measures),
-     .help = "print these measures, as in entropy,punctuation, or all; default: all but "
-             "punctuation and n_punctuation"},
-    {.name = "pattern",
-     .argument = "FILE.npy",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, pattern),
-     .help = "compare patterns with an array P [T, T] of your own: mul, the share of the weight "
-             "that lies on P, and abs, 1 minus the mean difference of a row from P"},
-    {.name = "from",
-     .argument = "POS",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, from),
-     .help =
-         "with --to: how much these queries look at those keys; positions or words of the text"},
-    {.name = "to",
-     .argument = "POS",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, to),
-     .help = "the keys that --from looks at; in cross-attention layers those of the source"},
-    {.name = "effect",
-     .heading = "Heads",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct heads_args, has_effect),
-     .help = "add a column: how the answer changes without the head, as `ablate` measures it"},
-    {.name = "similarity",
-     .heading = "Heads",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct heads_args, is_similarity),
-     .help = "instead of measures, print pairs of heads, the most alike first, with js: the "
-             "Jensen-Shannon divergence of their rows, mean over the rows. A small js does not say "
-             "that the heads read and write the same things"},
-    {.name = "threshold",
-     .argument = "X",
-     .heading = "Heads",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct heads_args, threshold),
-     .help = "the score above which a head has a type; default: 0.5"},
-    {.name = "sort",
-     .argument = "COLUMN",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, sort),
-     .help = "sort by this column, the largest first; effect by its magnitude"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Heads",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct heads_args, n_most),
-     .help = "print only the first N rows; default: all"},
+    OPTION_TEXT("probe", "induction[:LEN[:REPEATS[:SEED]]]", struct heads_args, probe,
+                "instead of a text, take LEN random tokens, repeated: the heads that find what "
+                "followed the first time are induction heads; default: min(50, half the "
+                "context):2:0"),
+    OPTION_NUMBER("runs", "N", struct heads_args, n_run, 1, INT32_MAX,
+                  "make N probes with consecutive seeds, and print means and standard deviations"),
+    OPTION_TEXT("measures", "LIST", struct heads_args, measures,
+                "print these measures, as in entropy,punctuation, or all; default: all but "
+                "punctuation and n_punctuation"),
+    OPTION_TEXT("pattern", "FILE.npy", struct heads_args, pattern,
+                "compare patterns with an array P [T, T] of your own: mul, the share of the "
+                "weight that lies on P, and abs, 1 minus the mean difference of a row from P"),
+    OPTION_TEXT("from", "POS", struct heads_args, from,
+                "with --to: how much these queries look at those keys; positions or words of the "
+                "text"),
+    OPTION_TEXT("to", "POS", struct heads_args, to,
+                "the keys that --from looks at; in cross-attention layers those of the source"),
+    OPTION_FLAG("effect", struct heads_args, has_effect,
+                "add a column: how the answer changes without the head, as `ablate` measures it"),
+    OPTION_FLAG("similarity", struct heads_args, is_similarity,
+                "instead of measures, print pairs of heads, the most alike first, with js: the "
+                "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
+                "not say that the heads read and write the same things"),
+    OPTION_REAL("threshold", "X", struct heads_args, threshold,
+                "the score above which a head has a type; default: 0.5"),
+    OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
+                "sort by this column, the largest first; effect by its magnitude"),
+    OPTION_NUMBER("limit", "N", struct heads_args, n_most, 1, INT32_MAX,
+                  "print only the first N rows; default: all"),
 };
 
-static const struct option_group heads_options = OPTION_GROUP(heads_rows);
+static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct heads_args, question)),
@@ -133,8 +88,7 @@ const struct command command_heads = {
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = heads_main,
 };
 

@@ -25,74 +25,38 @@ struct init_args {
 };
 
 static const struct option rows[] = {
-    {.argument = "DIR", .kind = OPTION_LIST, .offset = offsetof(struct init_args, directories)},
-    {.name = "config",
-     .argument = "FILE",
-     .heading = "Architecture",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, config),
-     .help = "begin with this config.json; default: model_type attn alone"},
-    {.name = "set",
-     .argument = "KEY=VALUE",
-     .heading = "Architecture",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct init_args, settings),
-     .help = "set a key of the config: d_model=3, causal=false, norm=layernorm, blocks=self,cross; "
-             "may be given several times"},
-    {.name = "vocab-from",
-     .argument = "TEXT",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, text),
-     .help = "make a vocabulary of the words of TEXT, sorted by code point and numbered; without a "
-             "vocabulary the model takes ids only"},
-    {.name = "vocab-from-file",
-     .argument = "FILE",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, text_file),
-     .help = "the same, of the words of a file; '-' is standard input"},
-    {.name = "drop",
-     .argument = "CHARS",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, drop),
-     .help = "characters that are dropped, here and in every text of the model"},
-    {.name = "split",
-     .argument = "word|char",
-     .heading = "Vocabulary",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct init_args, split),
-     .help = "split texts at white space (word, default), or into characters (char)"},
-    {.name = "draw",
-     .argument = "GROUP=DIST[@SEED]",
-     .heading = "Weights",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct init_args, draws),
-     .help =
-         "draw a group of weights; groups are drawn in the given order, then all others as gpt2"},
-    {.name = "seed",
-     .argument = "S",
-     .heading = "Weights",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct init_args, seed),
-     .max = INT64_MAX,
-     .help = "seed of the generator; default: 0"},
-    {.name = "embedding-rows",
-     .argument = "N",
-     .heading = "Weights",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct init_args, embedding_rows),
-     .min = 1,
-     .max = INT32_MAX,
-     .help = "draw an embedding of N rows and keep the first ones, one for each token: the numbers "
-             "depend on the size of the table"},
-    OPTION_SYNC("Other", struct init_args),
+    OPTION_PLAIN("DIR", struct init_args, directories, NULL),
+    OPTION_TEXT("config", "FILE", struct init_args, config,
+                "begin with this config.json; default: model_type attn alone"),
+    OPTION_LIST("set", "KEY=VALUE", struct init_args, settings,
+                "set a key of the config: d_model=3, causal=false, norm=layernorm, "
+                "blocks=self,cross; may be given several times"),
+    OPTION_HEADING("Vocabulary"),
+    OPTION_TEXT("vocab-from", "TEXT", struct init_args, text,
+                "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
+                "without a vocabulary the model takes ids only"),
+    OPTION_TEXT("vocab-from-file", "FILE", struct init_args, text_file,
+                "the same, of the words of a file; '-' is standard input"),
+    OPTION_TEXT("drop", "CHARS", struct init_args, drop,
+                "characters that are dropped, here and in every text of the model"),
+    OPTION_CHOICE("split", "word|char", struct init_args, split,
+                  "split texts at white space (word, default), or into characters (char)"),
+    OPTION_HEADING("Weights"),
+    OPTION_LIST("draw", "GROUP=DIST[@SEED]", struct init_args, draws,
+                "draw a group of weights; groups are drawn in the given order, then all others "
+                "as gpt2"),
+    OPTION_NUMBER("seed", "S", struct init_args, seed, 0, INT64_MAX,
+                  "seed of the generator; default: 0"),
+    OPTION_NUMBER("embedding-rows", "N", struct init_args, embedding_rows, 1, INT32_MAX,
+                  "draw an embedding of N rows and keep the first ones, one for each token: the "
+                  "numbers depend on the size of the table"),
+    OPTION_HEADING("Other"),
+    OPTION_SYNC(struct init_args),
 };
 
-static const struct option_group own_options = OPTION_GROUP(rows);
+static const struct option_group own_options = OPTION_GROUP("Architecture", rows);
 
-static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&own_options, 0}};
 
 static int init_main(int argc, char **argv);
 
@@ -116,8 +80,7 @@ const struct command command_init = {
         "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
         "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
         "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = init_main,
 };
 

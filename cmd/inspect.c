@@ -52,56 +52,34 @@ struct inspection {
 };
 
 static const struct option path_rows[] = {
-    {.argument = "PATH", .kind = OPTION_LIST, .offset = offsetof(struct inspect_args, paths)},
+    OPTION_PLAIN("PATH", struct inspect_args, paths, NULL),
 };
 
-static const struct option_group path_options = OPTION_GROUP(path_rows);
+static const struct option_group path_options = OPTION_GROUP(NULL, path_rows);
 
 static const struct option inspect_rows[] = {
-    {.name = "length",
-     .argument = "T",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = MAX_LENGTH,
-     .offset = offsetof(struct inspect_args, length),
-     .help = "count the cost of a run of T tokens, also with other kinds of attention; default: as "
-             "many as the model takes, or 1024 when it has no limit"},
-    {.name = "source-length",
-     .argument = "S",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = MAX_LENGTH,
-     .offset = offsetof(struct inspect_args, source_length),
-     .help = "rows of the source, for models with cross-attention; default: T"},
-    {.name = "json",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, has_json),
-     .help = "print one JSON document, with exact numbers, sizes in bytes"},
-    {.name = "check",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, has_check),
-     .help =
-         "only read every weight and report the tensors that hold NaN or infinity (exit code 7)"},
-    {.name = "quiet",
-     .letter = 'q',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, is_quiet),
-     .help = "no notes on standard error, only errors"},
+    OPTION_NUMBER("length", "T", struct inspect_args, length, 1, MAX_LENGTH,
+                  "count the cost of a run of T tokens, also with other kinds of attention; "
+                  "default: as many as the model takes, or 1024 when it has no limit"),
+    OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
+                  "rows of the source, for models with cross-attention; default: T"),
+    OPTION_FLAG("json", struct inspect_args, has_json,
+                "print one JSON document, with exact numbers, sizes in bytes"),
+    OPTION_FLAG("check", struct inspect_args, has_check,
+                "only read every weight and report the tensors that hold NaN or infinity (exit "
+                "code 7)"),
+    OPTION_HEADING("Other"),
+    OPTION_FLAG("quiet", struct inspect_args, is_quiet, "no notes on standard error, only errors",
+                .letter = 'q'),
 };
 
-static const struct option_group inspect_options = OPTION_GROUP(inspect_rows);
+static const struct option_group inspect_options = OPTION_GROUP("Output", inspect_rows);
 
 static const struct option_part parts[] = {
     {&path_options, 0},
     {&model_options, offsetof(struct inspect_args, model)},
     {&weights_options, offsetof(struct inspect_args, model)},
     {&inspect_options, 0},
-    {&help_options, 0},
 };
 
 static int inspect_main(int argc, char **argv);
@@ -122,8 +100,7 @@ const struct command command_inspect = {
                 "  attn-cli inspect fable --length 64\n"
                 "  attn-cli inspect --check fable\n"
                 "  attn-cli inspect --json fable | jq .parameters.total\n",
-    .parts = parts,
-    .n_part = sizeof parts / sizeof *parts,
+    OPTION_PARTS(parts),
     .main = inspect_main,
 };
 

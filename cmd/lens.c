@@ -18,36 +18,19 @@ struct lens_args {
 };
 
 static const struct option lens_rows[] = {
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Lens",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct lens_args, queries),
-     .help = "positions to read at, numbers or words of the text; default: -1, the last"},
-    {.name = "top",
-     .argument = "K",
-     .heading = "Lens",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct lens_args, top),
-     .help = "print the K most probable tokens of each reading; default: 3"},
-    {.name = "sites",
-     .argument = "LIST",
-     .heading = "Lens",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct lens_args, sites),
-     .help = "read these sites too: resid_mid, resid_post; default: resid_pre of each layer and "
-             "resid_post of the last"},
-    {.name = "heads-out",
-     .heading = "Lens",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct lens_args, reads_heads),
-     .help = "read what each head by itself adds to the residual stream: the K largest and K "
-             "smallest logits"},
+    OPTION_TEXT("queries", "SPEC", struct lens_args, queries,
+                "positions to read at, numbers or words of the text; default: -1, the last"),
+    OPTION_NUMBER("top", "K", struct lens_args, top, 1, INT32_MAX,
+                  "print the K most probable tokens of each reading; default: 3"),
+    OPTION_TEXT("sites", "LIST", struct lens_args, sites,
+                "read these sites too: resid_mid, resid_post; default: resid_pre of each layer "
+                "and resid_post of the last"),
+    OPTION_FLAG("heads-out", struct lens_args, reads_heads,
+                "read what each head by itself adds to the residual stream: the K largest and K "
+                "smallest logits"),
 };
 
-static const struct option_group lens_options = OPTION_GROUP(lens_rows);
+static const struct option_group lens_options = OPTION_GROUP("Lens", lens_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct lens_args, question)),
@@ -78,8 +61,7 @@ const struct command command_lens = {
                 "  attn-cli lens -m fable --target ' are' --csv - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = lens_main,
 };
 

@@ -13,22 +13,15 @@ struct models_args {
 };
 
 static const struct option format_rows[] = {
-    {.name = "json",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct models_args, has_json),
-     .help = "print one JSON document, which also has the directory of each model, and the whole "
-             "message for one that cannot be read"},
-    {.name = "csv",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct models_args, has_csv),
-     .help = "the same as CSV"},
+    OPTION_FLAG("json", struct models_args, has_json,
+                "print one JSON document, which also has the directory of each model, and the "
+                "whole message for one that cannot be read"),
+    OPTION_FLAG("csv", struct models_args, has_csv, "the same as CSV"),
 };
 
-static const struct option_group format_options = OPTION_GROUP(format_rows);
+static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
 
-static const struct option_part parts[] = {{&format_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&format_options, 0}};
 
 static int models_main(int argc, char **argv);
 
@@ -45,8 +38,7 @@ const struct command command_models = {
         "are read.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = models_main,
 };
 

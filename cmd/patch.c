@@ -27,58 +27,29 @@ struct patch_args {
 };
 
 static const struct option patch_rows[] = {
-    {.name = "clean",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, clean),
-     .help = "the text whose answer is restored"},
-    {.name = "corrupted",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, corrupted),
-     .help = "the same text with a difference; it must have as many tokens"},
-    {.name = "clean-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, clean_ids),
-     .help = "token ids instead of --clean: 5,17,3"},
-    {.name = "corrupted-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, corrupted_ids),
-     .help = "token ids instead of --corrupted"},
+    OPTION_TEXT("clean", "TEXT", struct patch_args, clean, "the text whose answer is restored"),
+    OPTION_TEXT("corrupted", "TEXT", struct patch_args, corrupted,
+                "the same text with a difference; it must have as many tokens"),
+    OPTION_TEXT("clean-ids", "LIST", struct patch_args, clean_ids,
+                "token ids instead of --clean: 5,17,3"),
+    OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
+                "token ids instead of --corrupted"),
 };
 
-static const struct option_group patch_options = OPTION_GROUP(patch_rows);
+static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
 
 static const struct option piece_rows[] = {
-    {.name = "sites",
-     .argument = "SITE",
-     .heading = "Patching",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, site),
-     .help = "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-             "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"},
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Patching",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, queries),
-     .help = "copy only these positions of a head, numbers or words of the clean text"},
-    {.name = "direction",
-     .argument = "restore|noise",
-     .heading = "Patching",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct patch_args, direction),
-     .help = "restore (default): copy from the clean run into the corrupted one; noise: the other "
-             "way round"},
+    OPTION_TEXT("sites", "SITE", struct patch_args, site,
+                "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
+                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
+    OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
+                "copy only these positions of a head, numbers or words of the clean text"),
+    OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
+                  "restore (default): copy from the clean run into the corrupted one; noise: the "
+                  "other way round"),
 };
 
-static const struct option_group piece_options = OPTION_GROUP(piece_rows);
+static const struct option_group piece_options = OPTION_GROUP("Patching", piece_rows);
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
@@ -113,8 +84,7 @@ const struct command command_patch = {
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
                 "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = patch_main,
 };
 

@@ -35,6 +35,7 @@ static const struct option_part parts[] = {
     {&weights_options, offsetof(struct run_args, model)},
     {&compute_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
+    {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
     {&selection_options, offsetof(struct run_args, request.selection)},
     {&view_options, offsetof(struct run_args, request.picture)},
@@ -44,7 +45,6 @@ static const struct option_part parts[] = {
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&ablation_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
-    {&help_options, 0},
 };
 
 static int run_main(int argc, char **argv);
@@ -70,8 +70,7 @@ const struct command command_run = {
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = run_main,
 };
 

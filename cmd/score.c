@@ -17,23 +17,14 @@ struct score_args {
 };
 
 static const struct option score_rows[] = {
-    {.name = "merge-words",
-     .heading = "Scores",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct score_args, merges_words),
-     .help = "print one row per word, with the sums of the bits and nats of its tokens; a word "
-             "begins with white space, and what follows without a space belongs to it"},
-    {.name = "stride",
-     .argument = "S",
-     .heading = "Scores",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct score_args, stride),
-     .help = "score a text longer than the model takes in windows that move by S positions"},
+    OPTION_FLAG("merge-words", struct score_args, merges_words,
+                "print one row per word, with the sums of the bits and nats of its tokens; a "
+                "word begins with white space, and what follows without a space belongs to it"),
+    OPTION_NUMBER("stride", "S", struct score_args, stride, 1, INT32_MAX,
+                  "score a text longer than the model takes in windows that move by S positions"),
 };
 
-static const struct option_group score_options = OPTION_GROUP(score_rows);
+static const struct option_group score_options = OPTION_GROUP("Scores", score_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct score_args, question)),
@@ -62,8 +53,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --texts sentences.txt --lines\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = score_main,
 };
 

@@ -29,34 +29,22 @@ struct tokenize_args {
 };
 
 static const struct option input_rows[] = {
-    {.name = "invalid",
-     .argument = "refuse|replace|bytes",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct tokenize_args, invalid),
-     .help = "what to do with bytes that are not UTF-8: report an error (default), replace them by "
-             "U+FFFD, or take them as they are (byte-level BPE only)"},
-    {.name = "decode",
-     .argument = "IDS",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tokenize_args, prompt.ids),
-     .help = "print the text of these ids, separated by spaces or commas; a terminal gets control "
-             "characters as \\xNN, unless --raw is given"},
+    OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
+                  "what to do with bytes that are not UTF-8: report an error (default), replace "
+                  "them by U+FFFD, or take them as they are (byte-level BPE only)"),
+    OPTION_TEXT("decode", "IDS", struct tokenize_args, prompt.ids,
+                "print the text of these ids, separated by spaces or commas; a terminal gets "
+                "control characters as \\xNN, unless --raw is given"),
 };
 
-static const struct option_group input_options = OPTION_GROUP(input_rows);
+static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
 
 static const struct option format_rows[] = {
-    {.name = "format",
-     .argument = "table|ids|json",
-     .heading = "Output",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct tokenize_args, format),
-     .help = "one token per line (default); all ids on one line; or one JSON object"},
+    OPTION_CHOICE("format", "table|ids|json", struct tokenize_args, format,
+                  "one token per line (default); all ids on one line; or one JSON object"),
 };
 
-static const struct option_group format_options = OPTION_GROUP(format_rows);
+static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
 
 static const struct option_part parts[] = {
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
@@ -65,7 +53,6 @@ static const struct option_part parts[] = {
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
-    {&help_options, 0},
 };
 
 static int tokenize_main(int argc, char **argv);
@@ -89,8 +76,7 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = tokenize_main,
 };
 

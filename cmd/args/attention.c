@@ -11,76 +11,39 @@
 #include <string.h>
 
 static const struct option attention_rows[] = {
-    {.name = "attention",
-     .argument = "KIND",
-     .heading = "Attention",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct attention_args, kind),
-     .help = "which keys a query looks at, for instance window:64; 'help' lists the kinds and what "
-             "they show"},
-    {.name = "mask",
-     .argument = "causal|none|FILE.npy",
-     .heading = "Attention",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct attention_args, mask),
-     .help = "which keys a query may look at: none after its own position (causal), all (none), or "
-             "those where an array [T, S] or [H, T, S] has 1"},
-    {.name = "masking",
-     .argument = "inf|renormalize|zero",
-     .heading = "Attention",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attention_args, masking),
-     .help = "how keys are masked. inf (default): their scores are -inf before the softmax. zero: "
-             "their weights are set to 0 after it. renormalize: as zero, and the rest of the row "
-             "is divided by its sum"},
-    {.name = "scale",
-     .argument = "on|off",
-     .heading = "Attention",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attention_args, scale),
-     .help = "whether scores are divided by the square root of d_head"},
-    {.name = "eps",
-     .argument = "E",
-     .heading = "Attention",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct attention_args, eps),
-     .help = "a number that is added to that square root; default: 0"},
-    {.name = "similarity",
-     .argument = "dot|cosine",
-     .heading = "Attention",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attention_args, similarity),
-     .help = "how a query and a key make a score: by their dot product (default) or their cosine"},
-    {.name = "algorithm",
-     .argument = "auto|dense|blockwise",
-     .heading = "Attention",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attention_args, algorithm),
-     .help = "how full attention is computed; blockwise never holds a whole row of the matrix"},
-    {.name = "dropout",
-     .argument = "P",
-     .heading = "Attention",
-     .kind = OPTION_REAL,
-     .max = 1,
-     .offset = offsetof(struct attention_args, dropout),
-     .help = "drop this share of the weights and divide the others by 1-P, as in training"},
-    {.name = "seed",
-     .argument = "S",
-     .heading = "Attention",
-     .kind = OPTION_NUMBER,
-     .max = INT64_MAX,
-     .offset = offsetof(struct attention_args, seed),
-     .help = "seed of the choice of dropped weights; default: 0"},
+    OPTION_TEXT("attention", "KIND", struct attention_args, kind,
+                "which keys a query looks at, for instance window:64; 'help' lists the kinds and "
+                "what they show"),
+    OPTION_TEXT("mask", "causal|none|FILE.npy", struct attention_args, mask,
+                "which keys a query may look at: none after its own position (causal), all "
+                "(none), or those where an array [T, S] or [H, T, S] has 1"),
+    OPTION_CHOICE("masking", "inf|renormalize|zero", struct attention_args, masking,
+                  "how keys are masked. inf (default): their scores are -inf before the softmax. "
+                  "zero: their weights are set to 0 after it. renormalize: as zero, and the rest "
+                  "of the row is divided by its sum"),
+    OPTION_CHOICE("scale", "on|off", struct attention_args, scale,
+                  "whether scores are divided by the square root of d_head"),
+    OPTION_REAL("eps", "E", struct attention_args, eps,
+                "a number that is added to that square root; default: 0"),
+    OPTION_CHOICE("similarity", "dot|cosine", struct attention_args, similarity,
+                  "how a query and a key make a score: by their dot product (default) or their "
+                  "cosine"),
+    OPTION_CHOICE("algorithm", "auto|dense|blockwise", struct attention_args, algorithm,
+                  "how full attention is computed; blockwise never holds a whole row of the "
+                  "matrix"),
 };
 
-const struct option_group attention_options = OPTION_GROUP(attention_rows);
+const struct option_group attention_options = OPTION_GROUP("Attention", attention_rows);
 
-enum { N_DROPOUT_ROW = 2 }; /* the last rows, --dropout and its --seed */
-
-const struct option_group attention_step_options = {
-    .rows = attention_rows,
-    .n = sizeof(attention_rows) / sizeof(attention_rows[0]) - N_DROPOUT_ROW,
+static const struct option dropout_rows[] = {
+    OPTION_REAL("dropout", "P", struct attention_args, dropout,
+                "drop this share of the weights and divide the others by 1-P, as in training",
+                .max = 1),
+    OPTION_NUMBER("seed", "S", struct attention_args, seed, 0, INT64_MAX,
+                  "seed of the choice of dropped weights; default: 0"),
 };
+
+const struct option_group dropout_options = OPTION_GROUP("Attention", dropout_rows);
 
 const char *attention_mask_file(const struct attention_args *args)
 {

@@ -34,12 +34,9 @@ struct attention_args {
         .seed = -1                                                                                 \
     }
 
-/* Options that fill a struct attention_args. */
-extern const struct option_group attention_options;
-
-/* The same without dropout, for what goes on token by token: its weights are drawn of a whole
- * sequence. */
-extern const struct option_group attention_step_options;
+/* Options that fill a struct attention_args. A command that runs token by token has no dropout,
+ * whose weights are drawn from a whole sequence. */
+extern const struct option_group attention_options, dropout_options;
 
 /* Whether the parts are well formed and go together, whatever the model. Reports and returns an
  * exit code. */

@@ -19,15 +19,13 @@
 enum { NAME_SIZE = 32 };
 
 static const struct option comparison_rows[] = {
-    {.name = "compare",
-     .heading = "Attention",
-     .kind = OPTION_FLAG,
-     .help = "instead of tensors, show how far this attention is from exact attention, for each "
-             "head, and what both cost; --csv, --json and --jsonl write it as tables. A distance "
-             "between numbers does not say how much a task loses"},
+    OPTION_AT(FLAG, "compare", NULL, 0,
+              "instead of tensors, show how far this attention is from exact attention, for each "
+              "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
+              "distance between numbers does not say how much a task loses"),
 };
 
-const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
+const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
 
 static bool is_possible(const struct attn_format *format)
 {

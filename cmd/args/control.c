@@ -7,16 +7,12 @@
 #include <string.h>
 
 static const struct option rows[] = {
-    {.name = "control",
-     .argument = "N[:SEED]",
-     .heading = "Control",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct control_args, control),
-     .help =
-         "add the mean effect of N random choices of as many heads, and its standard deviation"},
+    OPTION_TEXT("control", "N[:SEED]", struct control_args, control,
+                "add the mean effect of N random choices of as many heads, and its standard "
+                "deviation"),
 };
 
-const struct option_group control_options = OPTION_GROUP(rows);
+const struct option_group control_options = OPTION_GROUP("Control", rows);
 
 int control_read(const struct control_args *args, size_t *n, uint64_t *seed)
 {

@@ -21,15 +21,13 @@ enum {
 };
 
 static const struct option explain_rows[] = {
-    {.name = "explain",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .help =
-         "show the arithmetic of one row, step by step. The selection must leave one head and one "
-         "query; without --queries it is the last one. --png, --svg, --pdf and --html draw it"},
+    OPTION_AT(FLAG, "explain", NULL, 0,
+              "show the arithmetic of one row, step by step. The selection must leave one head "
+              "and one query; without --queries it is the last one. --png, --svg, --pdf and "
+              "--html draw it"),
 };
 
-const struct option_group explain_options = OPTION_GROUP(explain_rows);
+const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
 
 /* An explanation in the making. */
 struct explaining {

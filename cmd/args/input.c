@@ -8,15 +8,12 @@
 #include <string.h>
 
 static const struct option source_rows[] = {
-    {.name = "source",
-     .argument = "TEXT|FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .help = "the second sequence, for models with cross-attention: a text, or an array [S, "
-             "d_source] when the name ends in .npy"},
+    OPTION_AT(TEXT, "source", "TEXT|FILE.npy", 0,
+              "the second sequence, for models with cross-attention: a text, or an array [S, "
+              "d_source] when the name ends in .npy"),
 };
 
-const struct option_group source_options = OPTION_GROUP(source_rows);
+const struct option_group source_options = OPTION_GROUP("Input", source_rows);
 
 static bool is_array(const char *source)
 {

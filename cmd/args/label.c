@@ -8,21 +8,12 @@
 #include <string.h>
 
 static const struct option label_rows[] = {
-    {.name = "query-labels",
-     .argument = "FILE",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct label_args, queries),
-     .help = "names of the queries, one per line; default: numbers"},
-    {.name = "key-labels",
-     .argument = "FILE",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct label_args, keys),
-     .help = "names of the keys, one per line"},
+    OPTION_TEXT("query-labels", "FILE", struct label_args, queries,
+                "names of the queries, one per line; default: numbers"),
+    OPTION_TEXT("key-labels", "FILE", struct label_args, keys, "names of the keys, one per line"),
 };
 
-const struct option_group label_options = OPTION_GROUP(label_rows);
+const struct option_group label_options = OPTION_GROUP("Input", label_rows);
 
 static size_t count_lines(const struct text *text)
 {

@@ -19,63 +19,38 @@
 #define TOKENIZER "tokenizer.json"
 
 static const struct option model_rows[] = {
-    {.name = "model",
-     .letter = 'm',
-     .argument = "DIR",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, name),
-     .environment = "ATTN_CLI_MODEL",
-     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists; "
-             "OWNER/NAME[@REVISION] is a model of the Hugging Face cache; default: the built-in "
-             "'" ATTN_BUILTIN_DEFAULT "'"},
-    {.name = "config",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, config),
-     .help = "use FILE as the model's config.json"},
-    {.name = "vocab",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, vocab),
-     .help = "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends so"},
+    OPTION_TEXT("model", "DIR", struct model_args, name,
+                "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists; "
+                "OWNER/NAME[@REVISION] is a model of the Hugging Face cache; default: the built-in "
+                "'" ATTN_BUILTIN_DEFAULT "'",
+                .letter = 'm', .environment = "ATTN_CLI_MODEL"),
+    OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
+    OPTION_TEXT("vocab", "FILE", struct model_args, vocab,
+                "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends "
+                "so"),
 };
 
-const struct option_group model_options = OPTION_GROUP(model_rows);
+const struct option_group model_options = OPTION_GROUP("Model", model_rows);
 
 static const struct option weights_rows[] = {
-    {.name = "weights",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, weights),
-     .help = "use FILE as the model's model.safetensors"},
-    {.name = "load",
-     .argument = "map|read",
-     .heading = "Model",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct model_args, load),
-     .help = "map the files of weights (default), or read them into memory, where a change of the "
-             "files does no harm"},
+    OPTION_TEXT("weights", "FILE", struct model_args, weights,
+                "use FILE as the model's model.safetensors"),
+    OPTION_CHOICE("load", "map|read", struct model_args, load,
+                  "map the files of weights (default), or read them into memory, where a change "
+                  "of the files does no harm"),
 };
 
-const struct option_group weights_options = OPTION_GROUP(weights_rows);
+const struct option_group weights_options = OPTION_GROUP("Model", weights_rows);
 
 static const struct option compute_rows[] = {
-    {.name = "compute",
-     .argument = "f32|bf16|bf16x3",
-     .heading = "Precision",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct model_args, compute),
-     .help = "the precision of products. f32 (default): float32. bf16: weights and exact attention "
-             "in bfloat16 with float32 sums, faster and less exact. bf16x3: a product with weights "
-             "is the sum of three in bfloat16, nearly as exact as f32; on processors without AMX "
-             "it is slower than f32"},
+    OPTION_CHOICE("compute", "f32|bf16|bf16x3", struct model_args, compute,
+                  "the precision of products. f32 (default): float32. bf16: weights and exact "
+                  "attention in bfloat16 with float32 sums, faster and less exact. bf16x3: a "
+                  "product with weights is the sum of three in bfloat16, nearly as exact as f32; "
+                  "on processors without AMX it is slower than f32"),
 };
 
-const struct option_group compute_options = OPTION_GROUP(compute_rows);
+const struct option_group compute_options = OPTION_GROUP("Precision", compute_rows);
 
 /* --- Where models are ------------------------------------------------------------------------- */
 

@@ -13,32 +13,19 @@
 /* An option whose value goes into the list of formats. */
 static bool make_named(struct option *row, const char *name, const char *argument, const char *help)
 {
-    *row = (struct option){.name = name,
-                           .argument = argument,
-                           .heading = "Output",
-                           .kind = OPTION_NAMED,
-                           .offset = offsetof(struct output_args, formats),
-                           .help = help};
+    *row = (struct option)OPTION_NAMED(name, argument, struct output_args, formats, help);
     return true;
 }
 
 /* What formats share. */
 static const struct option shared_rows[] = {
-    {.name = "add",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct output_args, is_addition),
-     .help = "keep the files in DIR that an earlier run wrote and this one does not; without --add "
-             "they are removed"},
-    OPTION_SYNC("Output", struct output_args),
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct output_args, precision),
-     .help = "digits after the point in decimal formats; default: as many as bring back the same "
-             "number"},
+    OPTION_FLAG("add", struct output_args, is_addition,
+                "keep the files in DIR that an earlier run wrote and this one does not; without "
+                "--add they are removed"),
+    OPTION_SYNC(struct output_args),
+    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
+                  "digits after the point in decimal formats; default: as many as bring back the "
+                  "same number"),
 };
 
 /* Each format has a row, with its own option after it. */
@@ -58,7 +45,7 @@ static bool make_row(size_t i, struct option *row)
     return true;
 }
 
-const struct option_group output_options = {.make_row = make_row};
+const struct option_group output_options = {.heading = "Output", .make_row = make_row};
 
 void output_args_release(struct output_args *args)
 {
@@ -118,7 +105,8 @@ int outputs_list_options(const struct command *command, const char *const *given
         return report_no_memory();
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         const char *value = given[walk.n - 1];
-        bool is_listed = walk.option.kind != OPTION_FLAG || strcmp(walk.option.heading, view) == 0;
+        bool is_listed =
+            walk.option.kind != OPTION_KIND_FLAG || strcmp(walk.option.heading, view) == 0;
         for (size_t i = 0; value && is_listed && i < sizeof(headings) / sizeof(headings[0]); i++)
             if (strcmp(walk.option.heading, headings[i]) == 0)
                 made[(*n)++] = (struct attn_option){walk.option.name, value};

@@ -7,31 +7,17 @@
 #include "tool.h"
 
 static const struct option pairs_rows[] = {
-    {.name = "pairs",
-     .heading = "Training pairs",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct pairs_args, is_wanted),
-     .help = "instead of tokens, print each beginning of the text with the token that comes next"},
-    {.name = "window",
-     .argument = "W",
-     .heading = "Training pairs",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct pairs_args, window),
-     .min = 1,
-     .max = INT32_MAX,
-     .help = "print each window of W tokens, its target (the window one token later) and the "
-             "W predictions in it"},
-    {.name = "stride",
-     .argument = "S",
-     .heading = "Training pairs",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct pairs_args, stride),
-     .min = 1,
-     .max = INT32_MAX,
-     .help = "tokens from one window to the next; default: 1"},
+    OPTION_FLAG("pairs", struct pairs_args, is_wanted,
+                "instead of tokens, print each beginning of the text with the token that comes "
+                "next"),
+    OPTION_NUMBER("window", "W", struct pairs_args, window, 1, INT32_MAX,
+                  "print each window of W tokens, its target (the window one token later) and "
+                  "the W predictions in it"),
+    OPTION_NUMBER("stride", "S", struct pairs_args, stride, 1, INT32_MAX,
+                  "tokens from one window to the next; default: 1"),
 };
 
-const struct option_group pairs_options = OPTION_GROUP(pairs_rows);
+const struct option_group pairs_options = OPTION_GROUP("Training pairs", pairs_rows);
 
 /* The tokens of a text, and where their pairs go. */
 struct page {

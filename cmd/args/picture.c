@@ -9,108 +9,50 @@
 
 #include <string.h>
 
-#define PLACE(field) .offset = offsetof(struct picture_args, field)
-
 /* These change the numbers that are shown, so outputs that tell of options tell of them. */
 static const struct option view_rows[] = {
-    {.name = "merge-words",
-     .heading = "View",
-     .kind = OPTION_FLAG,
-     PLACE(merges_words),
-     .help = "show patterns between words: the columns of a word's tokens are summed, their rows "
-             "averaged"},
-    {.name = "hide-first",
-     .heading = "View",
-     .kind = OPTION_FLAG,
-     PLACE(hides_first),
-     .help = "leave out the first key, which often takes most of a row"},
-    {.name = "renormalize",
-     .heading = "View",
-     .kind = OPTION_FLAG,
-     PLACE(renormalizes),
-     .help = "divide each row of a pattern by the sum of the weights that are left in it"},
+    OPTION_FLAG("merge-words", struct picture_args, merges_words,
+                "show patterns between words: the columns of a word's tokens are summed, their "
+                "rows averaged"),
+    OPTION_FLAG("hide-first", struct picture_args, hides_first,
+                "leave out the first key, which often takes most of a row"),
+    OPTION_FLAG("renormalize", struct picture_args, renormalizes,
+                "divide each row of a pattern by the sum of the weights that are left in it"),
 };
 
-const struct option_group view_options = OPTION_GROUP(view_rows);
+const struct option_group view_options = OPTION_GROUP("View", view_rows);
 
 static const struct option picture_rows[] = {
-    {.name = "heatmap",
-     .heading = "Pictures",
-     .kind = OPTION_FLAG,
-     PLACE(is_heatmap),
-     .help = "print matrices as heat maps: each weight in percent on its colour"},
-    {.name = "figure",
-     .argument = "KIND",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     PLACE(figure),
-     .help = "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; default: "
-             "matrix for one head, grid for several"},
-    {.name = "colormap",
-     .argument = "NAME",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     PLACE(colormap),
-     .help = "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
-             "diverging for numbers that may be negative"},
-    {.name = "color-scale",
-     .argument = "SPEC",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     PLACE(color_scale),
-     .help = "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each part "
-             "may stand alone. Default: sqrt:unit for weights, linear:matrix for others"},
-    {.name = "values",
-     .argument = "auto|always|never",
-     .heading = "Pictures",
-     .kind = OPTION_CHOICE,
-     PLACE(values),
-     .help = "print numbers in the cells of a figure; auto (default): when a cell has room for two "
-             "digits"},
-    {.name = "cell",
-     .argument = "N",
-     .heading = "Pictures",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = 1000,
-     PLACE(cell),
-     .help = "side of a cell in pixels, in SVG and PDF in points"},
-    {.name = "width",
-     .argument = "N",
-     .heading = "Pictures",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = 100000,
-     PLACE(width),
-     .help = "columns of a heat map; default: those of the terminal, else COLUMNS, else 80"},
-    {.name = "title",
-     .argument = "TEXT",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     PLACE(title),
-     .help = "title of the figure; \"\" for none"},
-    {.name = "theme",
-     .argument = "light|dark",
-     .heading = "Pictures",
-     .kind = OPTION_CHOICE,
-     PLACE(theme),
-     .help = "colours of a figure's background and text: light, as on paper, or dark"},
-    {.name = "color",
-     .argument = "auto|always|never",
-     .heading = "Pictures",
-     .kind = OPTION_CHOICE,
-     PLACE(color),
-     .environment = "ATTN_CLI_COLOR",
-     .help = "use colours in text; auto (default): on a terminal that has them, unless NO_COLOR is "
-             "set"},
-    {.name = "full",
-     .heading = "Pictures",
-     .kind = OPTION_FLAG,
-     PLACE(is_full),
-     .help = "print long tables whole, not shortened in the middle"},
+    OPTION_FLAG("heatmap", struct picture_args, is_heatmap,
+                "print matrices as heat maps: each weight in percent on its colour"),
+    OPTION_TEXT("figure", "KIND", struct picture_args, figure,
+                "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; "
+                "default: matrix for one head, grid for several"),
+    OPTION_TEXT("colormap", "NAME", struct picture_args, colormap,
+                "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
+                "diverging for numbers that may be negative"),
+    OPTION_TEXT("color-scale", "SPEC", struct picture_args, color_scale,
+                "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
+                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others"),
+    OPTION_CHOICE("values", "auto|always|never", struct picture_args, values,
+                  "print numbers in the cells of a figure; auto (default): when a cell has room "
+                  "for two digits"),
+    OPTION_NUMBER("cell", "N", struct picture_args, cell, 1, 1000,
+                  "side of a cell in pixels, in SVG and PDF in points"),
+    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
+                  "columns of a heat map; default: those of the terminal, else COLUMNS, else 80"),
+    OPTION_TEXT("title", "TEXT", struct picture_args, title, "title of the figure; \"\" for none"),
+    OPTION_CHOICE("theme", "light|dark", struct picture_args, theme,
+                  "colours of a figure's background and text: light, as on paper, or dark"),
+    OPTION_CHOICE("color", "auto|always|never", struct picture_args, color,
+                  "use colours in text; auto (default): on a terminal that has them, unless "
+                  "NO_COLOR is set",
+                  .environment = "ATTN_CLI_COLOR"),
+    OPTION_FLAG("full", struct picture_args, is_full,
+                "print long tables whole, not shortened in the middle"),
 };
 
-const struct option_group picture_options = OPTION_GROUP(picture_rows);
+const struct option_group picture_options = OPTION_GROUP("Pictures", picture_rows);
 
 static int find_colormap(const char *name, const struct attn_colormap **map)
 {

@@ -6,26 +6,17 @@
 #include "cmd/line/report.h"
 
 static const struct option prediction_rows[] = {
-    {.name = "top",
-     .argument = "K",
-     .heading = "Prediction",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct prediction_args, top),
-     .help = "print the K most probable next tokens: probability, id, token. With --queries, print "
-             "them after each of these positions; the first column is the position"},
-    {.name = "next",
-     .argument = "TEXT",
-     .heading = "Prediction",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct prediction_args, next),
-     .help =
-         "print the natural log-probability that TEXT comes next. With --queries, print it after "
-         "each of these positions; the first column is the position. May be given several times"},
+    OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
+                  "print the K most probable next tokens: probability, id, token. With "
+                  "--queries, print them after each of these positions; the first column is the "
+                  "position"),
+    OPTION_LIST("next", "TEXT", struct prediction_args, next,
+                "print the natural log-probability that TEXT comes next. With --queries, print "
+                "it after each of these positions; the first column is the position. May be "
+                "given several times"),
 };
 
-const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
 
 /* A line a row, what comes next after a blank one. */
 static enum attn_status print_tables(const struct attn_table *top, const struct attn_table *next,

@@ -12,77 +12,41 @@
 #include <unistd.h>
 
 static const struct option text_rows[] = {
-    {.name = "prompt",
-     .letter = 'p',
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, text),
-     .help = "the text"},
-    {.name = "sentence",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, text),
-     .help = "another name for --prompt"},
+    OPTION_TEXT("prompt", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
+    OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "another name for --prompt"),
 };
 
-const struct option_group prompt_text_options = OPTION_GROUP(text_rows);
+const struct option_group prompt_text_options = OPTION_GROUP("Input", text_rows);
 
 static const struct option prompt_rows[] = {
-    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct prompt_args, plain)},
-    {.name = "file",
-     .letter = 'f',
-     .argument = "FILE",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, file),
-     .help = "read the text from FILE, '-' is standard input; one final newline is dropped"},
-    {.name = "raw",
-     .heading = "Input",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct prompt_args, is_raw),
-     .help = "keep the final newline of that file"},
+    OPTION_PLAIN("TEXT", struct prompt_args, plain, NULL),
+    OPTION_TEXT("file", "FILE", struct prompt_args, file,
+                "read the text from FILE, '-' is standard input; one final newline is dropped",
+                .letter = 'f'),
+    OPTION_FLAG("raw", struct prompt_args, is_raw, "keep the final newline of that file"),
 };
 
-const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
+const struct option_group prompt_options = OPTION_GROUP("Input", prompt_rows);
 
 static const struct option special_rows[] = {
-    {.name = "special",
-     .argument = "parse|text",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct prompt_args, special),
-     .help = "read special tokens that are written in the text as such (parse, default) or as "
-             "plain text (text)"},
-    {.name = "special-tokens",
-     .argument = "on|off",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct prompt_args, special_tokens),
-     .help = "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
-             "default), or leave them out"},
+    OPTION_CHOICE("special", "parse|text", struct prompt_args, special,
+                  "read special tokens that are written in the text as such (parse, default) or "
+                  "as plain text (text)"),
+    OPTION_CHOICE("special-tokens", "on|off", struct prompt_args, special_tokens,
+                  "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
+                  "default), or leave them out"),
 };
 
-const struct option_group special_options = OPTION_GROUP(special_rows);
+const struct option_group special_options = OPTION_GROUP("Input", special_rows);
 
 static const struct option numbers_rows[] = {
-    {.name = "ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, ids),
-     .help = "token ids instead of a text: 5,17,3"},
-    {.name = "embeds",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, embeds),
-     .help = "an array [T, d_model] instead of the embeddings of a text; embeddings of positions "
-             "are still added"},
+    OPTION_TEXT("ids", "LIST", struct prompt_args, ids, "token ids instead of a text: 5,17,3"),
+    OPTION_TEXT("embeds", "FILE.npy", struct prompt_args, embeds,
+                "an array [T, d_model] instead of the embeddings of a text; embeddings of "
+                "positions are still added"),
 };
 
-const struct option_group prompt_numbers_options = OPTION_GROUP(numbers_rows);
+const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
 
 bool prompt_has_text(const struct prompt_args *args)
 {

@@ -57,10 +57,10 @@ struct question_args {
         {&weights_options, (at) + offsetof(struct question_args, model)},                          \
         {&compute_options, (at) + offsetof(struct question_args, model)},                          \
         {&attention_options, (at) + offsetof(struct question_args, attention)},                    \
+        {&dropout_options, (at) + offsetof(struct question_args, attention)},                      \
         {&tables_options, (at) + offsetof(struct question_args, tables)},                          \
-        {&running_options, (at) + offsetof(struct question_args, running)},                        \
     {                                                                                              \
-        &help_options, 0                                                                           \
+        &running_options, (at) + offsetof(struct question_args, running)                           \
     }
 
 /* Of commands whose tables have pictures, before QUESTION_PARTS. */

@@ -8,15 +8,12 @@
 #include <string.h>
 
 static const struct option reference_rows[] = {
-    {.name = "reference",
-     .argument = "FILE",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .help = "a file of texts, one per line: --with mean takes the mean over all of them, --with "
-             "resample the rows of one"},
+    OPTION_AT(TEXT, "reference", "FILE", 0,
+              "a file of texts, one per line: --with mean takes the mean over all of them, "
+              "--with resample the rows of one"),
 };
 
-const struct option_group reference_options = OPTION_GROUP(reference_rows);
+const struct option_group reference_options = OPTION_GROUP("Ablation", reference_rows);
 
 static size_t count_lines(const struct text *text)
 {

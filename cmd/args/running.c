@@ -8,32 +8,17 @@
 #include <time.h>
 
 static const struct option running_rows[] = {
-    {.name = "threads",
-     .letter = 't',
-     .argument = "N",
-     .heading = "Other",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = 1024,
-     .offset = offsetof(struct running_args, threads),
-     .environment = "ATTN_CLI_THREADS",
-     .help = "number of threads; default: the cores that this process may use, or 1 when there is "
-             "little work. Results do not depend on it"},
-    {.name = "quiet",
-     .letter = 'q',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct running_args, is_quiet),
-     .help = "no notes on standard error, only errors"},
-    {.name = "verbose",
-     .letter = 'v',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct running_args, is_verbose),
-     .help = "say on standard error what is done and how long it takes"},
+    OPTION_NUMBER("threads", "N", struct running_args, threads, 1, 1024,
+                  "number of threads; default: the cores that this process may use, or 1 when "
+                  "there is little work. Results do not depend on it",
+                  .letter = 't', .environment = "ATTN_CLI_THREADS"),
+    OPTION_FLAG("quiet", struct running_args, is_quiet, "no notes on standard error, only errors",
+                .letter = 'q'),
+    OPTION_FLAG("verbose", struct running_args, is_verbose,
+                "say on standard error what is done and how long it takes", .letter = 'v'),
 };
 
-const struct option_group running_options = OPTION_GROUP(running_rows);
+const struct option_group running_options = OPTION_GROUP("Other", running_rows);
 
 /* The index of VARIABLE's value among the words of LIST ("a|b"), OTHERWISE when it is not there. */
 static int test_switch(const char *variable, const char *list, int otherwise)

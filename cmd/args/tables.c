@@ -9,77 +9,38 @@
 #include <string.h>
 
 static const struct option tables_rows[] = {
-    {.name = "csv",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, paths[TABLES_CSV]),
-     .help = "write the table as CSV into FILE instead of text; '-' is standard output"},
-    {.name = "json",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, paths[TABLES_JSON]),
-     .help = "write it as one JSON document"},
-    {.name = "jsonl",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, paths[TABLES_JSONL]),
-     .help = "write it as one JSON object per row"},
-    OPTION_SYNC("Output", struct tables_args),
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct tables_args, precision),
-     .help = "digits after the point; default in files: as many as bring back the same number"},
+    OPTION_TEXT("csv", "FILE", struct tables_args, paths[TABLES_CSV],
+                "write the table as CSV into FILE instead of text; '-' is standard output"),
+    OPTION_TEXT("json", "FILE", struct tables_args, paths[TABLES_JSON],
+                "write it as one JSON document"),
+    OPTION_TEXT("jsonl", "FILE", struct tables_args, paths[TABLES_JSONL],
+                "write it as one JSON object per row"),
+    OPTION_SYNC(struct tables_args),
+    OPTION_NUMBER("precision", "N", struct tables_args, precision, 0, 17,
+                  "digits after the point; default in files: as many as bring back the same "
+                  "number"),
 };
 
-const struct option_group tables_options = OPTION_GROUP(tables_rows);
+const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
 
 static const struct option pictures_rows[] = {
-    {.name = "png",
-     .argument = "FILE",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, pictures[TABLES_PNG]),
-     .help =
-         "draw one column of the table as PNG, layers from top to bottom; '-' is standard output"},
-    {.name = "svg",
-     .argument = "FILE",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, pictures[TABLES_SVG]),
-     .help = "the same figure as SVG, in which text can be searched"},
-    {.name = "pdf",
-     .argument = "FILE",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, pictures[TABLES_PDF]),
-     .help = "the same figure as PDF, for LaTeX"},
-    {.name = "html",
-     .argument = "FILE",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, pictures[TABLES_HTML]),
-     .help = "the same figure as a web page"},
-    {.name = "heatmap",
-     .heading = "Pictures",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct tables_args, picture.is_heatmap),
-     .help = "print that column as a heat map instead of text"},
-    {.name = "column",
-     .argument = "NAME",
-     .heading = "Pictures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tables_args, column),
-     .help = "the column to draw; default: the main number of the command, such as change of "
-             "`ablate` or effect of `patch`"},
+    OPTION_TEXT("png", "FILE", struct tables_args, pictures[TABLES_PNG],
+                "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
+                "output"),
+    OPTION_TEXT("svg", "FILE", struct tables_args, pictures[TABLES_SVG],
+                "the same figure as SVG, in which text can be searched"),
+    OPTION_TEXT("pdf", "FILE", struct tables_args, pictures[TABLES_PDF],
+                "the same figure as PDF, for LaTeX"),
+    OPTION_TEXT("html", "FILE", struct tables_args, pictures[TABLES_HTML],
+                "the same figure as a web page"),
+    OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
+                "print that column as a heat map instead of text"),
+    OPTION_TEXT("column", "NAME", struct tables_args, column,
+                "the column to draw; default: the main number of the command, such as change of "
+                "`ablate` or effect of `patch`"),
 };
 
-const struct option_group table_pictures_options = OPTION_GROUP(pictures_rows);
+const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pictures_rows);
 
 /* The rows of picture_options that shape a picture of a table. */
 static bool make_shape(size_t i, struct option *row)
@@ -94,7 +55,7 @@ static bool make_shape(size_t i, struct option *row)
     return true;
 }
 
-const struct option_group table_shapes_options = {.make_row = make_shape};
+const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
 
 static const char *const names[TABLES_N_FORM] = {"csv", "json", "jsonl"};
 static const char *const picture_names[TABLES_N_PICTURE] = {"png", "svg", "pdf", "html"};

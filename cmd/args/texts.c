@@ -8,22 +8,14 @@
 #include <string.h>
 
 static const struct option rows[] = {
-    {.name = "texts",
-     .argument = "FILE",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct texts_args, path),
-     .help = "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' is "
-             "standard input. Print means and standard deviations over texts, in which each text "
-             "counts once"},
-    {.name = "lines",
-     .heading = "Input",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct texts_args, is_lines),
-     .help = "each line of --texts is a text"},
+    OPTION_TEXT("texts", "FILE", struct texts_args, path,
+                "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' "
+                "is standard input. Print means and standard deviations over texts, in which "
+                "each text counts once"),
+    OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
 };
 
-const struct option_group texts_options = OPTION_GROUP(rows);
+const struct option_group texts_options = OPTION_GROUP("Input", rows);
 
 int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                 const char *example)

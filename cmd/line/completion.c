@@ -261,7 +261,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 static void print_zsh_option(struct attn_sink *out, const struct option *option)
 {
     const char *attached = option->argument ? "=" : "";
-    if (option->kind == OPTION_LIST)
+    if (option->kind == OPTION_KIND_LIST)
         print(out, "'*--%s%s", option->name, attached);
     else if (option->letter)
         print(out, "'(-%c --%s)'{-%c%s,--%s%s}'", option->letter, option->name, option->letter,
@@ -432,19 +432,14 @@ struct completion_args {
 };
 
 static const struct option rows[] = {
-    {.argument = "bash|zsh|fish",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct completion_args, shells)},
-    {.name = "models",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct completion_args, has_models),
-     .help = "print the names that --model takes, one per line, as the scripts need them"},
+    OPTION_PLAIN("bash|zsh|fish", struct completion_args, shells, NULL),
+    OPTION_FLAG("models", struct completion_args, has_models,
+                "print the names that --model takes, one per line, as the scripts need them"),
 };
 
-static const struct option_group own_options = OPTION_GROUP(rows);
+static const struct option_group own_options = OPTION_GROUP("Output", rows);
 
-static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&own_options, 0}};
 
 static int completion_main(int argc, char **argv);
 
@@ -458,8 +453,7 @@ const struct command command_completion = {
     .examples = "  source <(attn-cli completion bash)\n"
                 "  source <(attn-cli completion zsh)\n"
                 "  attn-cli completion fish | source\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = completion_main,
 };
 

@@ -263,17 +263,13 @@ struct help_args {
 };
 
 static const struct option rows[] = {
-    {.argument = "COMMAND|TOPIC", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
-    {.name = "man",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct help_args, is_manual),
-     .help = "print the manual page, for 'man -l' or groff"},
+    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
+    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
 };
 
-static const struct option_group own_options = OPTION_GROUP(rows);
+static const struct option_group own_options = OPTION_GROUP("Output", rows);
 
-static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&own_options, 0}};
 
 static int help_main(int argc, char **argv);
 
@@ -281,8 +277,7 @@ const struct command command_help = {
     .name = "help",
     .summary = "help on attn-cli, on one command, or on a topic",
     .usage = "[COMMAND|TOPIC]",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
+    OPTION_PARTS(parts),
     .main = help_main,
 };
 

@@ -17,14 +17,12 @@
 #include <string.h>
 
 static const struct option help_rows[] = {
-    {.name = "help",
-     .letter = 'h',
-     .heading = "Other",
-     .kind = OPTION_HELP,
-     .help = "print this help; -h prints only examples and the names of the options"},
+    OPTION_AT(HELP, "help", NULL, 0,
+              "print this help; -h prints only examples and the names of the options",
+              .letter = 'h'),
 };
 
-const struct option_group help_options = OPTION_GROUP(help_rows);
+static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
 
 /* Copies row I of GROUP; returns whether there is one. */
 static bool find_row(const struct option_group *group, size_t i, struct option *row)
@@ -38,14 +36,27 @@ static bool find_row(const struct option_group *group, size_t i, struct option *
 
 bool option_next(struct option_walk *walk)
 {
-    for (; walk->part < walk->command->n_part; walk->part++, walk->row = 0) {
-        const struct option_part *part = &walk->command->parts[walk->part];
-        if (!find_row(part->group, walk->row, &walk->option))
-            continue;
-        walk->option.offset += part->offset;
-        walk->row++;
-        walk->n++;
-        return true;
+    static const struct option_part last = {&help_options, 0};
+    const struct command *command = walk->command;
+
+    while (walk->part <= command->n_part) {
+        const struct option_part *part =
+            walk->part < command->n_part ? &command->parts[walk->part] : &last;
+        struct option *option = &walk->option;
+
+        if (walk->row == 0)
+            walk->heading = part->group->heading;
+        if (!find_row(part->group, walk->row++, option)) {
+            walk->part++;
+            walk->row = 0;
+        } else if (option->kind == OPTION_KIND_HEADING) {
+            walk->heading = option->heading;
+        } else {
+            option->heading = walk->heading;
+            option->offset += part->offset;
+            walk->n++;
+            return true;
+        }
     }
     return false;
 }
@@ -70,7 +81,7 @@ struct parser {
 
 static bool takes_value(const struct option *option)
 {
-    return option->kind != OPTION_FLAG && option->kind != OPTION_HELP;
+    return option->kind != OPTION_KIND_FLAG && option->kind != OPTION_KIND_HELP;
 }
 
 /* Walks to the option of that NAME [size]; returns whether there is one. */
@@ -198,11 +209,12 @@ static int store_choice(const struct option *option, const char *label, const ch
 /* Refuses VALUE for an option that has one, perhaps by another name. */
 static int check_once(const struct parser *parser, const struct option *option, const char *value)
 {
-    if (!takes_value(option) || option->kind == OPTION_LIST)
+    if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
         return OPTIONS_OK;
     for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
         const char *before = parser->given[walk.n - 1], *name = walk.option.name;
-        bool has_same_place = option->kind != OPTION_NAMED && walk.option.offset == option->offset;
+        bool has_same_place =
+            option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
         if (before && strcmp(name, option->name) == 0)
             return report_problem(EXIT_USAGE, NULL, "'--%s' was given twice: '%s' and '%s'", name,
                                   before, value);
@@ -224,23 +236,24 @@ static int store(const struct parser *parser, const struct option_walk *walk, co
     void *place = parser->base + option->offset;
     parser->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
-    case OPTION_FLAG:
+    case OPTION_KIND_FLAG:
         *(bool *)place = true;
         return OPTIONS_OK;
-    case OPTION_TEXT:
+    case OPTION_KIND_TEXT:
         *(const char **)place = value;
         return OPTIONS_OK;
-    case OPTION_LIST:
+    case OPTION_KIND_LIST:
         return append(place, value);
-    case OPTION_NUMBER:
+    case OPTION_KIND_NUMBER:
         return store_number(option, label, value, place);
-    case OPTION_REAL:
+    case OPTION_KIND_REAL:
         return store_real(option, label, value, place);
-    case OPTION_CHOICE:
+    case OPTION_KIND_CHOICE:
         return store_choice(option, label, value, place);
-    case OPTION_NAMED:
+    case OPTION_KIND_NAMED:
         return append_named(place, option->name, value);
-    case OPTION_HELP:
+    case OPTION_KIND_HELP:
+    case OPTION_KIND_HEADING:
         break;
     }
     return help_print(parser->command, strcmp(label, "-h") == 0);

@@ -4,15 +4,18 @@
  * Options come in groups. A group fills one struct, and several commands may have it:
  *
  *     static const struct option prediction_rows[] = {
- *         {.name = "top", .argument = "K", .kind = OPTION_NUMBER, .min = 1, .max = 1000,
- *          .offset = offsetof(struct prediction_args, top), .heading = "Output", .help = "..."},
+ *         OPTION_NUMBER("top", "K", struct prediction_args, top, 1, 1000, "print the K most ..."),
  *     };
- *     const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+ *     const struct option_group prediction_options = OPTION_GROUP("Output", prediction_rows);
  *
  * A command lists its groups, and where each group's struct lies in its own struct of arguments:
  *
  *     static const struct option_part parts[] = {
  *         {&prediction_options, offsetof(struct run_args, prediction)},
+ *     };
+ *     const struct command command_run = {.name = "run", OPTION_PARTS(parts), .main = run_main};
+ *
+ * Every command also has --help, the last of its options.
  *
  * The command line may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE and -qv for flags
  * without values; names are never abbreviated and `--` ends the options. Flags and lists may be
@@ -43,21 +46,23 @@ struct named_list {
 };
 
 enum option_kind {
-    OPTION_FLAG,   /* bool: present */
-    OPTION_TEXT,   /* const char *: borrowed from the command line */
-    OPTION_LIST,   /* struct text_list: every value */
-    OPTION_NUMBER, /* int64_t: a whole number, min..max */
-    OPTION_REAL,   /* double: finite, from min on, and below max unless that is 0 */
-    OPTION_CHOICE, /* int: index of the value among the words of `argument`, "map|read" */
-    OPTION_NAMED,  /* struct named_list: its name and value, beside those of its neighbours */
-    OPTION_HELP,   /* prints the help and ends */
+    OPTION_KIND_FLAG,    /* bool: present */
+    OPTION_KIND_TEXT,    /* const char *: borrowed from the command line */
+    OPTION_KIND_LIST,    /* struct text_list: every value */
+    OPTION_KIND_NUMBER,  /* int64_t: a whole number, min..max */
+    OPTION_KIND_REAL,    /* double: finite, from min on, and below max unless that is 0 */
+    OPTION_KIND_CHOICE,  /* int: index of the value among the words of `argument`, "map|read" */
+    OPTION_KIND_NAMED,   /* struct named_list: its name and value, beside those of its neighbours */
+    OPTION_KIND_HELP,    /* ends the reading */
+    OPTION_KIND_HEADING, /* no option: the heading of the rows after it */
 };
 
 struct option {
     const char *name;        /* long name; NULL: the arguments that are no options (a list) */
     char letter;             /* short name, or 0 */
     const char *argument;    /* what its value is called; NULL for flags */
-    const char *heading;     /* in the help, above it and its neighbours */
+    const char *heading;     /* in the help, above it and its neighbours; rows get it from their
+                                group, or from the last OPTION_HEADING */
     const char *help;        /* any length; the help breaks its lines */
     const char *environment; /* variable that gives its default, or NULL */
     enum option_kind kind;
@@ -65,27 +70,55 @@ struct option {
     int64_t min, max;
 };
 
+/*
+ * The rows of a group: (NAME, ARGUMENT, TYPE, MEMBER, HELP) is an option whose value goes into
+ * MEMBER of TYPE. Flags and plain arguments lack one of these, numbers have their limits before the
+ * help. What few options have follows the help: .letter = 'p', .environment = "ATTN_CLI_MODEL".
+ */
+#define OPTION_TEXT(...) OPTION_ROW(TEXT, __VA_ARGS__)
+#define OPTION_LIST(...) OPTION_ROW(LIST, __VA_ARGS__)
+#define OPTION_REAL(...) OPTION_ROW(REAL, __VA_ARGS__)
+#define OPTION_CHOICE(...) OPTION_ROW(CHOICE, __VA_ARGS__)
+#define OPTION_NAMED(...) OPTION_ROW(NAMED, __VA_ARGS__)
+#define OPTION_FLAG(word, ...) OPTION_ROW(FLAG, word, NULL, __VA_ARGS__)
+#define OPTION_PLAIN(...) OPTION_ROW(LIST, NULL, __VA_ARGS__)
+#define OPTION_NUMBER(word, what, type, member, least, largest, ...)                               \
+    OPTION_ROW(NUMBER, word, what, type, member, __VA_ARGS__, .min = (least), .max = (largest))
+
+#define OPTION_ROW(which, word, what, type, member, ...)                                           \
+    OPTION_AT(which, word, what, offsetof(type, member), __VA_ARGS__)
+
+/* The row of a group that fills no struct but one value, AT 0. */
+#define OPTION_AT(which, word, what, at, ...)                                                      \
+    {                                                                                              \
+        .kind = OPTION_KIND_##which, .name = (word), .argument = (what), .offset = (at),           \
+        .help = __VA_ARGS__                                                                        \
+    }
+
+/* --sync, which all that write files have. */
+#define OPTION_SYNC(type)                                                                          \
+    OPTION_FLAG("sync", type, is_synced,                                                           \
+                "wait until the disk has each file and its name: what is written survives a "      \
+                "power failure")
+
+/* The heading of the rows after it, where a group has more than one. */
+#define OPTION_HEADING(text)                                                                       \
+    {                                                                                              \
+        .kind = OPTION_KIND_HEADING, .heading = (text)                                             \
+    }
+
 /* Options that fill one struct: an array of rows, or a function that makes them. */
 struct option_group {
+    const char *heading;       /* of its first rows */
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
 };
 
-/* --sync, which all that write files have: sets is_synced of TYPE. */
-#define OPTION_SYNC(title, type)                                                                   \
-    {                                                                                              \
-        .name = "sync", .heading = (title), .kind = OPTION_FLAG,                                   \
-        .offset = offsetof(type, is_synced),                                                       \
-        .help =                                                                                    \
-            "wait until the disk has each file and its name: what is written survives a power "    \
-            "failure"                                                                              \
-    }
-
 /* The group of an array of rows. */
-#define OPTION_GROUP(array)                                                                        \
+#define OPTION_GROUP(title, array)                                                                 \
     {                                                                                              \
-        .rows = (array), .n = sizeof(array) / sizeof((array)[0])                                   \
+        .heading = (title), .rows = (array), .n = sizeof(array) / sizeof *(array)                  \
     }
 
 /* A group among the options of a command. */
@@ -94,8 +127,8 @@ struct option_part {
     size_t offset; /* of the group's struct in the command's struct of arguments */
 };
 
-/* --help, which fills nothing. Every command has it as its last group. */
-extern const struct option_group help_options;
+/* The groups of a command, among the fields of its struct. */
+#define OPTION_PARTS(array) .parts = (array), .n_part = sizeof(array) / sizeof *(array)
 
 /*
  * A walk over all options of a command:
@@ -106,6 +139,7 @@ extern const struct option_group help_options;
 struct option_walk {
     const struct command *command;
     size_t part, row;     /* the next one */
+    const char *heading;  /* of the rows here */
     size_t n;             /* options so far, this one with them */
     struct option option; /* this one; its offset is that in the command's struct of arguments */
 };

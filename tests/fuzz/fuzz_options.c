@@ -4,7 +4,8 @@
  *
  * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
  * their limits; with an option that takes one value given again it is refused. A line that is
- * refused is reported once, as a mistake in usage. Ids are those of a naive reader.
+ * refused is reported once, as a mistake in usage. --help ends the reading. Ids are those of a
+ * naive reader.
  */
 #include "cmd/args/prompt.h"
 #include "cmd/line/help.h"
@@ -30,48 +31,24 @@ struct args {
 };
 
 static const struct option rows[] = {
-    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct args, plain)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct args, is_quiet)},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct args, is_verbose)},
-    {.name = "threads",
-     .letter = 't',
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct args, number),
-     .min = MIN_NUMBER,
-     .max = MAX_NUMBER},
-    {.name = "eps", .argument = "E", .kind = OPTION_REAL, .offset = offsetof(struct args, real)},
-    {.name = "dropout",
-     .argument = "P",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct args, share),
-     .min = 0,
-     .max = 1},
-    {.name = "load",
-     .argument = "map|read|",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct args, choice)},
-    {.name = "ids", .argument = "LIST", .kind = OPTION_TEXT, .offset = offsetof(struct args, ids)},
-    {.name = "next",
-     .letter = 'n',
-     .argument = "TEXT",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct args, list)},
+    OPTION_PLAIN("TEXT", struct args, plain, NULL),
+    OPTION_FLAG("quiet", struct args, is_quiet, NULL, .letter = 'q'),
+    OPTION_FLAG("verbose", struct args, is_verbose, NULL, .letter = 'v'),
+    OPTION_NUMBER("threads", "N", struct args, number, MIN_NUMBER, MAX_NUMBER, NULL, .letter = 't'),
+    OPTION_REAL("eps", "E", struct args, real, NULL),
+    OPTION_REAL("dropout", "P", struct args, share, NULL, .min = 0, .max = 1),
+    OPTION_CHOICE("load", "map|read|", struct args, choice, NULL),
+    OPTION_TEXT("ids", "LIST", struct args, ids, NULL),
+    OPTION_LIST("next", "TEXT", struct args, list, NULL, .letter = 'n'),
 };
 
 static const char *const choices[] = {"map", "read", ""};
 
-static const struct option_group group = OPTION_GROUP(rows);
+static const struct option_group group = OPTION_GROUP("Options", rows);
 
 static const struct option_part parts[] = {{&group, 0}};
 
-static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
+static const struct command command = {.name = "fuzz", OPTION_PARTS(parts)};
 const struct command *const commands[] = {&command};
 const size_t n_command = 1;
 
@@ -97,12 +74,11 @@ int report_no_memory(void)
     abort();
 }
 
-/* No option of the table prints. */
 int help_print(const struct command *of, bool is_brief)
 {
-    (void)of;
     (void)is_brief;
-    abort();
+    FUZZ_CHECK(of == &command);
+    return EXIT_DONE;
 }
 
 /* --- properties ------------------------------------------------------------------------------- */
@@ -281,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     n_report = 0;
     code = options_parse(&command, line.n, line.items, &args);
-    FUZZ_CHECK(code == OPTIONS_OK || code == EXIT_USAGE);
+    FUZZ_CHECK(code == OPTIONS_OK || code == EXIT_USAGE || code == EXIT_DONE);
     FUZZ_CHECK(n_report == (code == EXIT_USAGE));
     if (code == OPTIONS_OK) {
         check_taken(&args);
