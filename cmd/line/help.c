@@ -66,15 +66,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_text(out, "\n");
         print_text(out, command->description);
     }
-    const char *heading = NULL;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        if (!option->name)
-            continue;
-        if (!heading || strcmp(heading, option->heading) != 0)
-            print(out, "\n%s:\n", option->heading);
-        heading = option->heading;
-        print_option(out, option);
+        if (walk.begins)
+            print(out, "\n%s:\n", walk.heading);
+        if (walk.option.name)
+            print_option(out, &walk.option);
     }
     if (command->examples) {
         print_text(out, "\nExamples:\n");
@@ -128,8 +124,8 @@ static size_t print_examples(struct attn_sink *out, const char *examples, size_t
 /* Lines that are filled with words; when they are not enough the last one says so. */
 struct filled {
     struct attn_sink *out;
-    size_t at;     /* column */
-    size_t n_left; /* lines behind this one */
+    size_t at;     /* column; 0: no line has begun */
+    size_t n_left; /* lines after this one */
     bool is_full;
 };
 
@@ -137,7 +133,7 @@ static void begin_lines(struct filled *lines, const char *heading, size_t n)
 {
     char title[BRIEF_COLUMN + 1];
     snprintf(title, sizeof(title), "%s:", heading);
-    print(lines->out, "%-*s", BRIEF_COLUMN, title);
+    print(lines->out, "%s%-*s", lines->at > 0 ? "\n" : "", BRIEF_COLUMN, title);
     lines->at = BRIEF_COLUMN;
     lines->n_left = n - 1;
     lines->is_full = false;
@@ -159,17 +155,13 @@ static void add_word(struct filled *lines, const char *word)
     lines->at += size;
 }
 
-/* Options of COMMAND below HEADING; NULL: the number of headings. */
+/* Options of COMMAND below HEADING. */
 static size_t count_options(const struct command *command, const char *heading)
 {
-    const char *last = NULL;
     size_t n = 0;
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        bool is_new = walk.option.name && (!last || strcmp(last, walk.option.heading) != 0);
-        n += walk.option.name &&
-             (heading ? strcmp(walk.option.heading, heading) == 0 : (size_t)is_new);
-        last = walk.option.name ? walk.option.heading : last;
-    }
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n += walk.option.name && strcmp(walk.heading, heading) == 0;
     return n;
 }
 
@@ -177,34 +169,31 @@ static size_t count_options(const struct command *command, const char *heading)
 static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
 {
     const size_t n = count_options(command, heading);
-    const char *last = NULL;
     size_t n_longer = 0;
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const char *other = walk.option.name ? walk.option.heading : last;
-        if (other && other != last && strcmp(other, heading) != 0)
-            n_longer += count_options(command, other) > n;
-        last = other;
-    }
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n_longer += walk.begins && count_options(command, walk.heading) > n;
     return n_longer < n_more ? 2 : 1;
 }
 
-/* The options of COMMAND by their names, a line a heading, and some two: N_LINE in all. */
+/* The options of COMMAND by their names, a line per heading, and some two: N_LINE in all. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
 {
     struct filled lines = {.out = out};
-    const size_t n_heading = count_options(command, NULL);
-    const size_t n_more = n_line > n_heading ? n_line - n_heading : 0;
-    const char *heading = NULL;
+    size_t n_heading = 0;
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n_heading += walk.begins;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
+
         if (!walk.option.name)
             continue;
-        if (!heading || strcmp(heading, walk.option.heading) != 0) {
-            print_text(out, heading ? "\n" : "");
-            heading = walk.option.heading;
-            begin_lines(&lines, heading, count_lines(command, heading, n_more));
-        }
-        snprintf(name, sizeof(name), "--%s", walk.option.name);
+        if (walk.begins)
+            begin_lines(
+                &lines, walk.heading,
+                count_lines(command, walk.heading, n_line > n_heading ? n_line - n_heading : 0));
+        snprintf(name, sizeof name, "--%s", walk.option.name);
         add_word(&lines, name);
     }
     print_text(out, "\n");

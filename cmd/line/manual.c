@@ -119,15 +119,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_paragraphs(out, command->description);
     else
         print_line(out, command->summary);
-    const char *heading = NULL;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        if (!option->name)
-            continue;
-        if (!heading || strcmp(heading, option->heading) != 0)
-            print(out, ".SS %s\n", option->heading);
-        heading = option->heading;
-        print_option(out, option);
+        if (walk.begins)
+            print(out, ".SS %s\n", walk.heading);
+        if (walk.option.name)
+            print_option(out, &walk.option);
     }
 }
 

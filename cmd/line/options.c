@@ -54,6 +54,9 @@ bool option_next(struct option_walk *walk)
         } else {
             option->heading = walk->heading;
             option->offset += part->offset;
+            walk->begins =
+                option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
+            walk->shown = option->name ? walk->heading : walk->shown;
             walk->n++;
             return true;
         }

@@ -140,6 +140,8 @@ struct option_walk {
     const struct command *command;
     size_t part, row;     /* the next one */
     const char *heading;  /* of the rows here */
+    const char *shown;    /* the heading of the last named option */
+    bool begins;          /* this one is named, and the first below its heading */
     size_t n;             /* options so far, this one with them */
     struct option option; /* this one; its offset is that in the command's struct of arguments */
 };
