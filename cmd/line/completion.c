@@ -5,10 +5,10 @@
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
+#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/topic.h"
 
 #include "tool.h"
 

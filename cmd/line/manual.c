@@ -6,9 +6,9 @@
 #include "cmd/line/manual.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
-#include "cmd/line/topic.h"
 
 #include <stdbool.h>
 #include <string.h>
