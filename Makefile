@@ -221,7 +221,7 @@ $(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # It reads the command line, which is no part of the library.
-$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/line/options.o $(BUILD)/cmd/args/prompt.o $(BUILD)/cmd/line/typo.o
+$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/line/options.o $(BUILD)/cmd/args/prompt.o
 
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)

@@ -2,9 +2,9 @@
 #include "cmd/args/model.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 #include "tool.h"
 
 #include <errno.h>

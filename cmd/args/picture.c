@@ -4,7 +4,6 @@
 #include "cmd/line/command.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/terminal.h"
 #include "tool.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* command.c - the table of commands. */
 #include "cmd/line/command.h"
 
+#include "cmd/line/options.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 
 #include "tool.h"
 

@@ -1,5 +1,7 @@
 /*
- * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly.
+ * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly. And
+ * what it can show: how wide it is, in which colours, and whether it takes characters beyond ASCII;
+ * the terminal itself is not asked.
  *
  *     struct attn_sink *out = NULL;
  *     int code = print_open(&out);
@@ -11,6 +13,9 @@
 #define CMD_PRINT_H
 
 #include "attn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Reports a failure. Returns an exit code. */
 int print_open(struct attn_sink **out);
@@ -36,5 +41,21 @@ int print_json_string(struct attn_sink *out, const char *text, size_t size);
  * could not be written, reports this and returns EXIT_OUTPUT; a closed pipe is no failure.
  */
 int print_close(struct attn_sink *out, int code);
+
+/* Words of --color, in their order. */
+enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* Columns of the terminal, or else of COLUMNS, or else 80. */
+size_t terminal_width(void);
+
+/*
+ * Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
+ * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in
+ * -direct, else 256.
+ */
+enum attn_color_depth terminal_depth(enum color_wish wish);
+
+/* Whether the locale of characters is UTF-8: LC_ALL, LC_CTYPE, LANG, the first that is set. */
+bool terminal_is_utf8(void);
 
 #endif
