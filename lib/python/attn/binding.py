@@ -1777,7 +1777,7 @@ FUNCTIONS = {
 
 
 def declare(library):
-    """Tells LIBRARY, a CDLL, what its functions take and return; returns it."""
+    """Declares the functions of LIBRARY, a CDLL, and returns it."""
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
