@@ -51,15 +51,6 @@ static enum value value_of(const struct option *option)
     return strchr(option->argument, '|') ? VALUE_WORDS : VALUE_OWN;
 }
 
-/* Walks to the row for arguments that are no options; returns whether there is one. */
-static bool find_plain(struct option_walk *walk)
-{
-    while (option_next(walk))
-        if (!walk->option.name)
-            return true;
-    return false;
-}
-
 static bool has_choices(const struct option *option)
 {
     enum value value = value_of(option);
@@ -168,12 +159,12 @@ static void print_bash_names(struct attn_sink *out, const struct command *comman
             gap = " ";
         }
     print_text(out, "' ;;\n");
-    struct option_walk plain = {.command = command};
-    if (find_plain(&plain) && value_of(&plain.option) != VALUE_OWN) {
-        print(out, "        '%s plain') ", command->name);
-        print_bash_value(out, &plain.option);
-        print_text(out, " ;;\n");
-    }
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (!walk.option.name && value_of(&walk.option) != VALUE_OWN) {
+            print(out, "        '%s plain') ", command->name);
+            print_bash_value(out, &walk.option);
+            print_text(out, " ;;\n");
+        }
 }
 
 static void print_bash(struct attn_sink *out)

@@ -107,7 +107,7 @@ static void print_overview(struct attn_sink *out)
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line.
+/* The first N of EXAMPLES; one that ends in a backslash continues in the next line.
  * Returns how many lines that are. */
 static size_t print_examples(struct attn_sink *out, const char *examples, size_t n)
 {

@@ -42,23 +42,21 @@ static void on_interrupt(int number)
     }
 }
 
-/* While weights are being opened there is no session to stop, and nothing has been written yet. */
-static void end_by_truncation(void)
-{
-    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
-    ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
-    (void)ignored;
-    _exit(EXIT_MODEL);
-}
-
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-    (void)context;
+    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
     const struct attn_safetensors *weights = watched;
-    if (!weights && info->si_code == BUS_ADRERR)
-        end_by_truncation();
-    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
+
+    (void)context;
+    /* While weights are being opened there is no session to stop, and nothing has been written. */
+    if (!weights && info->si_code == BUS_ADRERR) {
+        const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+
+        (void)ignored;
+        _exit(EXIT_MODEL);
+    }
     if (!weights || !attn_safetensors_owns_address(weights, info->si_addr) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {

@@ -12,7 +12,7 @@
 
 struct attn_safetensors;
 
-/* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
+/* Lets a write to a closed pipe, or beyond ulimit -f, fail instead of ending the process. */
 void interrupt_ignore_writes(void);
 
 /* What is said of a mapped file that lost its end. */

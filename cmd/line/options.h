@@ -146,7 +146,7 @@ struct option_walk {
     struct option option; /* this one; its offset is that in the command's struct of arguments */
 };
 
-/* Goes on to the first or next option. Returns whether there is one. */
+/* Moves to the first or next option. Returns whether there is one. */
 bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);

@@ -52,26 +52,22 @@ bool progress_is_due(void)
     return time - state.begun >= first_after && time - state.redrawn >= again_after;
 }
 
-static size_t width_of_terminal(void)
-{
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return USUAL_WIDTH;
-}
-
 void progress_draw(const char *format, ...)
 {
     char line[LINE_SIZE];
+    struct winsize size;
+    size_t width = USUAL_WIDTH;
     va_list arguments;
+
     if (!state.is_wanted)
         return;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     /* One column is left free: a full line would wrap, and could not be taken away. */
-    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width_of_terminal() - 1),
-            line);
+    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width - 1), line);
     fflush(stderr);
     state.is_drawn = true;
     state.redrawn = now();

@@ -179,7 +179,7 @@ static void pool_row(const struct attn_page_head *head, unsigned char *plane, co
     }
 }
 
-/* Tells what no level says: runs of cells that are not finite, and weights outside 0 to 1. */
+/* Notes what no level shows: runs of cells that are not finite, and weights outside 0 to 1. */
 static void note_row(struct attn_page_head *head, size_t row, const float *weights)
 {
     for (size_t c = 0; c < head->n_column; c++) {
