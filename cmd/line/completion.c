@@ -26,6 +26,22 @@ enum value {
     VALUE_SUBJECT, /* a command, or a topic of the help */
 };
 
+/* How each shell completes it. For fish these are flags of `complete`: -x takes a value and offers
+ * no files, -r -F offers them. */
+static const struct {
+    const char *bash, *zsh, *fish;
+} actions[] = {
+    [VALUE_OWN] = {":", " ", " -x"},
+    [VALUE_WORDS] = {"_attn_cli_words", "(", " -x"},
+    [VALUE_FILE] = {"_attn_cli_files", "_files", " -r -F"},
+    [VALUE_FOLDER] = {"_attn_cli_folders", "_files -/", " -x -a '(__fish_complete_directories)'"},
+    [VALUE_MODEL] = {"_attn_cli_models", "_attn_cli_models", " -x -a '(__attn_cli_models)'"},
+    [VALUE_SITES] = {"_attn_cli_sites", "_attn_cli_sites", " -x -a '(__attn_cli_sites)'"},
+    [VALUE_KIND] = {"_attn_cli_words", "(", " -x"},
+    [VALUE_SUBJECT] = {"_attn_cli_subjects", "_attn_cli_subjects",
+                       " -x -a '(__attn_cli_commands; __attn_cli_topics)'"},
+};
+
 /* It follows from the name of the argument, "FILE"; for three options from their own names. */
 static enum value value_of(const struct option *option)
 {
@@ -114,17 +130,7 @@ static void print_brief(struct attn_sink *out, const char *help)
 
 static void print_bash_value(struct attn_sink *out, const struct option *option)
 {
-    static const char *const actions[] = {
-        [VALUE_OWN] = ":",
-        [VALUE_WORDS] = "_attn_cli_words",
-        [VALUE_FILE] = "_attn_cli_files",
-        [VALUE_FOLDER] = "_attn_cli_folders",
-        [VALUE_MODEL] = "_attn_cli_models",
-        [VALUE_SITES] = "_attn_cli_sites",
-        [VALUE_KIND] = "_attn_cli_words",
-        [VALUE_SUBJECT] = "_attn_cli_subjects",
-    };
-    print_text(out, actions[value_of(option)]);
+    print_text(out, actions[value_of(option)].bash);
     if (!has_choices(option) && value_of(option) != VALUE_FILE)
         return;
     print_text(out, " '");
@@ -229,20 +235,10 @@ static void print_bash(struct attn_sink *out)
 /* ":what: how to complete it" of a specification for _arguments. */
 static void print_zsh_value(struct attn_sink *out, const struct option *option)
 {
-    static const char *const actions[] = {
-        [VALUE_OWN] = " ",
-        [VALUE_WORDS] = "(",
-        [VALUE_FILE] = "_files",
-        [VALUE_FOLDER] = "_files -/",
-        [VALUE_MODEL] = "_attn_cli_models",
-        [VALUE_SITES] = "_attn_cli_sites",
-        [VALUE_KIND] = "(",
-        [VALUE_SUBJECT] = "_attn_cli_subjects",
-    };
     enum value value = value_of(option);
     bool is_either = value == VALUE_FILE && has_choices(option);
     print(out, ":%s:", has_choices(option) ? "value" : option->argument);
-    print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value]);
+    print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value].zsh);
     if (!has_choices(option))
         return;
     print_choices(out, option);
@@ -332,20 +328,9 @@ static void print_zsh(struct attn_sink *out)
 
 /* --- fish ------------------------------------------------------------------------------------- */
 
-/* Flags of fish's `complete`: -x takes a value and offers no files, -r -F offers them. */
 static void print_fish_value(struct attn_sink *out, const struct option *option)
 {
-    static const char *const flags[] = {
-        [VALUE_OWN] = " -x",
-        [VALUE_WORDS] = " -x",
-        [VALUE_FILE] = " -r -F",
-        [VALUE_FOLDER] = " -x -a '(__fish_complete_directories)'",
-        [VALUE_MODEL] = " -x -a '(__attn_cli_models)'",
-        [VALUE_SITES] = " -x -a '(__attn_cli_sites)'",
-        [VALUE_KIND] = " -x",
-        [VALUE_SUBJECT] = " -x -a '(__attn_cli_commands; __attn_cli_topics)'",
-    };
-    print_text(out, flags[value_of(option)]);
+    print_text(out, actions[value_of(option)].fish);
     if (!has_choices(option))
         return;
     print_text(out, " -a '");
