@@ -39,17 +39,14 @@ static const struct option ablate_rows[] = {
 static const struct option_group ablate_options = OPTION_GROUP("Ablation", ablate_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct ablate_args, question)),
+    {&question_input_options, offsetof(struct ablate_args, question)},
     {&texts_options, offsetof(struct ablate_args, texts)},
-    {&target_options, offsetof(struct ablate_args, answer)},
-    {&foil_options, offsetof(struct ablate_args, answer)},
-    {&at_options, offsetof(struct ablate_args, answer)},
-    {&metric_options, offsetof(struct ablate_args, answer)},
+    {&answer_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
     {&control_options, offsetof(struct ablate_args, control)},
-    QUESTION_PICTURE_PARTS(offsetof(struct ablate_args, question)),
-    QUESTION_PARTS(offsetof(struct ablate_args, question)),
+    {&question_picture_options, offsetof(struct ablate_args, question)},
+    {&question_options, offsetof(struct ablate_args, question)},
 };
 
 static int ablate_main(int argc, char **argv);

@@ -30,14 +30,13 @@ static const struct option attribute_rows[] = {
 static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct attribute_args, question)),
+    {&question_input_options, offsetof(struct attribute_args, question)},
     {&texts_options, offsetof(struct attribute_args, texts)},
     {&target_options, offsetof(struct attribute_args, answer)},
     {&foil_options, offsetof(struct attribute_args, answer)},
-    {&at_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
-    QUESTION_PICTURE_PARTS(offsetof(struct attribute_args, question)),
-    QUESTION_PARTS(offsetof(struct attribute_args, question)),
+    {&question_picture_options, offsetof(struct attribute_args, question)},
+    {&question_options, offsetof(struct attribute_args, question)},
 };
 
 static int attribute_main(int argc, char **argv);

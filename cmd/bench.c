@@ -60,9 +60,7 @@ static const struct option measuring_rows[] = {
 static const struct option_group measuring_options = OPTION_GROUP("Measuring", measuring_rows);
 
 static const struct option_part parts[] = {
-    {&model_options, offsetof(struct bench_args, model)},
-    {&weights_options, offsetof(struct bench_args, model)},
-    {&compute_options, offsetof(struct bench_args, model)},
+    {&model_all_options, offsetof(struct bench_args, model)},
     {&measuring_options, 0},
     {&running_options, offsetof(struct bench_args, running)},
 };

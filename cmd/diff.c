@@ -39,8 +39,8 @@ static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows)
 static const struct option_part parts[] = {
     {&diff_options, 0},
     {&special_options, offsetof(struct diff_args, question.prompt)},
-    QUESTION_PICTURE_PARTS(offsetof(struct diff_args, question)),
-    QUESTION_PARTS(offsetof(struct diff_args, question)),
+    {&question_picture_options, offsetof(struct diff_args, question)},
+    {&question_options, offsetof(struct diff_args, question)},
 };
 
 static int diff_main(int argc, char **argv);

@@ -54,15 +54,10 @@ static const struct option generate_rows[] = {
 static const struct option_group generate_options = OPTION_GROUP("Generation", generate_rows);
 
 static const struct option_part parts[] = {
-    {&prompt_text_options, offsetof(struct generate_args, prompt)},
-    {&prompt_options, offsetof(struct generate_args, prompt)},
-    {&special_options, offsetof(struct generate_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct generate_args, prompt)},
+    {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, source)},
     {&generate_options, 0},
-    {&model_options, offsetof(struct generate_args, model)},
-    {&weights_options, offsetof(struct generate_args, model)},
-    {&compute_options, offsetof(struct generate_args, model)},
+    {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
     {&selection_options, offsetof(struct generate_args, request.selection)},
     {&view_options, offsetof(struct generate_args, request.picture)},

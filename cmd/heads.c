@@ -56,15 +56,12 @@ static const struct option heads_rows[] = {
 static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct heads_args, question)),
+    {&question_input_options, offsetof(struct heads_args, question)},
     {&texts_options, offsetof(struct heads_args, texts)},
     {&heads_options, 0},
-    {&target_options, offsetof(struct heads_args, answer)},
-    {&foil_options, offsetof(struct heads_args, answer)},
-    {&at_options, offsetof(struct heads_args, answer)},
-    {&metric_options, offsetof(struct heads_args, answer)},
-    QUESTION_PICTURE_PARTS(offsetof(struct heads_args, question)),
-    QUESTION_PARTS(offsetof(struct heads_args, question)),
+    {&answer_options, offsetof(struct heads_args, answer)},
+    {&question_picture_options, offsetof(struct heads_args, question)},
+    {&question_options, offsetof(struct heads_args, question)},
 };
 
 static int heads_main(int argc, char **argv);

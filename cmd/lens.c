@@ -33,12 +33,12 @@ static const struct option lens_rows[] = {
 static const struct option_group lens_options = OPTION_GROUP("Lens", lens_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct lens_args, question)),
+    {&question_input_options, offsetof(struct lens_args, question)},
     {&texts_options, offsetof(struct lens_args, texts)},
     {&target_options, offsetof(struct lens_args, answer)},
     {&lens_options, 0},
-    QUESTION_PICTURE_PARTS(offsetof(struct lens_args, question)),
-    QUESTION_PARTS(offsetof(struct lens_args, question)),
+    {&question_picture_options, offsetof(struct lens_args, question)},
+    {&question_options, offsetof(struct lens_args, question)},
 };
 
 static int lens_main(int argc, char **argv);

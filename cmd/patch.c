@@ -54,14 +54,11 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
-    {&target_options, offsetof(struct patch_args, answer)},
-    {&foil_options, offsetof(struct patch_args, answer)},
-    {&at_options, offsetof(struct patch_args, answer)},
-    {&metric_options, offsetof(struct patch_args, answer)},
+    {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},
-    QUESTION_PICTURE_PARTS(offsetof(struct patch_args, question)),
-    QUESTION_PARTS(offsetof(struct patch_args, question)),
+    {&question_picture_options, offsetof(struct patch_args, question)},
+    {&question_options, offsetof(struct patch_args, question)},
 };
 
 static int patch_main(int argc, char **argv);

@@ -26,14 +26,9 @@ struct run_args {
 };
 
 static const struct option_part parts[] = {
-    {&prompt_text_options, offsetof(struct run_args, prompt)},
-    {&prompt_options, offsetof(struct run_args, prompt)},
-    {&special_options, offsetof(struct run_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct run_args, prompt)},
+    {&prompt_all_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, source)},
-    {&model_options, offsetof(struct run_args, model)},
-    {&weights_options, offsetof(struct run_args, model)},
-    {&compute_options, offsetof(struct run_args, model)},
+    {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
     {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},

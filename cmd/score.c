@@ -27,10 +27,10 @@ static const struct option score_rows[] = {
 static const struct option_group score_options = OPTION_GROUP("Scores", score_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct score_args, question)),
+    {&question_input_options, offsetof(struct score_args, question)},
     {&texts_options, offsetof(struct score_args, texts)},
     {&score_options, 0},
-    QUESTION_PARTS(offsetof(struct score_args, question)),
+    {&question_options, offsetof(struct score_args, question)},
 };
 
 static int score_main(int argc, char **argv);

@@ -52,6 +52,14 @@ static const struct option compute_rows[] = {
 
 const struct option_group compute_options = OPTION_GROUP("Precision", compute_rows);
 
+static const struct option_part parts[] = {
+    {&model_options, 0},
+    {&weights_options, 0},
+    {&compute_options, 0},
+};
+
+const struct option_group model_all_options = {OPTION_PARTS(parts)};
+
 /* --- Where models are ------------------------------------------------------------------------- */
 
 /* The variable NAME, or NULL where it is not set or empty. */

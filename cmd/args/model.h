@@ -23,6 +23,9 @@ extern const struct option_group weights_options;
 /* The same, of commands that multiply by weights. */
 extern const struct option_group compute_options;
 
+/* All of these. */
+extern const struct option_group model_all_options;
+
 enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
 
 /* Where this program looks for models, and what that borrows from. */

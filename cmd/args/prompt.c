@@ -48,6 +48,15 @@ static const struct option numbers_rows[] = {
 
 const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
 
+static const struct option_part parts[] = {
+    {&prompt_text_options, 0},
+    {&prompt_options, 0},
+    {&special_options, 0},
+    {&prompt_numbers_options, 0},
+};
+
+const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
+
 bool prompt_has_text(const struct prompt_args *args)
 {
     return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;

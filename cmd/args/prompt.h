@@ -28,6 +28,8 @@ extern const struct option_group special_options;
 extern const struct option_group prompt_text_options;
 /* The same: numbers in place of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
+/* All of these. */
+extern const struct option_group prompt_all_options;
 
 /* Whether there is a text, or ids or embeddings in its place. */
 bool prompt_has_text(const struct prompt_args *args);

@@ -8,6 +8,35 @@
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 
+static const struct option_part input_parts[] = {
+    {&prompt_text_options, offsetof(struct question_args, prompt)},
+    {&prompt_options, offsetof(struct question_args, prompt)},
+    {&special_options, offsetof(struct question_args, prompt)},
+    {&prompt_numbers_options, offsetof(struct question_args, prompt)},
+    {&source_options, offsetof(struct question_args, source)},
+};
+
+const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
+
+static const struct option_part picture_parts[] = {
+    {&table_pictures_options, offsetof(struct question_args, tables)},
+    {&table_shapes_options, offsetof(struct question_args, tables.picture)},
+};
+
+const struct option_group question_picture_options = {OPTION_PARTS(picture_parts)};
+
+static const struct option_part parts[] = {
+    {&model_options, offsetof(struct question_args, model)},
+    {&weights_options, offsetof(struct question_args, model)},
+    {&compute_options, offsetof(struct question_args, model)},
+    {&attention_options, offsetof(struct question_args, attention)},
+    {&dropout_options, offsetof(struct question_args, attention)},
+    {&tables_options, offsetof(struct question_args, tables)},
+    {&running_options, offsetof(struct question_args, running)},
+};
+
+const struct option_group question_options = {OPTION_PARTS(parts)};
+
 static void on_note(void *user, const char *message)
 {
     (void)user;

@@ -42,33 +42,9 @@ struct question_args {
         .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
     }
 
-/* The groups of options that fill the struct question_args at the offset AT: the input; the
- * rest. */
-#define QUESTION_INPUT_PARTS(at)                                                                   \
-    {&prompt_text_options, (at) + offsetof(struct question_args, prompt)},                         \
-        {&prompt_options, (at) + offsetof(struct question_args, prompt)},                          \
-        {&special_options, (at) + offsetof(struct question_args, prompt)},                         \
-        {&prompt_numbers_options, (at) + offsetof(struct question_args, prompt)},                  \
-    {                                                                                              \
-        &source_options, (at) + offsetof(struct question_args, source)                             \
-    }
-#define QUESTION_PARTS(at)                                                                         \
-    {&model_options, (at) + offsetof(struct question_args, model)},                                \
-        {&weights_options, (at) + offsetof(struct question_args, model)},                          \
-        {&compute_options, (at) + offsetof(struct question_args, model)},                          \
-        {&attention_options, (at) + offsetof(struct question_args, attention)},                    \
-        {&dropout_options, (at) + offsetof(struct question_args, attention)},                      \
-        {&tables_options, (at) + offsetof(struct question_args, tables)},                          \
-    {                                                                                              \
-        &running_options, (at) + offsetof(struct question_args, running)                           \
-    }
-
-/* Of commands whose tables have pictures, before QUESTION_PARTS. */
-#define QUESTION_PICTURE_PARTS(at)                                                                 \
-    {&table_pictures_options, (at) + offsetof(struct question_args, tables)},                      \
-    {                                                                                              \
-        &table_shapes_options, (at) + offsetof(struct question_args, tables.picture)               \
-    }
+/* Options that fill a struct question_args: the input; pictures, of commands whose tables have
+ * them; the rest. */
+extern const struct option_group question_input_options, question_picture_options, question_options;
 
 /* Initialize with the command and its arguments. */
 struct question {

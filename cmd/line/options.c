@@ -37,22 +37,25 @@ bool option_next(struct option_walk *walk)
 {
     static const struct option_part last = {&help_options, 0};
     const struct command *command = walk->command;
+    struct option *option = &walk->option;
 
     while (walk->part <= command->n_part) {
-        const struct option_part *part =
-            walk->part < command->n_part ? &command->parts[walk->part] : &last;
-        struct option *option = &walk->option;
+        const struct option_part part =
+            walk->part < command->n_part ? command->parts[walk->part] : last;
+        const bool is_large = part.group->n_part > 0;
+        const struct option_part sub = is_large ? part.group->parts[walk->sub] : part;
 
         if (walk->row == 0)
-            walk->heading = part->group->heading;
-        if (!find_row(part->group, walk->row++, option)) {
-            walk->part++;
+            walk->heading = sub.group->heading;
+        if (!find_row(sub.group, walk->row++, option)) {
             walk->row = 0;
+            walk->sub = walk->sub + 1 < part.group->n_part ? walk->sub + 1 : 0;
+            walk->part += walk->sub == 0;
         } else if (option->kind == OPTION_KIND_HEADING) {
             walk->heading = option->heading;
         } else {
             option->heading = walk->heading;
-            option->offset += part->offset;
+            option->offset += sub.offset + (is_large ? part.offset : 0);
             walk->begins =
                 option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
             walk->shown = option->name ? walk->heading : walk->shown;

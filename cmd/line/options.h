@@ -107,12 +107,23 @@ struct option {
         .kind = OPTION_KIND_HEADING, .heading = (text)                                             \
     }
 
-/* Options that fill one struct: an array of rows, or a function that makes them. */
+struct option_group;
+
+/* A group among the options of a command, or of a larger group. */
+struct option_part {
+    const struct option_group *group;
+    size_t offset; /* of the group's struct in that of the command, or of the larger group */
+};
+
+/* Options that fill one struct: an array of rows, a function that makes them, or smaller groups,
+ * which have rows. */
 struct option_group {
     const char *heading;       /* of its first rows */
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
+    const struct option_part *parts;                /* [n_part] */
+    size_t n_part;
 };
 
 /* The group of an array of rows. */
@@ -121,13 +132,7 @@ struct option_group {
         .heading = (title), .rows = (array), .n = sizeof(array) / sizeof *(array)                  \
     }
 
-/* A group among the options of a command. */
-struct option_part {
-    const struct option_group *group;
-    size_t offset; /* of the group's struct in the command's struct of arguments */
-};
-
-/* The groups of a command, among the fields of its struct. */
+/* The groups of a command or of a larger group, among the fields of its struct. */
 #define OPTION_PARTS(array) .parts = (array), .n_part = sizeof(array) / sizeof *(array)
 
 /*
@@ -138,7 +143,8 @@ struct option_part {
  */
 struct option_walk {
     const struct command *command;
-    size_t part, row;     /* the next one */
+    size_t part, sub;     /* the group, and the smaller one in it */
+    size_t row;           /* the next one */
     const char *heading;  /* of the rows here */
     const char *shown;    /* the heading of the last named option */
     bool begins;          /* this one is named, and the first below its heading */
