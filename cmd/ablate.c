@@ -49,7 +49,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static int ablate_main(int argc, char **argv);
+static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                            .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status ablate(struct call *call, struct attn_error *err);
 
 const struct command command_ablate = {
     .name = "ablate",
@@ -69,7 +72,9 @@ const struct command command_ablate = {
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
     OPTION_PARTS(parts),
-    .main = ablate_main,
+    .args_size = sizeof(struct ablate_args),
+    .defaults = &defaults,
+    .work = ablate,
 };
 
 /* Whether VALUE begins with WORD; *rest is what follows. */
@@ -80,7 +85,8 @@ static bool begins_with(const char *value, const char *word, const char **rest)
     return strncmp(value, word, size) == 0;
 }
 
-static int read_parts(const char *value, struct attn_ablate_args *how)
+static enum attn_status read_parts(const char *value, struct attn_ablate_args *how,
+                                   struct attn_error *err)
 {
     static const char *const names[] = {"heads", "attn", "mlp", "layers"};
     const char *rest;
@@ -88,97 +94,88 @@ static int read_parts(const char *value, struct attn_ablate_args *how)
     for (size_t i = 0; value && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(value, names[i]) == 0) {
             how->parts = (enum attn_ablate_parts)i;
-            return EXIT_DONE;
+            return ATTN_OK;
         }
     if (!value)
-        return EXIT_DONE;
+        return ATTN_OK;
     if (!begins_with(value, "neurons:", &rest) ||
         !attn_parse_int(rest, strlen(rest), 0, INT32_MAX, &layer))
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L",
-                              value);
+        return refuse(err, NULL,
+                      "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L", value);
     how->parts = ATTN_ABLATE_NEURONS;
     how->layer = (int)layer;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-static int read_with(const char *value, struct attn_ablate_args *how)
+static enum attn_status read_with(const char *value, struct attn_ablate_args *how,
+                                  struct attn_error *err)
 {
     const char *rest;
     if (!value || strcmp(value, "zero") == 0)
-        return EXIT_DONE;
+        return ATTN_OK;
     if (strcmp(value, "mean") == 0) {
         how->with = ATTN_ABLATE_WITH_MEAN;
-        return EXIT_DONE;
+        return ATTN_OK;
     }
     if (strcmp(value, "uniform") == 0) {
         how->with = ATTN_ABLATE_WITH_UNIFORM;
-        return EXIT_DONE;
+        return ATTN_OK;
     }
     how->with = ATTN_ABLATE_WITH_RESAMPLE;
     if (begins_with(value, "resample:", &rest) && attn_parse_uint(rest, strlen(rest), &how->seed))
-        return EXIT_DONE;
-    return report_problem(EXIT_USAGE, NULL,
-                          "'--with' is '%s', expected zero, mean, uniform or resample:SEED", value);
+        return ATTN_OK;
+    return refuse(err, NULL, "'--with' is '%s', expected zero, mean, uniform or resample:SEED",
+                  value);
 }
 
-static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
+static enum attn_status read_how(const struct ablate_args *args, struct attn_ablate_args *how,
+                                 struct attn_error *err)
 {
-    int code = read_parts(args->parts, how);
-    if (code == EXIT_DONE)
-        code = read_with(args->with, how);
-    if (code == EXIT_DONE)
-        code = control_read(&args->control, &how->n_control, &how->seed);
-    if (code == EXIT_DONE && args->reference &&
+    ATTN_TRY(read_parts(args->parts, how, err));
+    ATTN_TRY(read_with(args->with, how, err));
+    ATTN_TRY(control_read(&args->control, &how->n_control, &how->seed, err));
+    if (args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--reference needs --with mean or --with resample:SEED");
+        return refuse(err, NULL, "--reference needs --with mean or --with resample:SEED");
     how->is_cumulative = args->is_cumulative;
-    return code;
+    return ATTN_OK;
 }
 
-static int ablate(const struct ablate_args *args, struct question *question,
-                  struct references *references)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct ablate_args *args = question->call->args;
+    struct references *references = question->own;
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
-    struct answer_ids ids;
     struct attn_ablate_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = read_how(args, &how);
+    struct answer_ids ids;
+
+    ATTN_TRY(read_how(args, &how, err));
     if (how.parts != ATTN_ABLATE_NEURONS)
         question->grid =
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change"};
-    if (code == EXIT_DONE && args->reference)
-        code = references_read(args->reference, references);
-    if (code == EXIT_DONE)
-        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
+    if (args->reference)
+        ATTN_TRY(references_read(args->reference, references, err));
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
-    if (code == EXIT_DONE &&
-        attn_ablate(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int ablate_main(int argc, char **argv)
+static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
-    struct ablate_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_ablate, .args = &args.question, .reuse = true, .example = EXAMPLE};
     struct references references = {0};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = ablate(&args, &question, &references);
+    struct question question = {
+        .call = call, .reuse = true, .example = EXAMPLE, .own = &references};
+    const enum attn_status status = question_answer(&question, work, err);
+
     references_release(&references);
-    return question_close(&question, code);
+    return status;
 }

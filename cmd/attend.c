@@ -27,6 +27,7 @@ struct attend_args {
 /* Those that were given; of --x alone q. */
 struct attend_arrays {
     struct attn_ndarray q, k, v, scores;
+    struct label_files labels;
 };
 
 static const struct option arrays_rows[] = {
@@ -85,7 +86,9 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct attend_args, request.running)},
 };
 
-static int attend_main(int argc, char **argv);
+static const struct attend_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status attend(struct call *call, struct attn_error *err);
 
 const struct command command_attend = {
     .name = "attend",
@@ -106,31 +109,29 @@ const struct command command_attend = {
         "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     OPTION_PARTS(parts),
-    .main = attend_main,
+    .args_size = sizeof(struct attend_args),
+    .defaults = &defaults,
+    .work = attend,
 };
 
-static int check_arrays(const struct arrays_args *args)
+static enum attn_status check_arrays(const struct arrays_args *args, struct attn_error *err)
 {
     static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";
     if (!args->x && !args->scores && !args->q && !args->k && !args->v)
-        return report_problem(EXIT_USAGE, example, "no arrays given");
+        return refuse(err, example, "no arrays given");
     if (args->x && (args->q || args->k || args->v || args->scores))
-        return report_problem(
-            EXIT_USAGE, NULL,
+        return refuse(
+            err, NULL,
             "--x stands for --q, --k and --v: it does not go together with them or with --scores");
     if (args->scores && (args->q || args->k))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--scores replaces --q and --k: they do not go together");
+        return refuse(err, NULL, "--scores replaces --q and --k: they do not go together");
     if (!args->x && !args->scores && (!args->q || !args->k || !args->v))
-        return report_problem(EXIT_USAGE, example, "--%s is missing",
-                              !args->q   ? "q"
-                              : !args->k ? "k"
-                                         : "v");
-    return EXIT_DONE;
+        return refuse(err, example, "--%s is missing", !args->q ? "q" : !args->k ? "k" : "v");
+    return ATTN_OK;
 }
 
 /* Options that have nothing to act on. */
-static int check_use(const struct attend_args *args)
+static enum attn_status check_use(const struct attend_args *args, struct attn_error *err)
 {
     const struct attention_args *attention = &args->request.attention;
     const char *unused = attention->similarity >= 0 ? "similarity"
@@ -138,59 +139,45 @@ static int check_use(const struct attend_args *args)
                          : attention->eps >= 0      ? "eps"
                                                     : NULL;
     if (args->arrays.scores && unused)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--%s changes how scores are computed, and --scores gives them",
-                              unused);
+        return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
+                      unused);
     if (args->arrays.keep && attention->dropout < 0)
-        return report_problem(EXIT_USAGE,
-                              "with --dropout 0 the weights that stay are not divided by 1-P",
-                              "--keep needs --dropout, whose choice it replaces");
+        return refuse(err, "with --dropout 0 the weights that stay are not divided by 1-P",
+                      "--keep needs --dropout, whose choice it replaces");
     if (args->arrays.keep && attention->seed >= 0)
-        return report_problem(
-            EXIT_USAGE, NULL,
-            "--keep and --seed do not go together: each chooses the weights that stay");
-    return EXIT_DONE;
+        return refuse(err, NULL,
+                      "--keep and --seed do not go together: each chooses the weights that stay");
+    return ATTN_OK;
 }
 
 /* Reads PATH into ARRAY, unless it is NULL; then *given points to it. */
 static enum attn_status read_array(const char *path, const char *axes, struct attn_ndarray *array,
                                    const struct attn_ndarray **given, struct attn_error *err)
 {
-    if (path)
-        *given = array;
-    return path ? attn_ndarray_read(path, 2, 4, axes, array, err) : ATTN_OK;
+    if (!path)
+        return ATTN_OK;
+    *given = array;
+    return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 4, axes, array, err), err);
 }
 
-static int read_arrays(const struct arrays_args *args, struct attend_arrays *arrays,
-                       struct attn_input *input)
+static enum attn_status read_arrays(const struct arrays_args *args, struct attend_arrays *arrays,
+                                    struct attn_input *input, struct attn_error *err)
 {
     static const char axes[] = "[T, E], [H, T, E] or [B, H, T, E]";
     static const char axes_of_scores[] = "[T, S], [H, T, S] or [B, H, T, S]";
-    struct attn_error err = {0};
-    enum attn_status status =
-        read_array(args->x ? args->x : args->q, axes, &arrays->q, &input->q, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->k, axes, &arrays->k, &input->k, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->scores, axes_of_scores, &arrays->scores, &input->scores, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->v, axes, &arrays->v, &input->v, &err);
+
+    ATTN_TRY(read_array(args->x ? args->x : args->q, axes, &arrays->q, &input->q, err));
+    ATTN_TRY(read_array(args->k, axes, &arrays->k, &input->k, err));
+    ATTN_TRY(read_array(args->scores, axes_of_scores, &arrays->scores, &input->scores, err));
+    ATTN_TRY(read_array(args->v, axes, &arrays->v, &input->v, err));
     if (args->x)
         input->k = input->v = input->q;
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
+    return ATTN_OK;
 }
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
 static const char *const table_formats[] = {"csv", "json", "jsonl"};
-
-static int refuse_beside_measures(const char *name)
-{
-    return report_problem(EXIT_USAGE, NULL,
-                          "--measures and --%s do not go together: measures are text, --csv, "
-                          "--json or --jsonl",
-                          name);
-}
 
 static bool is_refused(const char *name)
 {
@@ -206,72 +193,58 @@ static bool is_refused(const char *name)
 }
 
 /* Reads the list of measures, and refuses what shows something else. */
-static int check_measures(const struct attend_args *args, const struct served *served,
-                          attn_measure_set *measures)
+static enum attn_status check_measures(const char *list, const struct call *call,
+                                       attn_measure_set *measures, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (!args->measures)
-        return EXIT_DONE;
-    if (attn_measures_parse(args->measures, measures, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
-    for (struct option_walk walk = {.command = served->command}; option_next(&walk);)
-        if (served->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
-            return refuse_beside_measures(walk.option.name);
-    return EXIT_DONE;
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+            return refuse(err, NULL,
+                          "--measures and --%s do not go together: measures are text, --csv, "
+                          "--json or --jsonl",
+                          walk.option.name);
+    return ATTN_OK;
 }
 
 /* Computes the pattern and writes the table of its heads. */
-static int measure(struct served *served, attn_measure_set measures)
+static enum attn_status measure(struct served *served, attn_measure_set measures,
+                                struct attn_error *err)
 {
     const struct output_args *output = &served->args->output;
     struct tables_args tables = {.precision = output->precision};
     struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
+    enum attn_status status;
+
     for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
         tables.paths[i] = output_path(output, table_formats[i]);
     served->request.sites = "pattern";
     served->request.n_output = 0; /* of tensors */
-    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK ||
-        attn_head_measures(served->run, measures, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = tables_write(&tables, table, NULL, served->out);
+    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
+    ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
+    status = tables_write(&tables, table, NULL, served->call->out, err);
     attn_table_free(table);
-    return code;
+    return status;
 }
 
-static int perform(const struct attend_args *args, struct served *served)
+static enum attn_status work(struct served *served, struct attn_error *err)
 {
+    static const struct model_args none = {.load = ATTN_READ, .compute = ATTN_COMPUTE_F32};
+    const struct attend_args *args = served->call->args;
+    struct attend_arrays *arrays = served->own;
     attn_measure_set measures = 0;
-    struct attend_arrays arrays = {0};
-    struct label_files labels = {0};
-    int code = check_arrays(&args->arrays);
-    if (code == EXIT_DONE)
-        code = check_use(args);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE)
-        code = check_measures(args, served, &measures);
-    if (code == EXIT_DONE && !args->request.is_compared && !measures)
-        code = outputs_check_tables(&args->request.output);
-    if (code == EXIT_DONE)
-        code = request_open_host(served, NULL, ATTN_READ, ATTN_COMPUTE_F32);
-    if (code == EXIT_DONE)
-        code = read_arrays(&args->arrays, &arrays, &served->request.input);
-    if (code == EXIT_DONE)
-        code = label_files_read(&args->labels, &labels, &served->request);
-    if (code == EXIT_DONE)
-        code = request_fill(served, args->arrays.keep);
-    if (code == EXIT_DONE)
-        code = measures ? measure(served, measures) : request_serve(served);
-    request_release(served);
-    attn_ndarray_release(&arrays.q);
-    attn_ndarray_release(&arrays.k);
-    attn_ndarray_release(&arrays.v);
-    attn_ndarray_release(&arrays.scores);
-    label_files_release(&labels);
-    return code;
+
+    ATTN_TRY(check_arrays(&args->arrays, err));
+    ATTN_TRY(check_use(args, err));
+    ATTN_TRY(request_check(served, err));
+    if (args->measures)
+        ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
+    if (!args->request.is_compared && !measures)
+        ATTN_TRY(outputs_check_tables(&args->request.output, err));
+    ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
+    ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
+    ATTN_TRY(label_files_read(&args->labels, &arrays->labels, &served->request, err));
+    ATTN_TRY(request_fill(served, args->arrays.keep, err));
+    return measures ? measure(served, measures, err) : request_serve(served, err);
 }
 
 static void print_sites(struct attn_sink *out)
@@ -288,12 +261,18 @@ static void print_sites(struct attn_sink *out)
              "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
 }
 
-static int attend_main(int argc, char **argv)
+static enum attn_status attend(struct call *call, struct attn_error *err)
 {
-    struct attend_args args = {.request = REQUEST_ARGS_DEFAULT};
-    struct served served = {.command = &command_attend, .args = &args.request};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, print_sites))
-        code = perform(&args, &served);
-    return request_close(&served, code);
+    const struct attend_args *args = call->args;
+    struct attend_arrays arrays = {0};
+    struct served served = {
+        .call = call, .args = &args->request, .print_sites = print_sites, .own = &arrays};
+    const enum attn_status status = request_answer(&served, work, err);
+
+    attn_ndarray_release(&arrays.q);
+    attn_ndarray_release(&arrays.k);
+    attn_ndarray_release(&arrays.v);
+    attn_ndarray_release(&arrays.scores);
+    label_files_release(&arrays.labels);
+    return status;
 }

@@ -39,7 +39,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static int attribute_main(int argc, char **argv);
+static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                               .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status attribute(struct call *call, struct attn_error *err);
 
 const struct command command_attribute = {
     .name = "attribute",
@@ -60,15 +63,17 @@ const struct command command_attribute = {
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n",
     OPTION_PARTS(parts),
-    .main = attribute_main,
+    .args_size = sizeof(struct attribute_args),
+    .defaults = &defaults,
+    .work = attribute,
 };
 
-static int attribute(const struct attribute_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct attribute_args *args = question->call->args;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.n_most = (size_t)args->n_most;
@@ -80,27 +85,16 @@ static int attribute(const struct attribute_args *args, struct question *questio
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    int code = EXIT_DONE;
     if (args->n_most > 0 && !how.by_token)
-        code = report_problem(EXIT_USAGE, NULL, "--limit needs --by token");
-    if (code == EXIT_DONE)
-        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE &&
-        attn_attribute(question->host, &question->request, &how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
+        return refuse(err, NULL, "--limit needs --by token");
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
 }
 
-static int attribute_main(int argc, char **argv)
+static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
-    struct attribute_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_attribute, .args = &args.question, .reuse = true, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = attribute(&args, &question);
-    return question_close(&question, code);
+    struct question question = {.call = call, .reuse = true, .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

@@ -1,6 +1,5 @@
 /* batch.c - attn-cli batch: many texts, one process. */
 #include "cmd/args/attention.h"
-#include "cmd/args/hosting.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
@@ -135,7 +134,10 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct batch_args, running)},
 };
 
-static int batch_main(int argc, char **argv);
+static const struct batch_args defaults = {
+    .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
+
+static enum attn_status run_batch(struct call *call, struct attn_error *err);
 
 const struct command command_batch = {
     .name = "batch",
@@ -159,15 +161,16 @@ const struct command command_batch = {
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --shard 3/8 prompts.jsonl\n",
     OPTION_PARTS(parts),
-    .main = batch_main,
+    .args_size = sizeof(struct batch_args),
+    .defaults = &defaults,
+    .work = run_batch,
 };
 
 /* A batch on its way. */
 struct batch {
-    struct batch_args *args;
-    const char **given; /* [options_count] the text of each option's value, or NULL */
-    const char **command;
-    struct attn_sink *out; /* standard output */
+    struct call *call;
+    const struct batch_args *args;
+    const char **command; /* the command line as it was typed */
     struct attn_buffer asked;
     const char **files; /* that the options name */
     struct attn_records_item *outputs;
@@ -195,7 +198,7 @@ static const struct {
 };
 
 /* Writes options in TEXT [SIZE] where words of it are fields. */
-static void name_options(char *text, size_t size)
+static void name_options_in(char *text, size_t size)
 {
     for (size_t i = 0; i < sizeof named_fields / sizeof *named_fields; i++) {
         const size_t n = strlen(named_fields[i].field);
@@ -209,27 +212,27 @@ static void name_options(char *text, size_t size)
     }
 }
 
-static int report_batch(struct attn_error *err)
+static void name_options(struct attn_error *err)
 {
-    name_options(err->message, sizeof err->message);
-    name_options(err->hint, sizeof err->hint);
-    return report_error(err);
+    name_options_in(err->message, sizeof err->message);
+    name_options_in(err->hint, sizeof err->hint);
 }
 
 /* Reads "3/8". */
-static int read_shard(const char *text, size_t *shard, size_t *n_shard)
+static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_shard,
+                                   struct attn_error *err)
 {
     int64_t i = 0, n = 0;
     const char *slash = text ? strchr(text, '/') : NULL;
     if (!text)
-        return EXIT_DONE;
+        return ATTN_OK;
     if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
         !attn_parse_int(text, (size_t)(slash - text), 0, n - 1, &i))
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8", text);
+        return refuse(err, NULL, "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8",
+                      text);
     *shard = (size_t)i;
     *n_shard = (size_t)n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static bool is_standard(const char *path)
@@ -237,18 +240,17 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-static int check(const struct batch_args *args)
+static enum attn_status check(const struct batch_args *args, struct attn_error *err)
 {
     if (args->inputs.n > 1)
-        return report_problem(EXIT_USAGE, "`cat FILE... | attn-cli batch` reads them all",
-                              "'%s' is a second input, expected one", args->inputs.items[1]);
+        return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
+                      "'%s' is a second input, expected one", args->inputs.items[1]);
     if (args->is_lines && (args->text_key || args->id_key))
-        return report_problem(
-            EXIT_USAGE, NULL,
-            "--text-key and --id-key need records in JSON, and --lines reads texts");
+        return refuse(err, NULL,
+                      "--text-key and --id-key need records in JSON, and --lines reads texts");
     if (args->is_resumed && is_standard(args->output))
-        return report_problem(EXIT_USAGE, NULL, "--resume needs -o FILE, the file to continue");
-    return attention_check(&args->attention);
+        return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
+    return attention_check(&args->attention, err);
 }
 
 /* Whether the option NAME has no part in what the results are. */
@@ -287,7 +289,7 @@ static void describe_options(struct batch *batch)
     attn_buffer_append_char(text, '{');
     for (struct option_walk walk = {.command = &command_batch}; option_next(&walk);) {
         const struct option *option = &walk.option;
-        const char *given = batch->given[walk.n - 1];
+        const char *given = batch->call->given[walk.n - 1];
 
         if (!given || !option->name || is_circumstance(option->name))
             continue;
@@ -315,7 +317,7 @@ static void describe_options(struct batch *batch)
 }
 
 /* What the options name that is a file. */
-static int list_files(struct batch *batch)
+static enum attn_status list_files(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const char *mask = attention_mask_file(&args->attention);
@@ -323,7 +325,7 @@ static int list_files(struct batch *batch)
     size_t n = 0;
 
     if (!files)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     if (mask)
         files[n++] = mask;
     for (size_t i = 0; i < args->ablation.patches.n; i++) {
@@ -335,11 +337,11 @@ static int list_files(struct batch *batch)
     batch->files = files;
     batch->options.files = files;
     batch->options.n_file = n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Where the outputs go. */
-static int list_outputs(struct batch *batch)
+static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const size_t n = 1 + args->others.n;
@@ -347,7 +349,7 @@ static int list_outputs(struct batch *batch)
 
     batch->outputs = calloc(n, sizeof *batch->outputs);
     if (!batch->outputs)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const char *format = i == 0 ? "jsonl" : args->others.items[i - 1].name;
         const char *path = i == 0 ? args->output : args->others.items[i - 1].value;
@@ -355,7 +357,7 @@ static int list_outputs(struct batch *batch)
         batch->outputs[i] = (struct attn_records_item){
             .format = format,
             .path = is_standard(path) ? NULL : path,
-            .sink = batch->out,
+            .sink = batch->call->out,
         };
     }
     for (size_t i = 0; i < args->others.n; i++) {
@@ -363,57 +365,49 @@ static int list_outputs(struct batch *batch)
         const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
 
         if (is_standard(other->value) && !is_text)
-            return report_problem(EXIT_USAGE, NULL, "--%s cannot go to standard output",
-                                  other->name);
+            return refuse(err, NULL, "--%s cannot go to standard output", other->name);
         n_standard += is_standard(other->value);
     }
     if (n_standard > 1)
-        return report_problem(EXIT_USAGE, "-o FILE writes the lines of JSON to a file",
-                              "two outputs go to standard output");
+        return refuse(err, "-o FILE writes the lines of JSON to a file",
+                      "two outputs go to standard output");
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Refuses options for outputs that are not written. */
-static int check_outputs(struct batch *batch)
+static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const struct attn_question *predict = &batch->request.predict;
-    const bool has_predictions = predict->top > 0 || predict->n_next > 0;
     uint64_t fields = ATTN_RECORD_FIELD_BIT(MEASURES);
-    struct attn_error err = {0};
 
-    if ((args->fields && attn_record_fields_parse(args->fields, &fields, &err) != ATTN_OK) ||
-        (args->measures &&
-         attn_measures_parse(args->measures, &batch->many.measures, &err) != ATTN_OK))
-        return report(&err, EXIT_USAGE);
+    if (args->fields)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_record_fields_parse(args->fields, &fields, err),
+                          err));
+    if (args->measures)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_measures_parse(args->measures, &batch->many.measures, err), err));
     if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
         !named_list_find(&args->others, "csv") && !named_list_find(&args->others, "npy"))
-        return report_problem(EXIT_USAGE, "add measures to --fields, or write --csv or --npy",
-                              "--measures needs an output that has measures");
-    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && !has_predictions)
-        return report_problem(EXIT_USAGE, NULL, "predictions in --fields need --top or --next");
+        return refuse(err, "add measures to --fields, or write --csv or --npy",
+                      "--measures needs an output that has measures");
+    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && predict->top == 0 && predict->n_next == 0)
+        return refuse(err, NULL, "predictions in --fields need --top or --next");
     if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
-        return report_problem(EXIT_USAGE, NULL, "--edges-per-query needs --edges");
+        return refuse(err, NULL, "--edges-per-query needs --edges");
     batch->many.n_edge = (size_t)args->n_edge;
     if (args->fields)
         batch->options.fields = fields;
-    return EXIT_DONE;
-}
-
-static void on_note(void *user, const char *message)
-{
-    (void)user;
-    note("%s", message);
+    return ATTN_OK;
 }
 
 /* What is asked of every record. */
-static int fill_request(struct batch *batch)
+static enum attn_status fill_request(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_request *request = &batch->request;
-    int code;
 
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
@@ -425,13 +419,12 @@ static int fill_request(struct batch *batch)
     ablation_fill(&args->ablation, request);
     request->predict = (struct attn_question){(size_t)args->prediction.top,
                                               args->prediction.next.items, args->prediction.next.n};
-    request->on_note = args->running.is_quiet ? NULL : on_note;
+    request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
     batch->many.n_max_token = (size_t)args->n_max_token;
-    code = check_outputs(batch);
-    return code == EXIT_DONE ? attention_change(&args->attention, &batch->changed, &batch->mask)
-                             : code;
+    ATTN_TRY(check_outputs(batch, err));
+    return attention_change(&args->attention, &batch->changed, &batch->mask, err);
 }
 
 /* --- On its way ------------------------------------------------------------------------------ */
@@ -472,19 +465,15 @@ static bool is_spoiled(void *user)
     return interrupt_is_model_truncated();
 }
 
-static int open_batch(struct batch *batch)
+static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
-    struct attn_error err = {0};
-    int code = read_shard(args->shard, &options->shard, &options->n_shard);
+    enum attn_status status;
 
-    if (code == EXIT_DONE)
-        code = list_outputs(batch);
-    if (code == EXIT_DONE)
-        code = list_files(batch);
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(read_shard(args->shard, &options->shard, &options->n_shard, err));
+    ATTN_TRY(list_outputs(batch, err));
+    ATTN_TRY(list_files(batch, err));
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
     options->takes_texts = args->is_lines;
     options->text_key = args->text_key;
@@ -497,118 +486,97 @@ static int open_batch(struct batch *batch)
     options->is_synced = args->is_synced;
     options->source = &batch->source.source;
     options->cancel = interrupt_flag();
-    options->on_note = args->running.is_quiet ? NULL : on_note;
+    options->on_note = args->running.is_quiet ? NULL : note_message;
     options->on_progress = on_progress;
     options->is_spoiled = is_spoiled;
     options->user = batch;
-    return attn_batch_open(options, &batch->batch, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_batch(&err);
+    status = attn_batch_open(options, &batch->batch, err);
+    if (status != ATTN_OK)
+        name_options(err);
+    return status;
 }
 
-static int open_all(struct batch *batch)
-{
-    const struct batch_args *args = batch->args;
-    const struct hosting hosting = {.source = &batch->source.source,
-                                    .load = (enum attn_load)args->model.load,
-                                    .compute = args->model.compute,
-                                    .reuse = true,
-                                    .running = &args->running};
-    int code = fill_request(batch);
-
-    if (code == EXIT_DONE)
-        code = open_batch(batch);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->running, &batch->source);
-    if (code == EXIT_DONE)
-        code = hosting_open(&hosting, &batch->host);
-    interrupt_catch();
-    return code;
-}
-
-static int perform(struct batch *batch)
+/* Runs the batch, and says what came of it. */
+static enum attn_status run_all(struct batch *batch, struct attn_error *err)
 {
     const bool is_quiet = batch->args->running.is_quiet;
     char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
     struct attn_batch_result result = {0};
-    struct attn_error err = {0};
-    int code = check(batch->args);
+    struct attn_error failure = {0};
 
-    if (code == EXIT_DONE)
-        code = open_all(batch);
-    if (code != EXIT_DONE)
-        return code;
-    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &err);
+    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
     progress_clear();
     attn_quantity_count(result.n_record, all);
     if (result.is_abandoned) /* who read it wants no more */
-        return EXIT_DONE;
-    if (err.status != ATTN_OK) {
-        code = report_batch(&err);
+        return ATTN_OK;
+    if (failure.status != ATTN_OK) {
+        name_options(&failure);
         if (result.can_resume && !is_quiet)
-            note("--resume continues at record %s", all);
-        return code;
+            snprintf(batch->call->last_note, sizeof batch->call->last_note,
+                     "--resume continues at record %s", all);
+        return attn_error_copy(err, &failure);
     }
     if (!result.is_complete && !is_quiet)
         note("%s of %s records in %.*f s, %s failed",
              attn_quantity_count(result.n_record - result.n_failed, done), all,
              result.seconds < 10 ? 1 : 0, result.seconds,
              attn_quantity_count(result.n_failed, failed));
-    return result.has_failed ? EXIT_FAILED_RECORDS : EXIT_DONE;
-}
-
-static void release(struct batch *batch)
-{
-    struct batch_args *args = batch->args;
-
-    attn_batch_free(batch->batch);
-    hosting_close(batch->host);
-    attn_mask_array_release(&batch->mask);
-    attn_buffer_release(&batch->asked);
-    free(batch->outputs);
-    free(batch->files);
-    free(batch->command);
-    free(batch->given);
-    text_list_release(&args->inputs);
-    text_list_release(&args->prediction.next);
-    named_list_release(&args->others);
-    ablation_release(&args->ablation);
+    if (result.has_failed)
+        batch->call->exit_code = EXIT_FAILED_RECORDS;
+    return ATTN_OK;
 }
 
 /* The command line as it was typed, for the manifest. */
-static int keep_command(struct batch *batch, int argc, char **argv)
+static enum attn_status keep_command(struct batch *batch, struct attn_error *err)
 {
-    batch->given = calloc(options_count(&command_batch), sizeof *batch->given);
-    batch->command = calloc((size_t)argc + 2, sizeof *batch->command);
-    if (!batch->given || !batch->command)
-        return report_no_memory();
+    const struct call *call = batch->call;
+
+    batch->command = calloc((size_t)call->argc + 2, sizeof *batch->command);
+    if (!batch->command)
+        return attn_error_no_memory(err);
     batch->command[0] = "attn-cli";
     batch->command[1] = command_batch.name;
-    for (int i = 0; i < argc; i++)
-        batch->command[i + 2] = argv[i];
+    for (int i = 0; i < call->argc; i++)
+        batch->command[i + 2] = call->argv[i];
     batch->options.command = batch->command;
-    batch->options.n_command = (size_t)argc + 2;
-    return EXIT_DONE;
+    batch->options.n_command = (size_t)call->argc + 2;
+    return ATTN_OK;
 }
 
-static int batch_main(int argc, char **argv)
+static enum attn_status work(struct batch *batch, struct attn_error *err)
 {
-    struct batch_args args = {
-        .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
-    struct batch batch = {.args = &args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
-    int code = keep_command(&batch, argc, argv);
+    const struct batch_args *args = batch->args;
 
-    if (code == EXIT_DONE)
-        code = options_parse_noting(&command_batch, argc, argv, &args, batch.given);
-    if (code == OPTIONS_OK)
-        code = print_open(&batch.out);
-    if (batch.out && help_is_asked(args.selection.sites)) {
-        sites_print(batch.out);
-    } else if (batch.out && help_is_asked(args.attention.kind)) {
-        attention_kinds_print(batch.out);
-    } else if (batch.out) {
-        describe_options(&batch);
-        code = perform(&batch);
-    }
-    release(&batch);
-    return print_close(batch.out, code);
+    ATTN_TRY(keep_command(batch, err));
+    describe_options(batch);
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(fill_request(batch, err));
+    ATTN_TRY(open_batch(batch, err));
+    ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
+    ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
+                             &batch->host, err));
+    interrupt_catch();
+    return run_all(batch, err);
+}
+
+static enum attn_status run_batch(struct call *call, struct attn_error *err)
+{
+    const struct batch_args *args = call->args;
+    struct batch batch = {.call = call, .args = args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
+    enum attn_status status = ATTN_OK;
+
+    if (help_is_asked(args->selection.sites))
+        sites_print(call->out);
+    else if (help_is_asked(args->attention.kind))
+        attention_kinds_print(call->out);
+    else
+        status = work(&batch, err);
+    attn_batch_free(batch.batch);
+    model_host_close(batch.host);
+    attn_mask_array_release(&batch.mask);
+    attn_buffer_release(&batch.asked);
+    free(batch.outputs);
+    free(batch.files);
+    free(batch.command);
+    return status;
 }

@@ -1,5 +1,4 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
-#include "cmd/args/hosting.h"
 #include "cmd/args/input.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
@@ -67,7 +66,9 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct generate_args, request.running)},
 };
 
-static int generate_main(int argc, char **argv);
+static const struct generate_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status generate(struct call *call, struct attn_error *err);
 
 const struct command command_generate = {
     .name = "generate",
@@ -86,7 +87,9 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
     OPTION_PARTS(parts),
-    .main = generate_main,
+    .args_size = sizeof(struct generate_args),
+    .defaults = &defaults,
+    .work = generate,
 };
 
 /* --- What is printed on the way --------------------------------------------------------------- */
@@ -102,15 +105,15 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
                                  struct attn_error *err)
 {
     struct stream *stream = user;
-    (void)err;
+
     if (!stream->out)
         return ATTN_OK;
     if (!text && id >= 0) {
         print(stream->out, "%s%d", stream->has_ids ? " " : "", (int)id);
         stream->has_ids = true;
     } else if (text && stream->is_terminal) {
-        print_lines(stream->out, text,
-                    size); /* a text may hold what a terminal takes for a command */
+        /* A text may hold what a terminal takes for a command. */
+        ATTN_TRY(print_lines(stream->out, text, size, err));
     } else if (text) {
         attn_sink_write(stream->out, text, size);
     }
@@ -120,74 +123,73 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-static int write_ids(struct attn_sink *out, const char *key, const int32_t *ids, size_t n)
+static void write_ids(struct attn_sink *out, const char *key, const int32_t *ids, size_t n)
 {
     print(out, "\"%s\": [", key);
     for (size_t i = 0; i < n; i++)
         print(out, "%s%d", i > 0 ? ", " : "", (int)ids[i]);
     print_text(out, "],\n");
-    return EXIT_DONE;
 }
 
 /* "tokens": [...], of those that were made; null for one without a text. */
-static int write_tokens(struct attn_sink *out, const struct attn_host *host, const int32_t *ids,
-                        size_t n)
+static enum attn_status write_tokens(struct attn_sink *out, const struct attn_host *host,
+                                     const int32_t *ids, size_t n, struct attn_error *err)
 {
     const struct attn_tokenizer *tokenizer;
-    int code = EXIT_DONE;
+
     attn_host_tokenizer(host, &tokenizer, NULL);
     print_text(out, "\"tokens\": [");
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t size = 0;
         const char *token = tokenizer ? attn_tokenizer_token(tokenizer, ids[i], &size) : NULL;
+
         print_text(out, i > 0 ? ", " : "");
         if (token)
-            code = print_json_string(out, token, size);
+            ATTN_TRY(print_json_string(out, token, size, err));
         else
             print_text(out, "null");
     }
     print_text(out, "],\n");
-    return code;
+    return ATTN_OK;
 }
 
-static int write_document(struct attn_sink *out, const struct attn_host *host,
-                          const struct attn_generation *made)
+static enum attn_status write_document(struct attn_sink *out, const struct attn_host *host,
+                                       const struct attn_generation *made, struct attn_error *err)
 {
-    int code = EXIT_DONE;
     print(out, "{\n\"schema\": %d,\n", (int)ATTN_JSON_SCHEMA);
     write_ids(out, "prompt_ids", made->ids, made->n_prompt);
     write_ids(out, "ids", made->ids + made->n_prompt, made->n);
-    code = write_tokens(out, host, made->ids + made->n_prompt, made->n);
+    ATTN_TRY(write_tokens(out, host, made->ids + made->n_prompt, made->n, err));
     print_text(out, "\"log_probabilities\": [");
     for (size_t i = 0; i < made->n; i++)
         print(out, "%s%.9g", i > 0 ? ", " : "", made->log_probabilities[i]);
     print_text(out, "],\n\"text\": ");
-    if (code == EXIT_DONE && made->text)
-        code = print_json_string(out, made->text, made->n_text);
+    if (made->text)
+        ATTN_TRY(print_json_string(out, made->text, made->n_text, err));
     else
         print_text(out, "null");
     print(out, ",\n\"ended\": %s,\n\"end\": \"%s\"\n}\n",
           made->end == ATTN_GENERATION_TEXT_END ? "true" : "false",
           attn_generation_end_text(made->end));
-    return code;
+    return ATTN_OK;
 }
 
-static int write_json(const char *path, bool is_synced, const struct attn_host *host,
-                      const struct attn_generation *made, struct attn_sink *standard)
+static enum attn_status write_json(const char *path, struct served *served,
+                                   const struct attn_generation *made, struct attn_error *err)
 {
-    struct attn_error err = {0};
     struct attn_sink *file = NULL;
+    enum attn_status status;
+
     if (strcmp(path, "-") == 0)
-        return write_document(standard, host, made);
-    if (attn_sink_create_file(path, &file, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    if (is_synced)
+        return write_document(served->call->out, served->host, made, err);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
+    if (served->args->output.is_synced)
         attn_sink_sync(file);
-    int code = write_document(file, host, made);
-    if (code == EXIT_DONE && attn_sink_commit(file, &err) != ATTN_OK)
-        code = report(&err, EXIT_OUTPUT);
+    status = write_document(file, served->host, made, err);
+    if (status == ATTN_OK)
+        status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);
     attn_sink_free(file);
-    return code;
+    return status;
 }
 
 /* Takes the path of --json out of ARGS: here it is a document of its own. */
@@ -206,27 +208,13 @@ static const char *take_json(struct output_args *args)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static int open_host(const struct generate_args *args, struct served *served)
+static enum attn_status make_text(const struct generate_args *args, struct served *served,
+                                  struct attn_generation *made, struct attn_error *err)
 {
-    struct model_source source;
-    int code = model_source_find(&args->model, &args->request.running, &source);
-    const struct hosting hosting = {.source = &source.source,
-                                    .load = (enum attn_load)args->model.load,
-                                    .compute = args->model.compute,
-                                    .reuse = true,
-                                    .running = &args->request.running};
-    if (code == EXIT_DONE)
-        code = hosting_open(&hosting, &served->host);
-    if (code == EXIT_DONE)
-        code = outputs_check_model(&args->request.output, served->host);
-    return code;
-}
-
-static int generate(const struct generate_args *args, struct served *served, struct stream *stream,
-                    struct attn_generation *made)
-{
+    struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
+                            .is_terminal = isatty(STDOUT_FILENO)};
     struct attn_generate_args how = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_error err = {0};
+
     how.n_most = (size_t)args->n_most;
     how.temperature = args->temperature;
     how.top_k = (size_t)args->top_k;
@@ -236,27 +224,27 @@ static int generate(const struct generate_args *args, struct served *served, str
     how.stops = args->stops.items;
     how.n_stop = args->stops.n;
     how.on_token = on_token;
-    how.user = stream;
+    how.user = &stream;
     interrupt_catch();
-    if (attn_generate(served->host, &served->request, &how, made, &err) != ATTN_OK)
-        return report_error(&err);
-    if (stream->out)
-        print_text(stream->out, "\n");
+    ATTN_TRY(attn_generate(served->host, &served->request, &how, made, err));
+    if (stream.out)
+        print_text(stream.out, "\n");
     if (made->end == ATTN_GENERATION_CONTEXT && !args->request.running.is_quiet)
         note("the model takes no more positions: %zu token%s came of it", made->n,
              made->n == 1 ? "" : "s");
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Runs prompt and answer as one text, for the outputs of `run`. */
-static int run_whole(struct served *served, const struct attn_generation *made)
+static enum attn_status run_whole(struct served *served, const struct attn_generation *made,
+                                  struct attn_error *err)
 {
     if (made->n_prompt == 0)
-        return report_problem(EXIT_USAGE, NULL,
-                              "embeddings and an answer are not one text: their "
-                              "tensors cannot be written");
+        return refuse(err, NULL,
+                      "embeddings and an answer are not one text: their "
+                      "tensors cannot be written");
     served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
-    return request_serve(served);
+    return request_serve(served, err);
 }
 
 static bool shows_run(const struct generate_args *args)
@@ -264,47 +252,35 @@ static bool shows_run(const struct generate_args *args)
     return outputs_have_tensors(&args->request.output) || args->request.picture.is_heatmap;
 }
 
-static int perform(struct generate_args *args, struct served *served)
+static enum attn_status work(struct served *served, struct attn_error *err)
 {
-    struct attn_generation made = {0};
-    struct input input = {0};
-    int code = outputs_check_text(&args->request.output, &args->prompt);
-    if (code == EXIT_DONE)
-        code = prompt_check(&args->prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE)
-        code = open_host(args, served);
-    if (code == EXIT_DONE)
-        code = input_read(&args->prompt, args->source, &input, &served->request);
-    const char *json = take_json(&args->request.output);
+    struct generate_args *args = served->call->args;
+    struct attn_generation *made = served->own;
+    const char *json;
+
+    ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
+    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(request_check(served, err));
+    ATTN_TRY(request_open_model(served, &args->model, true, err));
+    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
+    json = take_json(&args->request.output);
     served->request.example = EXAMPLE;
     ablation_fill(&args->ablation, &served->request);
-    if (code == EXIT_DONE)
-        code = request_fill(served, NULL);
-    struct stream stream = {.out = served->is_standard_used ? NULL : served->out,
-                            .is_terminal = isatty(STDOUT_FILENO)};
-    if (code == EXIT_DONE)
-        code = generate(args, served, &stream, &made);
-    if (code == EXIT_DONE && json)
-        code = write_json(json, args->request.output.is_synced, served->host, &made, served->out);
-    if (code == EXIT_DONE && shows_run(args))
-        code = run_whole(served, &made);
-    attn_generation_release(&made);
-    request_release(served);
-    input_release(&input);
-    return code;
+    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(make_text(args, served, made, err));
+    if (json)
+        ATTN_TRY(write_json(json, served, made, err));
+    return shows_run(args) ? run_whole(served, made, err) : ATTN_OK;
 }
 
-static int generate_main(int argc, char **argv)
+static enum attn_status generate(struct call *call, struct attn_error *err)
 {
-    struct generate_args args = {.request = REQUEST_ARGS_DEFAULT};
-    struct served served = {.command = &command_generate, .args = &args.request};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, sites_print))
-        code = perform(&args, &served);
-    text_list_release(&args.prompt.plain);
-    ablation_release(&args.ablation);
-    text_list_release(&args.stops);
-    return request_close(&served, code);
+    const struct generate_args *args = call->args;
+    struct attn_generation made = {0};
+    struct served served = {
+        .call = call, .args = &args->request, .print_sites = sites_print, .own = &made};
+    const enum attn_status status = request_answer(&served, work, err);
+
+    attn_generation_release(&made);
+    return status;
 }

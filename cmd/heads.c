@@ -64,7 +64,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static int heads_main(int argc, char **argv);
+static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                           .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status heads(struct call *call, struct attn_error *err);
 
 const struct command command_heads = {
     .name = "heads",
@@ -86,7 +89,9 @@ const struct command command_heads = {
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
     OPTION_PARTS(parts),
-    .main = heads_main,
+    .args_size = sizeof(struct heads_args),
+    .defaults = &defaults,
+    .work = heads,
 };
 
 /* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
@@ -102,33 +107,26 @@ static bool read_number(const char **at, int64_t min, int64_t max, int64_t *numb
     return attn_parse_int(begin, size, min, max, number);
 }
 
-static int read_probe(const char *value, struct attn_survey_args *how)
+static enum attn_status read_probe(const char *value, struct attn_survey_args *how,
+                                   struct attn_error *err)
 {
     static const char name[] = "induction";
     int64_t length = 0, repeats = 0, seed = 0;
     if (!value)
-        return EXIT_DONE;
+        return ATTN_OK;
     const char *at = value + strcspn(value, ":");
     if ((size_t)(at - value) != sizeof(name) - 1 || memcmp(value, name, sizeof(name) - 1) != 0 ||
         !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
         !read_number(&at, 0, INT64_MAX, &seed) || *at)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--probe' is '%s', expected induction[:LEN[:REPEATS[:SEED]]], with "
-                              "LEN from 1 and REPEATS from 2",
-                              value);
+        return refuse(err, NULL,
+                      "'--probe' is '%s', expected induction[:LEN[:REPEATS[:SEED]]], with "
+                      "LEN from 1 and REPEATS from 2",
+                      value);
     how->has_probe = true;
     how->probe_length = (size_t)length;
     how->probe_repeats = (size_t)repeats;
     how->probe_seed = (uint64_t)seed;
-    return EXIT_DONE;
-}
-
-static int read_measures(const char *list, struct attn_survey_args *how)
-{
-    struct attn_error err = {0};
-    if (list && attn_measures_parse(list, &how->measures, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static bool asks_for_answer(const struct answer_args *answer)
@@ -137,27 +135,26 @@ static bool asks_for_answer(const struct answer_args *answer)
            answer->at || answer->metric > 0;
 }
 
-static int check(const struct heads_args *args, struct attn_survey_args *how)
+static enum attn_status check(const struct heads_args *args, struct attn_survey_args *how,
+                              struct attn_error *err)
 {
-    int code = read_probe(args->probe, how);
-    if (code == EXIT_DONE)
-        code = read_measures(args->measures, how);
-    if (code == EXIT_DONE &&
-        how->has_probe + !!args->texts.path + prompt_has_text(&args->question.prompt) > 1)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "expected one of a text, --texts and --probe, got more");
-    if (code == EXIT_DONE && (!how->has_probe || args->texts.is_lines))
-        code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
-        code = report_problem(EXIT_USAGE, NULL, "--runs needs --probe");
-    if (code == EXIT_DONE && asks_for_answer(&args->answer) && !args->has_effect)
-        code =
-            report_problem(EXIT_USAGE, NULL, "--target, --foil, --at and --metric need --effect");
-    return code;
+    ATTN_TRY(read_probe(args->probe, how, err));
+    if (args->measures)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_measures_parse(args->measures, &how->measures, err), err));
+    if (how->has_probe + !!args->texts.path + prompt_is_given(&args->question.prompt) > 1)
+        return refuse(err, NULL, "expected one of a text, --texts and --probe, got more");
+    if (!how->has_probe || args->texts.is_lines)
+        ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
+    if (args->n_run > 0 && !how->has_probe)
+        return refuse(err, NULL, "--runs needs --probe");
+    if (asks_for_answer(&args->answer) && !args->has_effect)
+        return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
+    return ATTN_OK;
 }
 
 /* Options that --similarity has no use for. */
-static int check_similarity(const struct heads_args *args)
+static enum attn_status check_similarity(const struct heads_args *args, struct attn_error *err)
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
@@ -169,47 +166,28 @@ static int check_similarity(const struct heads_args *args)
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
-    return name ? report_problem(
-                      EXIT_USAGE, NULL,
-                      "--similarity and --%s do not go together: it compares the heads of one text",
-                      name)
-                : EXIT_DONE;
+
+    if (!name)
+        return ATTN_OK;
+    return refuse(err, NULL,
+                  "--similarity and --%s do not go together: it compares the heads of one text",
+                  name);
 }
 
-static int compare_heads(const struct heads_args *args, struct question *question)
+static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+    const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
-    int code = check_similarity(args);
-    if (code == EXIT_DONE)
-        code = check(args, &how);
+
+    ATTN_TRY(check_similarity(args, err));
+    ATTN_TRY(check(args, &how, err));
     question->grid =
         (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE)
-        code = question_read(question);
-    if (code == EXIT_DONE && attn_similarity(question->host, &question->request,
-                                             (size_t)args->n_most, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
-}
-
-/* Reads the file that --pattern names, if it does. */
-static int read_pattern(const struct heads_args *args, struct attn_survey_args *how,
-                        struct attn_ndarray *pattern)
-{
-    struct attn_error err = {0};
-    if (!args->pattern)
-        return EXIT_DONE;
-    how->pattern = pattern;
-    if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", pattern, &err) != ATTN_OK)
-        return report(&err, EXIT_INPUT);
-    return EXIT_DONE;
+    ATTN_TRY(question_open(question, err));
+    ATTN_TRY(question_read(question, err));
+    ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
+                             &question->table, err));
+    return question_write(question, err);
 }
 
 /* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
@@ -230,14 +208,13 @@ static const char *drawn_column(const struct heads_args *args, const struct attn
     return how->has_probe ? "induction" : "entropy_norm";
 }
 
-static int survey(const struct heads_args *args, struct question *question,
-                  struct attn_ndarray *pattern)
+static enum attn_status survey(struct question *question, struct attn_error *err)
 {
+    const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = check(args, &how);
+
+    ATTN_TRY(check(args, &how, err));
     how.n_probe = (size_t)args->n_run;
     how.threshold = args->threshold;
     how.from = args->from;
@@ -249,30 +226,28 @@ static int survey(const struct heads_args *args, struct question *question,
     question->grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
     question->unit = how.has_probe ? "probes" : NULL;
-    if (code == EXIT_DONE)
-        code = how.has_probe ? question_open(question)
-                             : question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE)
-        code = read_pattern(args, &how, pattern);
-    if (code == EXIT_DONE &&
-        attn_survey(question->host, &question->request, &how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
+    if (how.has_probe)
+        ATTN_TRY(question_open(question, err));
+    else
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    if (args->pattern) {
+        how.pattern = question->own;
+        ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
+                          attn_ndarray_read(args->pattern, 2, 2, "[T, T]", question->own, err),
+                          err));
+    }
+    ATTN_TRY(attn_survey(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
 }
 
-static int heads_main(int argc, char **argv)
+static enum attn_status heads(struct call *call, struct attn_error *err)
 {
-    struct heads_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_heads, .args = &args.question, .example = EXAMPLE};
+    const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = args.is_similarity ? compare_heads(&args, &question)
-                                  : survey(&args, &question, &pattern);
+    struct question question = {.call = call, .example = EXAMPLE, .own = &pattern};
+    const enum attn_status status =
+        question_answer(&question, args->is_similarity ? compare_heads : survey, err);
+
     attn_ndarray_release(&pattern);
-    return question_close(&question, code);
+    return status;
 }

@@ -58,7 +58,7 @@ static const struct option_group own_options = OPTION_GROUP("Architecture", rows
 
 static const struct option_part parts[] = {{&own_options, 0}};
 
-static int init_main(int argc, char **argv);
+static enum attn_status init(struct call *call, struct attn_error *err);
 
 const struct command command_init = {
     .name = "init",
@@ -81,73 +81,64 @@ const struct command command_init = {
         "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
         "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
     OPTION_PARTS(parts),
-    .main = init_main,
+    .args_size = sizeof(struct init_args),
+    .work = init,
 };
 
-static int check(const struct init_args *args)
+static enum attn_status check(const struct init_args *args, struct attn_error *err)
 {
     if (args->directories.n == 0)
-        return report_problem(EXIT_USAGE,
-                              "attn-cli init toy --set d_model=8 --vocab-from \"a b c\"",
-                              "no directory given");
+        return refuse(err, "attn-cli init toy --set d_model=8 --vocab-from \"a b c\"",
+                      "no directory given");
     if (args->directories.n > 1)
-        return report_problem(EXIT_USAGE, NULL, "'init' makes one directory, got '%s' and '%s'",
-                              args->directories.items[0], args->directories.items[1]);
+        return refuse(err, NULL, "'init' makes one directory, got '%s' and '%s'",
+                      args->directories.items[0], args->directories.items[1]);
     if (args->text && args->text_file)
-        return report_problem(EXIT_USAGE, NULL,
-                              "the vocabulary is given in two ways, '--vocab-from' and "
-                              "'--vocab-from-file'");
+        return refuse(err, NULL,
+                      "the vocabulary is given in two ways, '--vocab-from' and "
+                      "'--vocab-from-file'");
     if ((args->drop || args->split) && !args->text && !args->text_file)
-        return report_problem(EXIT_USAGE, "--vocab-from TEXT gives the vocabulary",
-                              "'%s' is given without a vocabulary",
-                              args->drop ? "--drop" : "--split");
-    return EXIT_DONE;
+        return refuse(err, "--vocab-from TEXT gives the vocabulary",
+                      "'%s' is given without a vocabulary", args->drop ? "--drop" : "--split");
+    return ATTN_OK;
 }
 
 /* The words of the text that ARGS give; none when they give no text. */
-static int read_words(const struct init_args *args, struct attn_word_list *words)
+static enum attn_status read_words(const struct init_args *args, struct attn_word_list *words,
+                                   struct attn_error *err)
 {
     const struct prompt_args prompt = {.text = args->text, .file = args->text_file};
-    struct attn_error err = {0};
+    enum attn_status status;
     struct text text;
-    int code;
+
     if (!args->text && !args->text_file)
-        return EXIT_DONE;
-    code = prompt_read(&prompt, &text);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_word_list_read(words, text.data, text.size,
-                            args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
-                            args->drop ? args->drop : "", &err) != ATTN_OK)
-        code = report(&err, EXIT_INPUT);
+        return ATTN_OK;
+    ATTN_TRY(prompt_read(&prompt, &text, err));
+    status = attn_word_list_read(words, text.data, text.size,
+                                 args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
+                                 args->drop ? args->drop : "", err);
     text_release(&text);
-    return code;
+    return at_stage(ATTN_STAGE_INPUT, status, err);
 }
 
 /* The draws of ARGS; free *draws with free(). */
-static int parse_draws(const struct init_args *args, struct attn_draw **draws)
+static enum attn_status parse_draws(const struct init_args *args, struct attn_draw **draws,
+                                    struct attn_error *err)
 {
-    struct attn_error err = {0};
-    *draws = calloc(args->draws.n + 1, sizeof(**draws));
+    *draws = calloc(args->draws.n + 1, sizeof **draws);
     if (!*draws)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     for (size_t i = 0; i < args->draws.n; i++)
-        if (attn_draw_parse(args->draws.items[i], &(*draws)[i], &err) != ATTN_OK)
-            return report(&err, EXIT_USAGE);
-    return EXIT_DONE;
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_draw_parse(args->draws.items[i], &(*draws)[i], err), err));
+    return ATTN_OK;
 }
 
-/* What a failure to make the model means: only a file can be unreadable. */
-static int code_of(const struct init_args *args, enum attn_status status)
+static enum attn_status make(const struct init_args *args, const struct attn_word_list *words,
+                             const struct attn_draw *draws, struct attn_error *err)
 {
-    return args->config && status != ATTN_INVALID ? EXIT_MODEL : EXIT_USAGE;
-}
-
-static int make(const struct init_args *args, const struct attn_word_list *words,
-                const struct attn_draw *draws)
-{
-    const struct attn_init_options make_options = {
-        .size = sizeof(make_options),
+    const struct attn_init_options options = {
+        .size = sizeof(options),
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,
@@ -158,42 +149,33 @@ static int make(const struct init_args *args, const struct attn_word_list *words
         .n_embedding_row = (size_t)args->embedding_rows,
         .is_synced = args->is_synced,
     };
-    struct attn_error err = {0};
     struct attn_init *init;
-    int code = EXIT_DONE;
-    if (attn_init_create(&make_options, &init, &err) != ATTN_OK)
-        return report(&err, code_of(args, err.status));
+    enum attn_status status = attn_init_create(&options, &init, err);
+
+    if (status != ATTN_OK) /* only a file can be unreadable */
+        return at_stage(args->config && status != ATTN_INVALID ? ATTN_STAGE_MODEL
+                                                               : ATTN_STAGE_OPTIONS,
+                        status, err);
     interrupt_catch(); /* from here on there are temporary files to remove */
-    if (attn_init_write(init, args->directories.items[0], &err) != ATTN_OK)
-        code = report(&err, EXIT_OUTPUT);
+    status = attn_init_write(init, args->directories.items[0], err);
     attn_init_free(init);
-    return code;
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
-static int init(const struct init_args *args)
+static enum attn_status init(struct call *call, struct attn_error *err)
 {
+    const struct init_args *args = call->args;
     struct attn_word_list words = {0};
     struct attn_draw *draws = NULL;
-    int code = check(args);
-    if (code == EXIT_DONE)
-        code = read_words(args, &words);
-    if (code == EXIT_DONE)
-        code = parse_draws(args, &draws);
-    if (code == EXIT_DONE)
-        code = make(args, &words, draws);
+    enum attn_status status = check(args, err);
+
+    if (status == ATTN_OK)
+        status = read_words(args, &words, err);
+    if (status == ATTN_OK)
+        status = parse_draws(args, &draws, err);
+    if (status == ATTN_OK)
+        status = make(args, &words, draws, err);
     attn_word_list_release(&words);
     free(draws);
-    return code;
-}
-
-static int init_main(int argc, char **argv)
-{
-    struct init_args args = {0};
-    int code = options_parse(&command_init, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = init(&args);
-    text_list_release(&args.directories);
-    text_list_release(&args.settings);
-    text_list_release(&args.draws);
-    return code;
+    return status;
 }

@@ -82,7 +82,7 @@ static const struct option_part parts[] = {
     {&inspect_options, 0},
 };
 
-static int inspect_main(int argc, char **argv);
+static enum attn_status inspect(struct call *call, struct attn_error *err);
 
 const struct command command_inspect = {
     .name = "inspect",
@@ -101,24 +101,24 @@ const struct command command_inspect = {
                 "  attn-cli inspect --check fable\n"
                 "  attn-cli inspect --json fable | jq .parameters.total\n",
     OPTION_PARTS(parts),
-    .main = inspect_main,
+    .args_size = sizeof(struct inspect_args),
+    .work = inspect,
 };
 
 /* --- What is looked at ------------------------------------------------------------------------ */
 
 /* Takes PATH for -m; the environment's model gives way to it. */
-static int check_arguments(struct inspect_args *args)
+static enum attn_status check_arguments(struct inspect_args *args, struct attn_error *err)
 {
     static const char hint[] = "attn-cli inspect fable";
     const char *usual = getenv("ATTN_CLI_MODEL");
     bool has_model = args->model.name && (!usual || strcmp(usual, args->model.name) != 0);
 
     if (args->paths.n + has_model > 1)
-        return report_problem(EXIT_USAGE, hint, "'inspect' takes one PATH, got %zu",
-                              args->paths.n + has_model);
+        return refuse(err, hint, "'inspect' takes one PATH, got %zu", args->paths.n + has_model);
     if (args->paths.n == 1)
         args->model.name = args->paths.items[0];
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Whether NAME is a file of tensors and not a model; one that is missing is known by its ending. */
@@ -133,24 +133,25 @@ static bool is_file(const char *name)
     return size > suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
 }
 
-static int open_file(const struct inspect_args *args, struct inspection *inspection)
+static enum attn_status open_file(const struct inspect_args *args, struct inspection *inspection,
+                                  struct attn_error *err)
 {
     const struct model_args *model = &args->model;
-    struct attn_error err = {0};
 
     if (args->length > 0 || args->source_length > 0)
-        return report_problem(EXIT_USAGE, "give the model's directory",
-                              "'%s' is a file of tensors, and lengths need a model", model->name);
+        return refuse(err, "give the model's directory",
+                      "'%s' is a file of tensors, and lengths need a model", model->name);
     if (model->config || model->vocab || model->weights)
-        return report_problem(EXIT_USAGE, "give the model's directory",
-                              "'%s' is a file of tensors, and --config, --vocab and --weights "
-                              "need a model",
-                              model->name);
-    if (attn_safetensors_open_file(model->name, (enum attn_load)model->load, &inspection->alone,
-                                   &err) != ATTN_OK)
-        return report(&err, EXIT_MODEL);
+        return refuse(err, "give the model's directory",
+                      "'%s' is a file of tensors, and --config, --vocab and --weights "
+                      "need a model",
+                      model->name);
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
+                      attn_safetensors_open_file(model->name, (enum attn_load)model->load,
+                                                 &inspection->alone, err),
+                      err));
     inspection->weights = inspection->alone;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static void on_model_note(void *user, const char *message)
@@ -162,69 +163,67 @@ static void on_model_note(void *user, const char *message)
 }
 
 /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
-static int open_tokenizer(struct inspect_args *args, struct inspection *inspection)
+static enum attn_status open_tokenizer(struct inspect_args *args, struct inspection *inspection,
+                                       struct attn_error *err)
 {
-    struct attn_error *err = &inspection->no_tokenizer;
-    enum attn_status status =
-        attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, err);
-    bool is_absent = status == ATTN_IO || status == ATTN_UNSUPPORTED;
+    struct attn_error *failure = &inspection->no_tokenizer;
+    const enum attn_status status =
+        attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, failure);
 
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
         on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
-    return status == ATTN_OK || is_absent ? EXIT_DONE : report(err, EXIT_MODEL);
+    if (status == ATTN_OK || status == ATTN_IO || status == ATTN_UNSUPPORTED)
+        return ATTN_OK;
+    *err = *failure;
+    return at_stage(ATTN_STAGE_MODEL, status, err);
 }
 
-static int find_cost(const struct inspect_args *args, struct inspection *inspection)
+static enum attn_status find_cost(const struct inspect_args *args, struct inspection *inspection,
+                                  struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(inspection->model);
     const size_t n_ctx = config->n_ctx;
     const size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
-    struct attn_error err = {0};
 
     inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)
-        return report_problem(EXIT_USAGE, NULL, "'--length' is %zu, '%s' takes at most %zu tokens",
-                              n, inspection->name, n_ctx);
+        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu tokens", n,
+                      inspection->name, n_ctx);
     n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
     if (n_source > most)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
-                              inspection->name, most);
-    if (attn_cost_find(inspection->model, n, n_source, &inspection->cost, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
+        return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
+                      inspection->name, most);
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                      attn_cost_find(inspection->model, n, n_source, &inspection->cost, err), err));
     if (args->source_length > 0 && inspection->cost.n_source == 0)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--source-length' is given, and no layer of '%s' attends to a "
-                              "source",
-                              inspection->name);
-    return EXIT_DONE;
+        return refuse(err, NULL,
+                      "'--source-length' is given, and no layer of '%s' attends to a "
+                      "source",
+                      inspection->name);
+    return ATTN_OK;
 }
 
-static int open_model(struct inspect_args *args, struct inspection *inspection)
+static enum attn_status open_model(struct inspect_args *args, struct inspection *inspection,
+                                   struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
-    struct attn_error err = {0};
-    int code = model_source_find(&args->model, NULL, &inspection->source);
+    enum attn_status status;
 
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(model_source_find(&args->model, NULL, &inspection->source, err));
     inspection->name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
     options.on_note = on_model_note;
     options.user = args;
-    if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) !=
-        ATTN_OK) {
-        if (err.status == ATTN_UNSUPPORTED)
-            attn_error_hint(&err, "'attn-cli inspect FILE.safetensors' shows the tensors of any "
-                                  "file");
-        return report(&err, EXIT_MODEL);
-    }
+    status = attn_model_open(&inspection->source.source, &options, &inspection->model, err);
+    if (status == ATTN_UNSUPPORTED)
+        attn_error_hint(err, "'attn-cli inspect FILE.safetensors' shows the tensors of any file");
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     inspection->weights = attn_model_safetensors(inspection->model);
-    code = open_tokenizer(args, inspection);
-    return code == EXIT_DONE ? find_cost(args, inspection) : code;
+    ATTN_TRY(open_tokenizer(args, inspection, err));
+    return find_cost(args, inspection, err);
 }
 
 /* --- The tables ------------------------------------------------------------------------------- */
@@ -248,8 +247,9 @@ static bool is_there(const struct inspection *inspection, enum attn_inspected pa
     }
 }
 
-/* Fills in the tables; reads the weights when IS_CHECKED. Reports and returns an exit code. */
-static int find_tables(struct inspection *inspection, bool is_checked)
+/* Fills in the tables; reads the weights when IS_CHECKED. */
+static enum attn_status find_tables(struct inspection *inspection, bool is_checked,
+                                    struct attn_error *err)
 {
     struct attn_inspection subject = ATTN_INSPECTION_DEFAULT;
 
@@ -260,24 +260,13 @@ static int find_tables(struct inspection *inspection, bool is_checked)
     subject.cost = &inspection->cost;
     subject.cancel = interrupt_flag();
     for (int i = 0; i < N_PART; i++) {
-        enum attn_inspected part = (enum attn_inspected)i;
-        struct attn_error err = {0};
+        const enum attn_inspected part = (enum attn_inspected)i;
 
-        if (is_there(inspection, part, is_checked) &&
-            attn_inspect(&subject, part, &inspection->tables[i], &err) != ATTN_OK)
-            return report(&err, EXIT_MODEL);
+        if (is_there(inspection, part, is_checked))
+            ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
+                              attn_inspect(&subject, part, &inspection->tables[i], err), err));
     }
-    return EXIT_DONE;
-}
-
-static void release(struct inspection *inspection)
-{
-    interrupt_watch_weights(NULL);
-    for (int i = 0; i < N_PART; i++)
-        attn_table_free(inspection->tables[i]);
-    attn_tokenizer_free(inspection->tokenizer);
-    attn_model_free(inspection->model);
-    attn_safetensors_free(inspection->alone);
+    return ATTN_OK;
 }
 
 /* The cell of COLUMN, by its name, which the table has. */
@@ -627,63 +616,47 @@ static void fill_check(struct attn_document *document, const struct inspection *
         attn_document_text(document, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
 }
 
-/* Shows what FILLS says. Reports and returns an exit code. */
-static int print_filled(void (*fills)(struct attn_document *, const struct inspection *),
-                        const struct inspection *inspection, enum attn_document_form form,
-                        struct attn_sink *out)
-{
-    struct attn_document document = {0};
-    struct attn_error err = {0};
-    enum attn_status status;
-
-    fills(&document, inspection);
-    status = attn_document_write(&document, form, out, &err);
-    attn_document_release(&document);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
-}
-
 /* --- The command ------------------------------------------------------------------------------ */
 
-static int inspect(struct inspect_args *args, struct inspection *inspection, struct attn_sink *out)
+static enum attn_status work(struct inspect_args *args, struct inspection *inspection,
+                             struct attn_sink *out, struct attn_error *err)
 {
-    int code = check_arguments(args);
+    struct attn_document document = {0};
+    const struct attn_table *bad;
+    enum attn_status status;
 
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(check_arguments(args, err));
     inspection->name = args->model.name;
     if (args->model.name && is_file(args->model.name))
-        code = open_file(args, inspection);
+        ATTN_TRY(open_file(args, inspection, err));
     else
-        code = open_model(args, inspection);
-    if (code != EXIT_DONE)
-        return code;
+        ATTN_TRY(open_model(args, inspection, err));
     interrupt_watch_weights(inspection->weights);
-    code = find_tables(inspection, args->has_check);
-    if (code != EXIT_DONE)
-        return code;
-    return print_filled(args->has_check && !args->has_json ? fill_check : fill, inspection,
-                        args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out);
+    ATTN_TRY(find_tables(inspection, args->has_check, err));
+    (args->has_check && !args->has_json ? fill_check : fill)(&document, inspection);
+    status =
+        attn_document_write(&document, args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out, err);
+    attn_document_release(&document);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, status, err));
+    ATTN_TRY(print_flush(out, err)); /* it stays when the check fails */
+    bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
+    if (bad && attn_table_n_row(bad) > 0)
+        return problem(err, ATTN_STAGE_CHECK, NULL,
+                       "%zu of %zu tensors hold values that are not finite", attn_table_n_row(bad),
+                       attn_safetensors_count(inspection->weights));
+    return ATTN_OK;
 }
 
-static int inspect_main(int argc, char **argv)
+static enum attn_status inspect(struct call *call, struct attn_error *err)
 {
-    struct inspect_args args = {0};
     struct inspection inspection = {0};
-    const struct attn_table *bad;
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_inspect, argc, argv, &args);
+    const enum attn_status status = work(call->args, &inspection, call->out, err);
 
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = inspect(&args, &inspection, out);
-    code = print_close(out, code);
-    bad = inspection.tables[ATTN_INSPECTED_NON_FINITE];
-    if (code == EXIT_DONE && bad && attn_table_n_row(bad) > 0)
-        code =
-            report_problem(EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
-                           attn_table_n_row(bad), attn_safetensors_count(inspection.weights));
-    release(&inspection);
-    text_list_release(&args.paths);
-    return code;
+    interrupt_watch_weights(NULL);
+    for (int i = 0; i < N_PART; i++)
+        attn_table_free(inspection.tables[i]);
+    attn_tokenizer_free(inspection.tokenizer);
+    attn_model_free(inspection.model);
+    attn_safetensors_free(inspection.alone);
+    return status;
 }

@@ -41,7 +41,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct lens_args, question)},
 };
 
-static int lens_main(int argc, char **argv);
+static const struct lens_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                          .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status lens(struct call *call, struct attn_error *err);
 
 const struct command command_lens = {
     .name = "lens",
@@ -62,7 +65,9 @@ const struct command command_lens = {
                 "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
     OPTION_PARTS(parts),
-    .main = lens_main,
+    .args_size = sizeof(struct lens_args),
+    .defaults = &defaults,
+    .work = lens,
 };
 
 /* What pictures draw: of many texts there are no positions, and of these a target has no places. */
@@ -87,50 +92,43 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     return grid;
 }
 
-static int ask(const struct lens_args *args, struct question *question,
-               const struct attn_lens_args *how)
+/* Writes the table; the tokens of a run label its pictures. */
+static enum attn_status write_drawn(struct question *question, struct attn_error *err)
 {
-    struct attn_run *run = NULL; /* its tokens label pictures */
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    question->request.queries = args->queries;
-    question->request.sites = args->sites;
-    if (attn_lens(question->host, &question->request, how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
     question->request.on_note = NULL;
     question->request.sites = NULL;
-    if (code == EXIT_DONE && !args->texts.path && tables_have_pictures(&args->question.tables) &&
-        attn_run_prepare(question->host, &question->request, &run, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (run)
-        question->grid.run = attn_run_labels(run);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &run, err));
+    question->grid.run = attn_run_labels(run);
+    status = question_write(question, err);
     attn_run_free(run);
-    attn_table_free(table);
-    return code;
+    return status;
 }
 
-static int lens(const struct lens_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct lens_args *args = question->call->args;
     struct attn_lens_args how = ATTN_LENS_ARGS_DEFAULT;
     struct answer_ids ids;
+
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
     question->grid = grid_of(args);
-    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    return code == EXIT_DONE ? ask(args, question, &how) : code;
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    question->request.queries = args->queries;
+    question->request.sites = args->sites;
+    ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+    if (!args->texts.path && tables_have_pictures(&args->question.tables))
+        return write_drawn(question, err);
+    return question_write(question, err);
 }
 
-static int lens_main(int argc, char **argv)
+static enum attn_status lens(struct call *call, struct attn_error *err)
 {
-    struct lens_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_lens, .args = &args.question, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = lens(&args, &question);
-    return question_close(&question, code);
+    struct question question = {.call = call, .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

@@ -61,7 +61,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct patch_args, question)},
 };
 
-static int patch_main(int argc, char **argv);
+static const struct patch_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                           .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status patch(struct call *call, struct attn_error *err);
 
 const struct command command_patch = {
     .name = "patch",
@@ -82,78 +85,70 @@ const struct command command_patch = {
                 "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
                 "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n",
     OPTION_PARTS(parts),
-    .main = patch_main,
+    .args_size = sizeof(struct patch_args),
+    .defaults = &defaults,
+    .work = patch,
 };
 
-static int check_one(const char *name, const char *text, const char *ids)
+static enum attn_status check_one(const char *name, const char *text, const char *ids,
+                                  struct attn_error *err)
 {
     if (!text == !ids)
-        return report_problem(EXIT_USAGE, EXAMPLE, "--%s%s", name,
-                              text ? " is given as a text and as ids" : " is not given");
-    return EXIT_DONE;
+        return refuse(err, EXAMPLE, "--%s%s", name,
+                      text ? " is given as a text and as ids" : " is not given");
+    return ATTN_OK;
 }
 
 /* Puts TEXT or the ids of LIST into INPUT; *owned are the ids. */
-static int read_one(const char *text, const char *list, struct attn_input *input, int32_t **owned)
+static enum attn_status read_one(const char *text, const char *list, struct attn_input *input,
+                                 int32_t **owned, struct attn_error *err)
 {
-    int code = EXIT_DONE;
     *input = (struct attn_input){.text = text, .n_text = text ? strlen(text) : 0};
     if (list)
-        code = ids_parse(list, owned, &input->n_id);
+        ATTN_TRY(ids_parse(list, owned, &input->n_id, err));
     input->ids = *owned;
-    return code;
+    return ATTN_OK;
 }
 
-static int patch(const struct patch_args *args, struct question *question, int32_t *ids[2])
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct patch_args *args = question->call->args;
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
-    struct answer_ids answer_ids;
+    int32_t **ids = question->own;
     struct attn_patch_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = check_one("clean", args->clean, args->clean_ids);
-    if (code == EXIT_DONE)
-        code = check_one("corrupted", args->corrupted, args->corrupted_ids);
-    if (code == EXIT_DONE)
-        code = control_read(&args->control, &how.n_control, &how.seed);
+    struct answer_ids answer_ids;
+
+    ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
+    ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
+    ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     question->grid =
         (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE)
-        code = read_one(args->clean, args->clean_ids, &question->request.input, &ids[0]);
-    if (code == EXIT_DONE)
-        code = read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1]);
+    ATTN_TRY(question_open(question, err));
+    ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &ids[0], err));
+    ATTN_TRY(read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1], err));
     question->request.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
-    if (code == EXIT_DONE &&
-        attn_patch(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE) { /* by position, head or kv_head */
-        question->grid.columns = attn_table_column(table, 2)->name;
-        code = question_write(question, table);
-    }
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
+    question->grid.columns = /* by position, head or kv_head */
+        attn_table_column(question->table, 2)->name;
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
              sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
              args->site ? args->site : "resid_pre", sum.n_feed);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int patch_main(int argc, char **argv)
+static enum attn_status patch(struct call *call, struct attn_error *err)
 {
-    struct patch_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_patch, .args = &args.question, .reuse = true, .example = EXAMPLE};
     int32_t *ids[2] = {NULL, NULL};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = patch(&args, &question, ids);
+    struct question question = {.call = call, .reuse = true, .example = EXAMPLE, .own = ids};
+    const enum attn_status status = question_answer(&question, work, err);
+
     free(ids[0]);
     free(ids[1]);
-    return question_close(&question, code);
+    return status;
 }

@@ -7,8 +7,6 @@
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
-#include "cmd/line/print.h"
-#include "cmd/line/report.h"
 
 #include "attn.h"
 
@@ -42,7 +40,9 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct run_args, request.running)},
 };
 
-static int run_main(int argc, char **argv);
+static const struct run_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status run(struct call *call, struct attn_error *err);
 
 const struct command command_run = {
     .name = "run",
@@ -66,7 +66,9 @@ const struct command command_run = {
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
-    .main = run_main,
+    .args_size = sizeof(struct run_args),
+    .defaults = &defaults,
+    .work = run,
 };
 
 static bool is_predicting(const struct run_args *args)
@@ -74,59 +76,38 @@ static bool is_predicting(const struct run_args *args)
     return args->prediction.top > 0 || args->prediction.next.n > 0;
 }
 
-static int check(const struct run_args *args, struct served *served)
+static enum attn_status work(struct served *served, struct attn_error *err)
 {
-    int code = outputs_check_text(&args->request.output, &args->prompt);
-    if (code == EXIT_DONE)
-        code = prompt_check(&args->prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE && served->is_standard_used && is_predicting(args))
-        code = outputs_check_predictions(&args->request.output);
-    if (code == EXIT_DONE && !is_predicting(args) && !args->request.is_compared)
-        code = outputs_check_tables(&args->request.output);
-    return code;
-}
-
-static int perform(const struct run_args *args, struct served *served)
-{
+    const struct run_args *args = served->call->args;
+    const struct output_args *output = &args->request.output;
     struct attn_request *request = &served->request;
-    struct model_source source;
-    struct input input = {0};
-    int code = check(args, served);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->request.running, &source);
-    if (code == EXIT_DONE)
-        code = request_open_host(served, &source.source, (enum attn_load)args->model.load,
-                                 args->model.compute);
-    if (code == EXIT_DONE)
-        code = input_read(&args->prompt, args->source, &input, request);
+
+    ATTN_TRY(outputs_check_text(output, &args->prompt, err));
+    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(request_check(served, err));
+    if (served->is_standard_used && is_predicting(args))
+        ATTN_TRY(outputs_check_predictions(output, err));
+    if (!is_predicting(args) && !args->request.is_compared)
+        ATTN_TRY(outputs_check_tables(output, err));
+    ATTN_TRY(request_open_model(served, &args->model, false, err));
+    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->example = EXAMPLE;
     request->predict = (struct attn_question){(size_t)args->prediction.top,
                                               args->prediction.next.items, args->prediction.next.n};
     ablation_fill(&args->ablation, request);
-    if (code == EXIT_DONE)
-        code = request_fill(served, NULL);
-    if (code == EXIT_DONE)
-        code = request_serve(served);
-    if (code == EXIT_DONE && is_predicting(args))
-        code = prediction_write(&served->result, &args->request.output, served->is_standard_used,
-                                served->out);
-    request_release(served);
-    input_release(&input);
-    return code;
+    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(request_serve(served, err));
+    if (!is_predicting(args))
+        return ATTN_OK;
+    return prediction_write(&served->result, output, served->is_standard_used, served->call->out,
+                            err);
 }
 
-static int run_main(int argc, char **argv)
+static enum attn_status run(struct call *call, struct attn_error *err)
 {
-    struct run_args args = {.request = REQUEST_ARGS_DEFAULT};
+    const struct run_args *args = call->args;
     struct served served = {
-        .command = &command_run, .args = &args.request, .has_first_screen = true};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, sites_print))
-        code = perform(&args, &served);
-    text_list_release(&args.prompt.plain);
-    ablation_release(&args.ablation);
-    text_list_release(&args.prediction.next);
-    return request_close(&served, code);
+        .call = call, .args = &args->request, .print_sites = sites_print, .has_first_screen = true};
+
+    return request_answer(&served, work, err);
 }

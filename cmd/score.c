@@ -33,7 +33,9 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct score_args, question)},
 };
 
-static int score_main(int argc, char **argv);
+static const struct score_args defaults = {.question = QUESTION_ARGS_DEFAULT};
+
+static enum attn_status score(struct call *call, struct attn_error *err);
 
 const struct command command_score = {
     .name = "score",
@@ -54,7 +56,9 @@ const struct command command_score = {
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --texts sentences.txt --lines\n",
     OPTION_PARTS(parts),
-    .main = score_main,
+    .args_size = sizeof(struct score_args),
+    .defaults = &defaults,
+    .work = score,
 };
 
 static void note_sum(const struct attn_score_sum *sum)
@@ -68,34 +72,25 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-static int score(const struct score_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct score_args *args = question->call->args;
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    question->unit = "tokens";
-    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE &&
-        attn_score(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note_sum(&sum);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int score_main(int argc, char **argv)
+static enum attn_status score(struct call *call, struct attn_error *err)
 {
-    struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_score, .args = &args.question, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = score(&args, &question);
-    return question_close(&question, code);
+    struct question question = {.call = call, .unit = "tokens", .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

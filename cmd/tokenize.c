@@ -55,7 +55,7 @@ static const struct option_part parts[] = {
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
 };
 
-static int tokenize_main(int argc, char **argv);
+static enum attn_status tokenize(struct call *call, struct attn_error *err);
 
 const struct command command_tokenize = {
     .name = "tokenize",
@@ -77,7 +77,8 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
-    .main = tokenize_main,
+    .args_size = sizeof(struct tokenize_args),
+    .work = tokenize,
 };
 
 /* The positions of the tokens that the tokenizer added, if there are any. */
@@ -93,19 +94,20 @@ static void print_added(struct attn_sink *out, const struct attn_encoding *encod
 }
 
 /* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column. */
-static int print_json(struct attn_sink *out, const struct attn_table *tokens,
-                      const struct attn_encoding *encoding)
+static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
+                                   const struct attn_encoding *encoding, struct attn_error *err)
 {
-    size_t n = attn_table_n_row(tokens);
-    int code = EXIT_DONE;
+    const size_t n = attn_table_n_row(tokens);
+
     print_text(out, "{\"ids\": [");
     for (size_t i = 0; i < n; i++)
         print(out, "%s%d", i > 0 ? ", " : "", (int)attn_table_cell(tokens, i, 1).integer);
     print_text(out, "], \"tokens\": [");
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++) {
-        struct attn_cell token = attn_table_cell(tokens, i, 4);
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_cell token = attn_table_cell(tokens, i, 4);
+
         print_text(out, i > 0 ? ", " : "");
-        code = print_json_string(out, token.text, token.size);
+        ATTN_TRY(print_json_string(out, token.text, token.size, err));
     }
     print_text(out, "], \"offsets\": [");
     for (size_t i = 0; i < n; i++)
@@ -115,22 +117,21 @@ static int print_json(struct attn_sink *out, const struct attn_table *tokens,
     print_text(out, "]");
     print_added(out, encoding);
     print_text(out, "}\n");
-    return code;
+    return ATTN_OK;
 }
 
-static int print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
-                        const struct attn_encoding *encoding, bool is_json)
+static enum attn_status print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
+                                     const struct attn_encoding *encoding, bool is_json,
+                                     struct attn_error *err)
 {
     struct attn_table *tokens = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, &err);
-    if (status == ATTN_OK && is_json)
-        code = print_json(out, tokens, encoding);
-    else if (status == ATTN_OK)
-        status = attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, &err);
+    enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, err);
+
+    if (status == ATTN_OK)
+        status = is_json ? print_json(out, tokens, encoding, err)
+                         : attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, err);
     attn_table_free(tokens);
-    return status == ATTN_OK ? code : report(&err, EXIT_OUTPUT);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
 static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding)
@@ -140,104 +141,98 @@ static void print_ids(struct attn_sink *out, const struct attn_encoding *encodin
     print_text(out, "\n");
 }
 
-static int encode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
-                  struct attn_sink *out)
+static enum attn_status print_encoding(const struct tokenize_args *args,
+                                       const struct attn_tokenizer *tokenizer,
+                                       const struct attn_encoding *encoding, struct attn_sink *out,
+                                       struct attn_error *err)
 {
-    struct text text;
+    const bool is_json = args->format == FORMAT_JSON;
+
+    if (pairs_are_wanted(&args->pairs))
+        return pairs_print(&args->pairs, out, tokenizer, encoding, is_json, err);
+    if (args->format != FORMAT_IDS)
+        return print_tokens(out, tokenizer, encoding, is_json, err);
+    print_ids(out, encoding);
+    return ATTN_OK;
+}
+
+static enum attn_status encode(const struct tokenize_args *args,
+                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
+                               struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_encoding encoding = {0};
-    struct attn_error err = {0};
-    struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
-    int code = prompt_read(&args->prompt, &text);
-    if (code != EXIT_DONE)
-        return code;
-    encode_options.special = (enum attn_special)args->prompt.special;
-    encode_options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
-    encode_options.invalid = (enum attn_invalid_text)args->invalid;
-    encode_options.cancel = interrupt_flag();
-    if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
-        ATTN_OK) {
-        code = report(&err, EXIT_INPUT);
-    } else if (pairs_are_wanted(&args->pairs)) {
-        code = pairs_print(&args->pairs, out, tokenizer, &encoding, args->format == FORMAT_JSON);
-    } else if (args->format == FORMAT_IDS) {
-        print_ids(out, &encoding);
-    } else {
-        code = print_tokens(out, tokenizer, &encoding, args->format == FORMAT_JSON);
-    }
+    enum attn_status status;
+    struct text text;
+
+    ATTN_TRY(prompt_read(&args->prompt, &text, err));
+    options.special = (enum attn_special)args->prompt.special;
+    options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
+    options.invalid = (enum attn_invalid_text)args->invalid;
+    options.cancel = interrupt_flag();
+    status = at_stage(
+        ATTN_STAGE_INPUT,
+        attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
+    if (status == ATTN_OK)
+        status = print_encoding(args, tokenizer, &encoding, out, err);
     attn_encoding_release(&encoding);
     text_release(&text);
-    return code;
+    return status;
 }
 
-static int decode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
-                  struct attn_sink *out)
+static enum attn_status decode(const struct tokenize_args *args,
+                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
+                               struct attn_error *err)
 {
-    int32_t *ids;
+    enum attn_status status;
     size_t n, size;
+    int32_t *ids;
     char *text;
-    struct attn_error err = {0};
-    int code = ids_parse(args->prompt.ids, &ids, &n);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) != ATTN_OK) {
-        code = report(&err, EXIT_INPUT);
-    } else {
-        /* A text may hold what a terminal takes for a command. */
-        if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
-            code = print_lines(out, text, size);
-        else
-            attn_sink_write(out, text, size);
-        print_text(out, args->prompt.is_raw ? "" : "\n");
-        attn_text_free(text);
-    }
+
+    ATTN_TRY(ids_parse(args->prompt.ids, &ids, &n, err));
+    status = at_stage(ATTN_STAGE_INPUT, attn_tokenizer_decode(tokenizer, ids, n, &text, &size, err),
+                      err);
     free(ids);
-    return code;
+    ATTN_TRY(status);
+    /* A text may hold what a terminal takes for a command. */
+    if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
+        status = print_lines(out, text, size, err);
+    else
+        attn_sink_write(out, text, size);
+    print_text(out, args->prompt.is_raw ? "" : "\n");
+    attn_text_free(text);
+    return status;
 }
 
-static int check(const struct tokenize_args *args)
+static enum attn_status check(const struct tokenize_args *args, struct attn_error *err)
 {
-    int code = prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"");
-    if (code == EXIT_DONE)
-        code = pairs_check(&args->pairs);
-    if (code != EXIT_DONE || !pairs_are_wanted(&args->pairs))
-        return code;
+    ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
+    ATTN_TRY(pairs_check(&args->pairs, err));
+    if (!pairs_are_wanted(&args->pairs))
+        return ATTN_OK;
     if (args->prompt.ids)
-        return report_problem(EXIT_USAGE, NULL, "pairs are made of a text, not of '--decode'");
+        return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
     if (args->format == FORMAT_IDS)
-        return report_problem(EXIT_USAGE, NULL,
-                              "pairs have no '--format ids', expected table or json");
-    return EXIT_DONE;
+        return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
+    return ATTN_OK;
 }
 
-static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
+static enum attn_status tokenize(struct call *call, struct attn_error *err)
 {
-    struct model_source source;
+    const struct tokenize_args *args = call->args;
     struct attn_tokenizer *tokenizer;
-    struct attn_error err = {0};
-    int code = check(args);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, NULL, &source);
-    if (code != EXIT_DONE)
-        return code;
-    if ((args->prompt.ids ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, &err)
-                          : attn_tokenizer_open(&source.source, &tokenizer, &err)) != ATTN_OK)
-        return report(&err, EXIT_MODEL);
+    struct model_source source;
+    enum attn_status status;
+
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
+    status = args->prompt.ids
+                 ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)
+                 : attn_tokenizer_open(&source.source, &tokenizer, err);
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
-    code = args->prompt.ids ? decode(args, tokenizer, out) : encode(args, tokenizer, out);
+    status = (args->prompt.ids ? decode : encode)(args, tokenizer, call->out, err);
     attn_tokenizer_free(tokenizer);
-    return code;
-}
-
-static int tokenize_main(int argc, char **argv)
-{
-    struct tokenize_args args = {0};
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_tokenize, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = tokenize(&args, out);
-    text_list_release(&args.prompt.plain);
-    return print_close(out, code);
+    return status;
 }

@@ -51,54 +51,52 @@ const char *attention_mask_file(const struct attention_args *args)
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
 }
 
-static int check_mask(const struct attention_args *args)
+static enum attn_status check_mask(const struct attention_args *args, struct attn_error *err)
 {
     const char *file = attention_mask_file(args);
     size_t size = file ? strlen(file) : 0;
     if (!file || (size > 4 && strcmp(file + size - 4, ".npy") == 0))
-        return EXIT_DONE;
-    return report_problem(EXIT_USAGE, NULL,
-                          "'--mask' is '%s', expected causal, none or a file whose name ends in "
-                          ".npy",
-                          file);
+        return ATTN_OK;
+    return refuse(err, NULL,
+                  "'--mask' is '%s', expected causal, none or a file whose name ends in "
+                  ".npy",
+                  file);
 }
 
 /* Options that change nothing in the attention they are given with. */
-static int check_use(const struct attention_args *args, const struct attn_attention *attention)
+static enum attn_status check_use(const struct attention_args *args,
+                                  const struct attn_attention *attention, struct attn_error *err)
 {
     const char *kind = attn_attention_kind_name(attention->kind);
     if (args->seed >= 0 && args->dropout < 0)
-        return report_problem(EXIT_USAGE, "a kind has its own seed: random:K:SEED, lowrank:R:SEED",
-                              "--seed needs --dropout, whose choice it seeds");
+        return refuse(err, "a kind has its own seed: random:K:SEED, lowrank:R:SEED",
+                      "--seed needs --dropout, whose choice it seeds");
     if (args->eps >= 0 && args->scale == SCALE_OFF)
-        return report_problem(
-            EXIT_USAGE, NULL,
+        return refuse(
+            err, NULL,
             "--eps and --scale off do not go together: without a scale nothing is divided");
     if (args->scale >= 0 && attention->kind == ATTN_ATTENTION_LINEAR)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'%s' cannot have --scale: it does not divide scores by sqrt(d_head)",
-                              kind);
-    return EXIT_DONE;
+        return refuse(err, NULL,
+                      "'%s' cannot have --scale: it does not divide scores by sqrt(d_head)", kind);
+    return ATTN_OK;
 }
 
-int attention_check(const struct attention_args *args)
+enum attn_status attention_check(const struct attention_args *args, struct attn_error *err)
 {
     struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
-    struct attn_error err = {0};
-    if (args->kind && attn_attention_parse(args->kind, &attention, &err) != ATTN_OK) {
-        attn_error_hint(&err, "'--attention help' explains the kinds");
-        return report(&err, EXIT_USAGE);
+
+    if (args->kind && attn_attention_parse(args->kind, &attention, err) != ATTN_OK) {
+        attn_error_hint(err, "'--attention help' explains the kinds");
+        return at_stage(ATTN_STAGE_OPTIONS, err->status, err);
     }
-    int code = check_mask(args);
-    return code == EXIT_DONE ? check_use(args, &attention) : code;
+    ATTN_TRY(check_mask(args, err));
+    return check_use(args, &attention, err);
 }
 
-int attention_read_mask(const char *path, struct attn_mask_array *mask)
+enum attn_status attention_read_mask(const char *path, struct attn_mask_array *mask,
+                                     struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (attn_mask_array_open(path, mask, &err) != ATTN_OK)
-        return report(&err, EXIT_INPUT);
-    return EXIT_DONE;
+    return at_stage(ATTN_STAGE_INPUT, attn_mask_array_open(path, mask, err), err);
 }
 
 /* Marks PART as changed if it IS_GIVEN. Returns IS_GIVEN. */
@@ -109,19 +107,21 @@ static bool mark(bool is_given, struct attn_attention_change *change, enum attn_
     return is_given;
 }
 
-static int change_mask(const struct attention_args *args, struct attn_attention_change *change,
-                       struct attn_mask_array *mask)
+static enum attn_status change_mask(const struct attention_args *args,
+                                    struct attn_attention_change *change,
+                                    struct attn_mask_array *mask, struct attn_error *err)
 {
     const char *file = attention_mask_file(args);
     change->to.mask = file                              ? ATTN_MASK_MATRIX
                       : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
                                                         : ATTN_MASK_CAUSAL;
     change->mask = file ? mask : NULL;
-    return file ? attention_read_mask(file, mask) : EXIT_DONE;
+    return file ? attention_read_mask(file, mask, err) : ATTN_OK;
 }
 
-int attention_change(const struct attention_args *args, struct attn_attention_change *change,
-                     struct attn_mask_array *mask)
+enum attn_status attention_change(const struct attention_args *args,
+                                  struct attn_attention_change *change,
+                                  struct attn_mask_array *mask, struct attn_error *err)
 {
     struct attn_attention *to = &change->to;
     if (mark(args->kind, change, ATTN_PART_KIND))
@@ -141,8 +141,8 @@ int attention_change(const struct attention_args *args, struct attn_attention_ch
     if (mark(args->seed >= 0, change, ATTN_PART_DROPOUT_SEED))
         to->dropout_seed = (uint64_t)args->seed;
     if (mark(args->mask, change, ATTN_PART_MASK))
-        return change_mask(args, change, mask);
-    return EXIT_DONE;
+        return change_mask(args, change, mask, err);
+    return ATTN_OK;
 }
 
 /* Sites that depend on the attention, and not on the model. */

@@ -38,20 +38,20 @@ struct attention_args {
  * whose weights are drawn from a whole sequence. */
 extern const struct option_group attention_options, dropout_options;
 
-/* Whether the parts are well formed and go together, whatever the model. Reports and returns an
- * exit code. */
-int attention_check(const struct attention_args *args);
+/* Whether the parts are well formed and go together, whatever the model. */
+enum attn_status attention_check(const struct attention_args *args, struct attn_error *err);
 
-/* What checked ARGS change in the attention of a model. A mask file is read into MASK. Reports and
- * returns an exit code. */
-int attention_change(const struct attention_args *args, struct attn_attention_change *change,
-                     struct attn_mask_array *mask);
+/* What checked ARGS change in the attention of a model. A mask file is read into MASK. */
+enum attn_status attention_change(const struct attention_args *args,
+                                  struct attn_attention_change *change,
+                                  struct attn_mask_array *mask, struct attn_error *err);
 
 /* The file that --mask names, or NULL. */
 const char *attention_mask_file(const struct attention_args *args);
 
-/* Reads the mask in file PATH. Reports and returns an exit code. */
-int attention_read_mask(const char *path, struct attn_mask_array *mask);
+/* Reads the mask in file PATH. */
+enum attn_status attention_read_mask(const char *path, struct attn_mask_array *mask,
+                                     struct attn_error *err);
 
 /* The table for --attention help. */
 void attention_kinds_print(struct attn_sink *out);

@@ -32,15 +32,14 @@ static bool is_possible(const struct attn_format *format)
     return format->has_tables || format->draws_differences;
 }
 
-static int refuse(const char *name)
+static enum attn_status refuse_beside(const char *name, struct attn_error *err)
 {
     char formats[128];
 
     attn_format_list(is_possible, "or", formats, sizeof formats);
-    return report_problem(
-        EXIT_USAGE, NULL,
-        "--compare and --%s do not go together: a comparison is written as text, %s", name,
-        formats);
+    return refuse(err, NULL,
+                  "--compare and --%s do not go together: a comparison is written as text, %s",
+                  name, formats);
 }
 
 static bool is_refused(const char *name)
@@ -55,30 +54,14 @@ static bool is_refused(const char *name)
     return format && !is_possible(format);
 }
 
-int comparison_check(const struct command *command, const char *const *given, bool has_page)
+enum attn_status comparison_check(const struct call *call, bool has_page, struct attn_error *err)
 {
     if (has_page)
-        return refuse("explain");
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
-            return refuse(walk.option.name);
-    return EXIT_DONE;
-}
-
-int comparison_find(struct comparison *comparison, const struct attn_run *run)
-{
-    struct attn_error err = {0};
-
-    interrupt_catch();
-    return attn_compare(run, COMPARISON_N_RECALLED, &comparison->found, &err) == ATTN_OK
-               ? EXIT_DONE
-               : report_error(&err);
-}
-
-void comparison_release(struct comparison *comparison)
-{
-    attn_comparison_free(comparison->found);
-    comparison->found = NULL;
+        return refuse_beside("explain", err);
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+            return refuse_beside(walk.option.name, err);
+    return ATTN_OK;
 }
 
 /* --- Text ------------------------------------------------------------------------------------- */
@@ -266,16 +249,16 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
     return attn_document_write(&text->document, ATTN_FORM_TEXT, out, err);
 }
 
-static int print_comparison(const struct comparison *comparison, struct attn_sink *out)
+static enum attn_status print_comparison(const struct comparison *comparison, struct attn_sink *out,
+                                         struct attn_error *err)
 {
     struct comparison_text text = {.comparison = comparison};
-    struct attn_error err = {0};
-    const enum attn_status status = write_text(&text, out, &err);
+    const enum attn_status status = write_text(&text, out, err);
 
     attn_document_release(&text.document);
     attn_table_free(text.local);
     attn_table_free(text.propagated);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
@@ -510,36 +493,39 @@ static enum attn_status write_document(const struct comparison *comparison,
 /* --- Where it goes ---------------------------------------------------------------------------- */
 
 /* The table of the heads into outputs that hold nothing but tables. */
-static int write_heads(const struct comparison *comparison, const struct output_args *args,
-                       struct attn_sink *out)
+static enum attn_status write_heads(const struct comparison *comparison,
+                                    const struct output_args *args, struct attn_sink *out,
+                                    struct attn_error *err)
 {
     struct attn_table *heads = NULL;
-    struct attn_error err = {0};
-    int code;
+    enum attn_status status;
 
-    if (attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS, comparison->labels,
-                                 comparison->tokenizer, &heads, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    code = outputs_write_tables(args, &heads, 1, out);
+    ATTN_TRY(
+        at_stage(ATTN_STAGE_NONE,
+                 attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
+                                          comparison->labels, comparison->tokenizer, &heads, err),
+                 err));
+    status = outputs_write_tables(args, &heads, 1, out, err);
     attn_table_free(heads);
-    return code;
+    return status;
 }
 
-int comparison_write(const struct comparison *comparison, const struct output_args *args,
-                     struct attn_sink *out)
+enum attn_status comparison_write(const struct comparison *comparison,
+                                  const struct output_args *args, struct attn_sink *out,
+                                  struct attn_error *err)
 {
     if (!outputs_are_wanted(args))
-        return print_comparison(comparison, out);
+        return print_comparison(comparison, out, err);
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
         const struct attn_output output = output_of(args, format, out);
-        struct attn_error err = {0};
 
         /* Those that hold tensors as well: a folder of tables, or one document. */
-        if (format->has_tables && format->tensors && output_path(args, format->name) &&
-            (format->is_directory ? write_folder : write_document)(
-                comparison, &output, (int)args->precision, &err) != ATTN_OK)
-            return report(&err, EXIT_OUTPUT);
+        if (format->has_tables && format->tensors && output_path(args, format->name))
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              (format->is_directory ? write_folder : write_document)(
+                                  comparison, &output, (int)args->precision, err),
+                              err));
     }
-    return write_heads(comparison, args, out);
+    return write_heads(comparison, args, out, err);
 }

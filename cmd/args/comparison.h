@@ -22,20 +22,15 @@ struct comparison {
     const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
     size_t n;                               /* tokens, or queries of arrays */
     const struct attn_attention *attention; /* what was chosen, of the first layer */
-    struct attn_comparison *found;          /* owned */
+    const struct attn_comparison *found;
 };
 
-/* Refuses options of COMMAND that show something else, where they were GIVEN
- * (options_parse_noting); HAS_PAGE is --explain. Reports and returns an exit code. */
-int comparison_check(const struct command *command, const char *const *given, bool has_page);
+/* Refuses options of CALL that show something else; HAS_PAGE is --explain. */
+enum attn_status comparison_check(const struct call *call, bool has_page, struct attn_error *err);
 
-/* Compares what RUN asks for. Reports and returns an exit code. */
-int comparison_find(struct comparison *comparison, const struct attn_run *run);
-
-/* Writes what was found where ARGS say, or as text to OUT. Reports and returns an exit code. */
-int comparison_write(const struct comparison *comparison, const struct output_args *args,
-                     struct attn_sink *out);
-
-void comparison_release(struct comparison *comparison);
+/* Writes what was found where ARGS say, or as text to OUT. */
+enum attn_status comparison_write(const struct comparison *comparison,
+                                  const struct output_args *args, struct attn_sink *out,
+                                  struct attn_error *err);
 
 #endif

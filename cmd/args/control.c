@@ -14,16 +14,18 @@ static const struct option rows[] = {
 
 const struct option_group control_options = OPTION_GROUP("Control", rows);
 
-int control_read(const struct control_args *args, size_t *n, uint64_t *seed)
+enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
+                              struct attn_error *err)
 {
     const char *value = args->control;
     size_t size = value ? strcspn(value, ":") : 0;
     int64_t found;
+
     if (!value)
-        return EXIT_DONE;
+        return ATTN_OK;
     if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
         (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
-        return report_problem(EXIT_USAGE, NULL, "'--control' is '%s', expected N or N:SEED", value);
+        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED", value);
     *n = (size_t)found;
-    return EXIT_DONE;
+    return ATTN_OK;
 }

@@ -11,7 +11,8 @@ struct control_args {
 extern const struct option_group control_options; /* fills a struct control_args: --control */
 
 /* How many choices, and their seed; both are left as they were without the option, the seed without
- * its own. Reports a failure; an exit code. */
-int control_read(const struct control_args *args, size_t *n, uint64_t *seed);
+ * its own. */
+enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
+                              struct attn_error *err);
 
 #endif

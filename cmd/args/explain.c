@@ -2,7 +2,6 @@
  * every key in the softmax. */
 #include "cmd/args/explain.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -44,14 +43,12 @@ struct explaining {
     double largest_score;
 };
 
-int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
+enum attn_status explain_check(bool is_standard_used, struct attn_error *err)
 {
-    if (is_wanted && is_standard_used)
-        return report_problem(EXIT_USAGE, "write the data into a file",
-                              "--explain prints on standard output, which holds data");
-    if (is_wanted && !*queries)
-        *queries = "-1";
-    return EXIT_DONE;
+    if (is_standard_used)
+        return refuse(err, "write the data into a file",
+                      "--explain prints on standard output, which holds data");
+    return ATTN_OK;
 }
 
 size_t explain_take_figures(struct attn_output *outputs, size_t *n)
@@ -687,8 +684,8 @@ static void add_layer(struct explaining *e)
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-int explain_print(const struct attn_explanation *row, const struct explained_run *run,
-                  struct attn_sink *out)
+enum attn_status explain_print(const struct attn_explanation *row, const struct explained_run *run,
+                               struct attn_sink *out, struct attn_error *err)
 {
     const struct attn_attention *attention = row->attention;
     struct explaining e = {.run = run,
@@ -700,7 +697,6 @@ int explain_print(const struct attn_explanation *row, const struct explained_run
                            .has_dropout = attention->dropout > 0 || attention->dropout_mask.cells,
                            .largest_score =
                                row->n_cell > 0 ? (double)row->keys[row->largest].score : 0};
-    struct attn_error err = {0};
     enum attn_status status;
 
     add_title(&e);
@@ -719,7 +715,7 @@ int explain_print(const struct attn_explanation *row, const struct explained_run
         add_context(&e);
     }
     add_layer(&e);
-    status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, &err);
+    status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, err);
     attn_document_release(&e.document);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }

@@ -21,16 +21,15 @@ struct explained_run {
     const struct attn_labels *labels;
 };
 
-/* Refuses the explanation beside data on standard output, and makes the last query the default of
- * *queries, the value of --queries. Reports and returns an exit code. */
-int explain_check(bool is_wanted, bool is_standard_used, const char **queries);
+/* Refuses the explanation beside data on standard output. */
+enum attn_status explain_check(bool is_standard_used, struct attn_error *err);
 
 /* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these
  * are; *n becomes the number of the others. */
 size_t explain_take_figures(struct attn_output *outputs, size_t *n);
 
-/* Prints ROW, which RUN has computed. Reports and returns an exit code. */
-int explain_print(const struct attn_explanation *row, const struct explained_run *run,
-                  struct attn_sink *out);
+/* Prints ROW, which RUN has computed. */
+enum attn_status explain_print(const struct attn_explanation *row, const struct explained_run *run,
+                               struct attn_sink *out, struct attn_error *err);
 
 #endif

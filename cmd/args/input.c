@@ -1,7 +1,6 @@
 /* input.c - see input.h. */
 #include "cmd/args/input.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
 #include <stdlib.h>
@@ -22,34 +21,37 @@ static bool is_array(const char *source)
     return size > n && strcmp(source + size - n, ending) == 0;
 }
 
-int input_read(const struct prompt_args *prompt, const char *source, struct input *input,
-               struct attn_request *request)
+/* Reads a file of rows, [.., AXES], into ARRAY. */
+static enum attn_status read_rows(const char *path, const char *axes, struct attn_ndarray *array,
+                                  struct attn_error *err)
 {
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
-    int code = EXIT_DONE;
+    return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 2, axes, array, err), err);
+}
+
+enum attn_status input_read(const struct prompt_args *prompt, const char *source,
+                            struct input *input, struct attn_request *request,
+                            struct attn_error *err)
+{
     prompt_say_special(prompt, request);
     if (prompt->embeds) {
-        status = attn_ndarray_read(prompt->embeds, 2, 2, "[T, d_model]", &input->embeddings, &err);
+        ATTN_TRY(read_rows(prompt->embeds, "[T, d_model]", &input->embeddings, err));
         request->input.embeddings = &input->embeddings;
     } else if (prompt->ids) {
-        code = ids_parse(prompt->ids, &input->ids, &request->input.n_id);
+        ATTN_TRY(ids_parse(prompt->ids, &input->ids, &request->input.n_id, err));
         request->input.ids = input->ids;
     } else {
-        code = prompt_read(prompt, &input->text);
+        ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    if (code != EXIT_DONE)
-        return code;
-    if (status == ATTN_OK && source && is_array(source)) {
-        status = attn_ndarray_read(source, 2, 2, "[S, d_source]", &input->source, &err);
+    if (source && is_array(source)) {
+        ATTN_TRY(read_rows(source, "[S, d_source]", &input->source, err));
         request->source.embeddings = &input->source;
     } else if (source) {
         request->source.text = source;
         request->source.n_text = strlen(source);
     }
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
+    return ATTN_OK;
 }
 
 void input_release(struct input *input)

@@ -18,9 +18,10 @@ struct input {
 };
 
 /* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
- * INPUT. Reports and returns an exit code. */
-int input_read(const struct prompt_args *prompt, const char *source, struct input *input,
-               struct attn_request *request);
+ * INPUT. */
+enum attn_status input_read(const struct prompt_args *prompt, const char *source,
+                            struct input *input, struct attn_request *request,
+                            struct attn_error *err);
 void input_release(struct input *input);
 
 #endif

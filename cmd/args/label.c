@@ -1,8 +1,7 @@
 /* label.c - see label.h. */
 #include "cmd/args/label.h"
 
-#include "cmd/line/command.h"
-#include "cmd/line/report.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,29 +34,30 @@ static void split_lines(struct label_file *file)
     }
 }
 
-static int read_labels(const char *path, struct label_file *file, struct attn_label_list *list)
+static enum attn_status read_labels(const char *path, struct label_file *file,
+                                    struct attn_label_list *list, struct attn_error *err)
 {
     const struct prompt_args args = {.file = path, .is_raw = true};
+    size_t n;
+
     if (!path)
-        return EXIT_DONE;
-    int code = prompt_read(&args, &file->text);
-    if (code != EXIT_DONE)
-        return code;
-    size_t n = count_lines(&file->text);
+        return ATTN_OK;
+    ATTN_TRY(prompt_read(&args, &file->text, err));
+    n = count_lines(&file->text);
     file->items = calloc(n + 1, sizeof *file->items);
     file->sizes = calloc(n + 1, sizeof *file->sizes);
     if (!file->items || !file->sizes)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     split_lines(file);
     *list = (struct attn_label_list){file->items, file->sizes, n, path};
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-int label_files_read(const struct label_args *args, struct label_files *files,
-                     struct attn_request *request)
+enum attn_status label_files_read(const struct label_args *args, struct label_files *files,
+                                  struct attn_request *request, struct attn_error *err)
 {
-    int code = read_labels(args->queries, &files->queries, &request->query_labels);
-    return code == EXIT_DONE ? read_labels(args->keys, &files->keys, &request->key_labels) : code;
+    ATTN_TRY(read_labels(args->queries, &files->queries, &request->query_labels, err));
+    return read_labels(args->keys, &files->keys, &request->key_labels, err);
 }
 
 static void release(struct label_file *file)

@@ -32,9 +32,9 @@ struct label_files {
     struct label_file queries, keys;
 };
 
-/* Reads the files of ARGS and puts their lines into REQUEST. Reports and returns an exit code. */
-int label_files_read(const struct label_args *args, struct label_files *files,
-                     struct attn_request *request);
+/* Reads the files of ARGS and puts their lines into REQUEST. */
+enum attn_status label_files_read(const struct label_args *args, struct label_files *files,
+                                  struct attn_request *request, struct attn_error *err);
 void label_files_release(struct label_files *files);
 
 #endif

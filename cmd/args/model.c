@@ -1,7 +1,7 @@
 /* model.c - from -m and its companions to the source that the library opens. */
 #include "cmd/args/model.h"
 
-#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -143,7 +143,7 @@ static char *find_own(void)
     return realpath(path, NULL);
 }
 
-int model_catalog_open(struct model_catalog *catalog)
+enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err)
 {
     *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
     const char *path = variable("ATTN_CLI_MODEL_PATH");
@@ -151,7 +151,7 @@ int model_catalog_open(struct model_catalog *catalog)
     catalog->search_path = strdup(path ? path : "");
     catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof *catalog->folders);
     if (!catalog->search_path || !catalog->folders)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     char *rest = catalog->search_path;
     for (char *folder; (folder = strsep(&rest, ":"));)
         if (*folder)
@@ -163,7 +163,7 @@ int model_catalog_open(struct model_catalog *catalog)
     catalog->catalog.folders = catalog->folders;
     catalog->catalog.n_folder = n;
     catalog->catalog.hub = catalog->hub;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 void model_catalog_release(struct model_catalog *catalog)
@@ -197,15 +197,14 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
 }
 
 /* A bare name that is nearly one that there is was mistyped; another one may be fetched. */
-static int report_not_found(const struct attn_catalog *catalog, const char *name,
-                            struct attn_error *err)
+static void hint_at_name(const struct attn_catalog *catalog, const char *name,
+                         struct attn_error *err)
 {
     struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
     if (!strpbrk(name, "/@"))
         attn_catalog_visit(catalog, compare_name, &meant, NULL);
     if (typo_meant(&meant.typo))
         snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
-    return report(err, EXIT_MODEL);
 }
 
 /* Where a model was found, and whether it was said that there is another of its name. */
@@ -245,21 +244,34 @@ static void say_taken(const struct attn_found *found)
              attn_quote_string(found->source.directory).text);
 }
 
-static int find_model(const char *name, const struct running_args *running,
-                      struct attn_found *found)
+static enum attn_status find_in(const struct model_catalog *catalog, const char *name,
+                                const struct running_args *running, struct attn_found *found,
+                                struct attn_error *err)
+{
+    struct places places = {catalog, found, false};
+    const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
+
+    if (status != ATTN_OK) {
+        hint_at_name(&catalog->catalog, name, err);
+        return at_stage(ATTN_STAGE_MODEL, status, err);
+    }
+    if (found->source.directory && !(running && running->is_quiet))
+        attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);
+    if (running && running->is_verbose)
+        say_taken(found);
+    return ATTN_OK;
+}
+
+static enum attn_status find_model(const char *name, const struct running_args *running,
+                                   struct attn_found *found, struct attn_error *err)
 {
     struct model_catalog catalog;
-    struct attn_error err = {0};
-    struct places places = {&catalog, found, false};
-    int code = model_catalog_open(&catalog);
-    if (code == EXIT_DONE && attn_catalog_find(&catalog.catalog, name, found, &err) != ATTN_OK)
-        code = report_not_found(&catalog.catalog, name, &err);
-    if (code == EXIT_DONE && found->source.directory && !(running && running->is_quiet))
-        attn_catalog_visit_others(&catalog.catalog, found, say_other, &places);
-    if (code == EXIT_DONE && running && running->is_verbose)
-        say_taken(found);
+    enum attn_status status = model_catalog_open(&catalog, err);
+
+    if (status == ATTN_OK)
+        status = find_in(&catalog, name, running, found, err);
     model_catalog_release(&catalog);
-    return code;
+    return status;
 }
 
 /* Copies what the pipe IN gives to OUT, and no more of it than is too much for any text. Returns
@@ -317,23 +329,67 @@ static bool is_tokenizer(const char *path)
     return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
 }
 
-int model_source_find(const struct model_args *args, const struct running_args *running,
-                      struct model_source *found)
+enum attn_status model_source_find(const struct model_args *args,
+                                   const struct running_args *running, struct model_source *found,
+                                   struct attn_error *err)
 {
     *found = (struct model_source){0};
-    if (args->name) {
-        int code = find_model(args->name, running, &found->found);
-        if (code != EXIT_DONE)
-            return code;
-    } else {
+    if (args->name)
+        ATTN_TRY(find_model(args->name, running, &found->found, err));
+    else
         attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
-    }
     found->source = found->found.source;
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
     add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
     add_override(found, "model.safetensors", args->weights);
-    return EXIT_DONE;
+    return ATTN_OK;
+}
+
+/* --- The host --------------------------------------------------------------------------------- */
+
+enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,
+                                 const struct running_args *running, bool reuse,
+                                 struct attn_host **host, struct attn_error *err)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    const struct attn_tokenizer *tokenizer;
+    struct attn_error no_tokenizer = {0};
+
+    options.load = (enum attn_load)args->load;
+    options.compute = (enum attn_compute)args->compute;
+    options.reuse = reuse;
+    options.n_thread = (int)running->threads;
+    options.gemm = running_gemm();
+    options.isa = running_isa();
+    options.cancel = interrupt_flag();
+    options.on_note = running->is_quiet ? NULL : note_message;
+    ATTN_TRY(attn_host_create(source, &options, host, err));
+    if (!source)
+        return ATTN_OK;
+    interrupt_watch_model(attn_host_model(*host));
+    if (attn_host_tokenizer(*host, &tokenizer, &no_tokenizer) != ATTN_OK) {
+        if (running->is_verbose)
+            note("tokens have no text: %s", no_tokenizer.message);
+    } else if (running->is_verbose && attn_tokenizer_detail(tokenizer)) {
+        note("%s", attn_tokenizer_detail(tokenizer));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status model_open(const struct model_args *args, const struct running_args *running,
+                            bool reuse, struct attn_host **host, struct attn_error *err)
+{
+    struct model_source source;
+
+    ATTN_TRY(model_source_find(args, running, &source, err));
+    return model_host_open(&source.source, args, running, reuse, host, err);
+}
+
+void model_host_close(struct attn_host *host)
+{
+    interrupt_watch_model(NULL);
+    attn_host_free(host);
 }
 
 /* --- For completion --------------------------------------------------------------------------- */
@@ -355,13 +411,13 @@ static enum attn_status print_name(void *user, const char *name, struct attn_err
     return ATTN_OK;
 }
 
-int model_names_print(struct attn_sink *out)
+enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err)
 {
     struct model_catalog catalog;
-    struct attn_error err = {0};
-    int code = model_catalog_open(&catalog);
-    if (code == EXIT_DONE && attn_catalog_visit(&catalog.catalog, print_name, out, &err) != ATTN_OK)
-        code = report(&err, EXIT_INTERNAL);
+    enum attn_status status = model_catalog_open(&catalog, err);
+
+    if (status == ATTN_OK)
+        status = attn_catalog_visit(&catalog.catalog, print_name, out, err);
     model_catalog_release(&catalog);
-    return code;
+    return at_stage(ATTN_STAGE_NONE, status, err);
 }

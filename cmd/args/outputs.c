@@ -80,31 +80,30 @@ static bool has_predictions(const struct attn_format *format)
     return format->has_predictions;
 }
 
-int outputs_check_predictions(const struct output_args *args)
+enum attn_status outputs_check_predictions(const struct output_args *args, struct attn_error *err)
 {
     char formats[128], hint[192];
     for (size_t i = 0; i < args->formats.n; i++) {
         const struct attn_format *format = attn_format_find(args->formats.items[i].name);
         if (format && has_predictions(format))
-            return EXIT_DONE;
+            return ATTN_OK;
     }
     attn_format_list(has_predictions, "or", formats, sizeof(formats));
     snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
-    return report_problem(EXIT_USAGE, hint,
-                          "--top and --next print on standard output, which holds data");
+    return refuse(err, hint, "--top and --next print on standard output, which holds data");
 }
 
-int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_option **options, size_t *n)
+enum attn_status outputs_list_options(const struct call *call, struct attn_option **options,
+                                      size_t *n, struct attn_error *err)
 {
     static const char view[] = "View"; /* alone has flags that change what is written */
     static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
                                            "View"};
-    struct attn_option *made = calloc(options_count(command), sizeof *made);
+    struct attn_option *made = calloc(options_count(call->command), sizeof *made);
     if (!made)
-        return report_no_memory();
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const char *value = given[walk.n - 1];
+        return attn_error_no_memory(err);
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *value = call->given[walk.n - 1];
         bool is_listed =
             walk.option.kind != OPTION_KIND_FLAG || strcmp(walk.option.heading, view) == 0;
         for (size_t i = 0; value && is_listed && i < sizeof(headings) / sizeof(headings[0]); i++)
@@ -112,7 +111,7 @@ int outputs_list_options(const struct command *command, const char *const *given
                 made[(*n)++] = (struct attn_option){walk.option.name, value};
     }
     *options = made;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
@@ -131,13 +130,14 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
 }
 
 /* The outputs that were asked for; only those that hold tensors when IS_OF_TENSORS. */
-static int list(const struct output_args *args, bool is_of_tensors, struct attn_sink *standard,
-                struct attn_output **items, size_t *n)
+static enum attn_status list(const struct output_args *args, bool is_of_tensors,
+                             struct attn_sink *standard, struct attn_output **items, size_t *n,
+                             struct attn_error *err)
 {
     struct attn_output *made = calloc(args->formats.n + 1, sizeof *made);
     size_t n_made = 0;
     if (!made)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
         if (output_path(args, format->name) && (format->tensors || !is_of_tensors))
@@ -145,30 +145,33 @@ static int list(const struct output_args *args, bool is_of_tensors, struct attn_
     }
     *items = made;
     *n = n_made;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
-                 struct attn_output **items, size_t *n)
+enum attn_status outputs_list(const struct output_args *args, const char *text,
+                              struct attn_sink *standard, struct attn_output **items, size_t *n,
+                              struct attn_error *err)
 {
-    int code = list(args, true, standard, items, n);
-    if (code == EXIT_DONE && (text || *n == 0))
+    ATTN_TRY(list(args, true, standard, items, n, err));
+    if (text || *n == 0)
         (*items)[(*n)++] = output_of(args, attn_format_find(text ? text : "text"), standard);
-    return code;
+    return ATTN_OK;
 }
 
-int outputs_list_differences(const struct output_args *args, const char *text,
-                             struct attn_sink *standard, struct attn_output **items, size_t *n)
+enum attn_status outputs_list_differences(const struct output_args *args, const char *text,
+                                          struct attn_sink *standard, struct attn_output **items,
+                                          size_t *n, struct attn_error *err)
 {
-    int code = list(args, true, standard, items, n);
     size_t n_left = 0;
-    for (size_t i = 0; code == EXIT_DONE && i < *n; i++)
+
+    ATTN_TRY(list(args, true, standard, items, n, err));
+    for (size_t i = 0; i < *n; i++)
         if ((*items)[i].format->draws_differences)
             (*items)[n_left++] = (*items)[i];
     *n = n_left;
-    if (code == EXIT_DONE && text)
+    if (text)
         (*items)[(*n)++] = output_of(args, attn_format_find(text), standard);
-    return code;
+    return ATTN_OK;
 }
 
 /* Writes those of TABLES that are not NULL, one after the other. */
@@ -188,41 +191,42 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
     return status;
 }
 
-int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
-                         size_t n_table, struct attn_sink *standard)
+enum attn_status outputs_write_tables(const struct output_args *args,
+                                      struct attn_table *const *tables, size_t n_table,
+                                      struct attn_sink *standard, struct attn_error *err)
 {
-    struct attn_output *items = NULL;
-    struct attn_error err = {0};
-    size_t n = 0;
-    int code = list(args, false, standard, &items, &n);
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
-        if (!items[i].format->tensors &&
-            write_tables(&items[i], (int)args->precision, tables, n_table, &err) != ATTN_OK)
-            code = report(&err, EXIT_OUTPUT);
-    free(items);
-    return code;
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_output output = output_of(args, format, standard);
+
+        if (output_path(args, format->name) && !format->tensors)
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              write_tables(&output, (int)args->precision, tables, n_table, err),
+                              err));
+    }
+    return ATTN_OK;
 }
 
-int outputs_check_tables(const struct output_args *args)
+enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err)
 {
     for (size_t i = 0; i < attn_n_format(); i++)
         if (!attn_format_at(i)->tensors && output_path(args, attn_format_at(i)->name))
-            return report_problem(EXIT_USAGE, "--top, --next and --compare make tables",
-                                  "--%s needs a table to write", attn_format_at(i)->name);
-    return EXIT_DONE;
+            return refuse(err, "--top, --next and --compare make tables",
+                          "--%s needs a table to write", attn_format_at(i)->name);
+    return ATTN_OK;
 }
 
 /* Refuses a format's own option without the format. */
-static int check_own(const struct output_args *args)
+static enum attn_status check_own(const struct output_args *args, struct attn_error *err)
 {
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
         const struct attn_format_option *own = &format->own;
         if (own->name && named_list_find(&args->formats, own->name) &&
             !output_path(args, format->name))
-            return report_problem(EXIT_USAGE, NULL, "--%s needs --%s", own->name, format->name);
+            return refuse(err, NULL, "--%s needs --%s", own->name, format->name);
     }
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static bool is_directory(const struct attn_format *format)
@@ -231,63 +235,63 @@ static bool is_directory(const struct attn_format *format)
 }
 
 /* Refuses --add where nothing is written into a directory. */
-static int check_addition(const struct output_args *args)
+static enum attn_status check_addition(const struct output_args *args, struct attn_error *err)
 {
     char list[128];
     for (size_t i = 0; i < args->formats.n; i++) {
         const struct attn_format *format = attn_format_find(args->formats.items[i].name);
         const char *path = args->formats.items[i].value;
         if (format && strcmp(path, "-") != 0 && attn_format_is_directory(format, path))
-            return EXIT_DONE;
+            return ATTN_OK;
     }
     if (!args->is_addition)
-        return EXIT_DONE;
+        return ATTN_OK;
     attn_format_list(is_directory, "or", list, sizeof(list));
-    return report_problem(EXIT_USAGE, NULL, "--add needs the DIR of %s", list);
+    return refuse(err, NULL, "--add needs the DIR of %s", list);
 }
 
-int outputs_check_model(const struct output_args *args, const struct attn_host *host)
+enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
+                                     struct attn_error *err)
 {
     struct attn_output *items = NULL;
-    struct attn_error err = {0};
     size_t n = 0;
-    int code = list(args, false, NULL, &items, &n);
-    if (code == EXIT_DONE && attn_host_check_outputs(host, items, n, &err) != ATTN_OK)
-        code = report_error(&err);
+    enum attn_status status = list(args, false, NULL, &items, &n, err);
+
+    if (status == ATTN_OK)
+        status = attn_host_check_outputs(host, items, n, err);
     free(items);
-    return code;
+    return status;
 }
 
-int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt)
+enum attn_status outputs_check_text(const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err)
 {
     const size_t n = args->formats.n;
     const struct attn_option *last = n > 0 ? &args->formats.items[n - 1] : NULL;
     if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
         strcmp(last->value, "-") == 0)
-        return EXIT_DONE;
-    return report_problem(EXIT_USAGE, "a text comes after the name of the file",
-                          "no text given: '%s' was taken as the %s of '--%s'", last->value,
-                          attn_format_find(last->name)->argument, last->name);
+        return ATTN_OK;
+    return refuse(err, "a text comes after the name of the file",
+                  "no text given: '%s' was taken as the %s of '--%s'", last->value,
+                  attn_format_find(last->name)->argument, last->name);
 }
 
-int outputs_check(const struct output_args *args, bool *is_standard_used)
+enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
+                               struct attn_error *err)
 {
     struct attn_output *items = NULL;
-    struct attn_error err = {0};
+    enum attn_status status;
     size_t n = 0;
+
     *is_standard_used = false;
-    int code = check_addition(args);
-    if (code == EXIT_DONE)
-        code = check_own(args);
-    if (code != EXIT_DONE || !outputs_are_wanted(args))
-        return code;
-    code = list(args, false, NULL, &items, &n);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_outputs_check(items, n, &err) != ATTN_OK)
-        code = report_error(&err);
+    ATTN_TRY(check_addition(args, err));
+    ATTN_TRY(check_own(args, err));
+    if (!outputs_are_wanted(args))
+        return ATTN_OK;
+    ATTN_TRY(list(args, false, NULL, &items, &n, err));
+    status = attn_outputs_check(items, n, err);
     for (size_t i = 0; i < n; i++)
         *is_standard_used |= !items[i].path;
     free(items);
-    return code;
+    return status;
 }

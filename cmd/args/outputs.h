@@ -34,43 +34,45 @@ bool outputs_are_wanted(const struct output_args *args);
 /* Whether ARGS name an output that holds tensors. */
 bool outputs_have_tensors(const struct output_args *args);
 
-/* Refuses outputs that hold nothing but tables. Reports and returns an exit code. */
-int outputs_check_tables(const struct output_args *args);
+/* Refuses outputs that hold nothing but tables. */
+enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err);
 
 /* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
- * tables. STANDARD as below. Reports and returns an exit code. */
-int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
-                         size_t n_table, struct attn_sink *standard);
+ * tables. STANDARD as below. */
+enum attn_status outputs_write_tables(const struct output_args *args,
+                                      struct attn_table *const *tables, size_t n_table,
+                                      struct attn_sink *standard, struct attn_error *err);
 
 /* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is
- * NULL and nothing is asked for, text. free() *items. Reports and returns an exit code. */
-int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
-                 struct attn_output **items, size_t *n);
+ * NULL and nothing is asked for, text. free() *items. */
+enum attn_status outputs_list(const struct output_args *args, const char *text,
+                              struct attn_sink *standard, struct attn_output **items, size_t *n,
+                              struct attn_error *err);
 
 /* What ARGS ask for that draws differences, and TEXT on STANDARD unless it is NULL. Likewise. */
-int outputs_list_differences(const struct output_args *args, const char *text,
-                             struct attn_sink *standard, struct attn_output **items, size_t *n);
+enum attn_status outputs_list_differences(const struct output_args *args, const char *text,
+                                          struct attn_sink *standard, struct attn_output **items,
+                                          size_t *n, struct attn_error *err);
 
 /* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
- * other place for them. Reports and returns an exit code. */
-int outputs_check_predictions(const struct output_args *args);
+ * other place for them. */
+enum attn_status outputs_check_predictions(const struct output_args *args, struct attn_error *err);
 
-/*
- * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
- * the headings Attention, Precision, Selection, Interventions and View. free() *options. Reports
- * and returns an exit code.
- */
-int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_option **options, size_t *n);
+/* What was given of the options that decide what the tensors hold: those of the headings Attention,
+ * Precision, Selection, Interventions and View. free() *options. */
+enum attn_status outputs_list_options(const struct call *call, struct attn_option **options,
+                                      size_t *n, struct attn_error *err);
 
-/* Refuses outputs that are files of HOST's model. Reports and returns an exit code. */
-int outputs_check_model(const struct output_args *args, const struct attn_host *host);
+/* Refuses outputs that are files of HOST's model. */
+enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
+                                     struct attn_error *err);
 
-/* Where PROMPT has no text, refuses a last output whose FILE looks like one. Reports and returns an
- * exit code. */
-int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt);
+/* Where PROMPT has no text, refuses a last output whose FILE looks like one. */
+enum attn_status outputs_check_text(const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err);
 
-/* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
-int outputs_check(const struct output_args *args, bool *is_standard_used);
+/* Whether ARGS put data on standard output. Refuses what does not fit. */
+enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
+                               struct attn_error *err);
 
 #endif

@@ -21,13 +21,13 @@ extern const struct option_group pairs_options;
 
 bool pairs_are_wanted(const struct pairs_args *args);
 
-/* Reports options that do not go together; returns an exit code. */
-int pairs_check(const struct pairs_args *args);
+/* Refuses options that do not go together. */
+enum attn_status pairs_check(const struct pairs_args *args, struct attn_error *err);
 
-/* Prints the pairs or windows of ENCODING, as lines or as JSON. Reports and returns an exit
- * code. */
-int pairs_print(const struct pairs_args *args, struct attn_sink *out,
-                const struct attn_tokenizer *tokenizer, const struct attn_encoding *encoding,
-                bool is_json);
+/* Prints the pairs or windows of ENCODING, as lines or as JSON. */
+enum attn_status pairs_print(const struct pairs_args *args, struct attn_sink *out,
+                             const struct attn_tokenizer *tokenizer,
+                             const struct attn_encoding *encoding, bool is_json,
+                             struct attn_error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* picture.c - see picture.h. */
 #include "cmd/args/picture.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
@@ -53,35 +52,35 @@ static const struct option picture_rows[] = {
 
 const struct option_group picture_options = OPTION_GROUP("Pictures", picture_rows);
 
-static int find_colormap(const char *name, const struct attn_colormap **map)
+static enum attn_status find_colormap(const char *name, const struct attn_colormap **map,
+                                      struct attn_error *err)
 {
     char names[128] = "";
     size_t used = 0;
     *map = attn_colormap_find(name);
     if (*map)
-        return EXIT_DONE;
+        return ATTN_OK;
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const char *before = i == 0 ? "" : i + 1 < attn_n_colormap() ? ", " : " or ";
         attn_fixed_text_append(names, sizeof(names), &used, "%s%s", before,
                                attn_colormap_name(attn_colormap_at(i)));
     }
-    return report_problem(EXIT_USAGE, "--colormap help shows them",
-                          "'%s' is no colour map, expected %s", name, names);
+    return refuse(err, "--colormap help shows them", "'%s' is no colour map, expected %s", name,
+                  names);
 }
 
-int picture_find(const struct picture_args *args, struct attn_picture_options *picture)
+enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
+                              struct attn_error *err)
 {
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
     *picture = ATTN_PICTURE_OPTIONS_DEFAULT;
     if (args->colormap)
-        code = find_colormap(args->colormap, &picture->colormap);
-    if (code == EXIT_DONE && args->color_scale &&
-        attn_color_scale_parse(args->color_scale, &picture->color_scale, &err) != ATTN_OK)
-        code = report(&err, EXIT_USAGE);
-    if (code == EXIT_DONE && args->figure &&
-        attn_figure_parse(args->figure, picture, &err) != ATTN_OK)
-        code = report(&err, EXIT_USAGE);
+        ATTN_TRY(find_colormap(args->colormap, &picture->colormap, err));
+    if (args->color_scale)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_color_scale_parse(args->color_scale, &picture->color_scale, err),
+                          err));
+    if (args->figure)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_figure_parse(args->figure, picture, err), err));
     picture->hides_first = args->hides_first;
     picture->renormalizes = args->renormalizes;
     picture->merges_words = args->merges_words;
@@ -93,7 +92,7 @@ int picture_find(const struct picture_args *args, struct attn_picture_options *p
     picture->width = args->width > 0 ? (size_t)args->width : terminal_width();
     picture->depth = terminal_depth((enum color_wish)args->color);
     picture->is_plain = !terminal_is_utf8();
-    return code;
+    return ATTN_OK;
 }
 
 bool picture_changes_pattern(const struct picture_args *args)

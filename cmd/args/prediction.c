@@ -1,7 +1,6 @@
 /* prediction.c - see prediction.h. */
 #include "cmd/args/prediction.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
@@ -18,33 +17,32 @@ static const struct option prediction_rows[] = {
 
 const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
 
-/* A line a row, what comes next after a blank one. */
-static enum attn_status print_tables(const struct attn_table *top, const struct attn_table *next,
+/* A line a row, what comes next after a blank one; and the outputs that hold tables. */
+static enum attn_status write_tables(struct attn_table *const tables[2],
+                                     const struct output_args *args, bool is_standard_used,
                                      struct attn_sink *out, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-    if (top)
-        status = attn_table_write(top, ATTN_TABLE_TABBED, -1, out, err);
-    if (top && next)
-        print_text(out, "\n");
-    if (status == ATTN_OK && next)
-        status = attn_table_write(next, ATTN_TABLE_TABBED, -1, out, err);
-    return status;
+    for (size_t i = 0; !is_standard_used && i < 2; i++) {
+        if (i > 0 && tables[0] && tables[1])
+            print_text(out, "\n");
+        if (tables[i])
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
+    }
+    return outputs_write_tables(args, tables, 2, out, err);
 }
 
-int prediction_write(const struct attn_result *result, const struct output_args *args,
-                     bool is_standard_used, struct attn_sink *out)
+enum attn_status prediction_write(const struct attn_result *result, const struct output_args *args,
+                                  bool is_standard_used, struct attn_sink *out,
+                                  struct attn_error *err)
 {
     struct attn_table *tables[2] = {NULL, NULL};
-    struct attn_error err = {0};
-    enum attn_status status = attn_result_tables(result, &tables[0], &tables[1], &err);
-    if (status != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    if (!is_standard_used)
-        status = print_tables(tables[0], tables[1], out, &err);
-    int code =
-        status == ATTN_OK ? outputs_write_tables(args, tables, 2, out) : report(&err, EXIT_OUTPUT);
+    enum attn_status status =
+        at_stage(ATTN_STAGE_NONE, attn_result_tables(result, &tables[0], &tables[1], err), err);
+
+    if (status == ATTN_OK)
+        status = write_tables(tables, args, is_standard_used, out, err);
     attn_table_free(tables[0]);
     attn_table_free(tables[1]);
-    return code;
+    return status;
 }

@@ -16,8 +16,9 @@ struct prediction_args {
 extern const struct option_group prediction_options;
 
 /* Prints the predictions of RESULT, a line each, unless standard output IS_STANDARD_USED, and
- * writes them to the outputs of ARGS that hold tables. Reports and returns an exit code. */
-int prediction_write(const struct attn_result *result, const struct output_args *args,
-                     bool is_standard_used, struct attn_sink *out);
+ * writes them to the outputs of ARGS that hold tables. */
+enum attn_status prediction_write(const struct attn_result *result, const struct output_args *args,
+                                  bool is_standard_used, struct attn_sink *out,
+                                  struct attn_error *err);
 
 #endif

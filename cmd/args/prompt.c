@@ -57,28 +57,24 @@ static const struct option_part parts[] = {
 
 const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
 
-bool prompt_has_text(const struct prompt_args *args)
-{
-    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
-}
-
 bool prompt_is_given(const struct prompt_args *args)
 {
     return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
 }
 
-int prompt_check(const struct prompt_args *args, const char *hint)
+enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
+                              struct attn_error *err)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
     if (n == 0)
-        return report_problem(EXIT_USAGE, hint, "no text given");
+        return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
-        return report_problem(EXIT_USAGE, "put a text of several words in quotes",
-                              "more than one text given: '%s' and '%s'", args->plain.items[0],
-                              args->plain.items[1]);
+        return refuse(err, "put a text of several words in quotes",
+                      "more than one text given: '%s' and '%s'", args->plain.items[0],
+                      args->plain.items[1]);
     if (n > 1)
-        return report_problem(EXIT_USAGE, NULL, "the text is given in more than one way");
-    return EXIT_DONE;
+        return refuse(err, NULL, "the text is given in more than one way");
+    return ATTN_OK;
 }
 
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request)
@@ -87,13 +83,14 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
     request->special_tokens = (enum attn_special_tokens)args->special_tokens;
 }
 
-static int report_read(const char *verb, const char *name)
+static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
 {
-    return report_problem(EXIT_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
+    return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
 /* A signal that does not ask the command to end does not end the reading. */
-static int read_all(int descriptor, const char *name, struct text *text)
+static enum attn_status read_all(int descriptor, const char *name, struct text *text,
+                                 struct attn_error *err)
 {
     enum { FIRST_SIZE = 1 << 16 };
     size_t capacity = 0;
@@ -103,48 +100,53 @@ static int read_all(int descriptor, const char *name, struct text *text)
             capacity = capacity ? 2 * capacity : FIRST_SIZE;
             char *bigger = realloc(text->owned, capacity);
             if (!bigger)
-                return report_no_memory();
+                return attn_error_no_memory(err);
             text->owned = bigger;
             text->data = bigger;
         }
         n_read = read(descriptor, text->owned + text->size, capacity - text->size);
         text->size += n_read > 0 ? (size_t)n_read : 0;
     } while (n_read > 0 || (n_read < 0 && errno == EINTR));
-    return n_read < 0 ? report_read("read", name) : EXIT_DONE;
+    return n_read < 0 ? refuse_file("read", name, err) : ATTN_OK;
 }
 
-static int read_file(const char *path, struct text *text)
+static enum attn_status read_file(const char *path, struct text *text, struct attn_error *err)
 {
     int descriptor;
+    enum attn_status status;
+
     if (strcmp(path, "-") == 0)
-        return read_all(STDIN_FILENO, "standard input", text);
+        return read_all(STDIN_FILENO, "standard input", text, err);
     do
         descriptor = open(path, O_RDONLY | O_CLOEXEC);
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
-        return report_read("open", path);
-    int code = read_all(descriptor, path, text);
+        return refuse_file("open", path, err);
+    status = read_all(descriptor, path, text, err);
     close(descriptor);
-    return code;
+    return status;
 }
 
-int prompt_read(const struct prompt_args *args, struct text *text)
+enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
+                             struct attn_error *err)
 {
     const char *plain = args->plain.n ? args->plain.items[0] : args->text;
     const char *path = args->file;
+    enum attn_status status;
+
     if (args->plain.n && strcmp(plain, "-") == 0)
         path = plain;
     *text = (struct text){0};
     if (!path) {
         *text = (struct text){.data = plain, .size = strlen(plain)};
-        return EXIT_DONE;
+        return ATTN_OK;
     }
-    int code = read_file(path, text);
-    if (code != EXIT_DONE)
+    status = read_file(path, text, err);
+    if (status != ATTN_OK)
         text_release(text);
     else if (!args->is_raw && text->size > 0 && text->data[text->size - 1] == '\n')
         text->size--;
-    return code;
+    return status;
 }
 
 void text_release(struct text *text)
@@ -165,21 +167,21 @@ static const char *skip_separator(const char *at)
     return *at == ',' ? skip_blanks(at + 1) : at;
 }
 
-static int report_ids(const char *list, const char *item, size_t size)
+static enum attn_status refuse_ids(const char *list, const char *item, size_t size,
+                                   struct attn_error *err)
 {
     static const char hint[] = "ids are numbers separated by commas or spaces";
     if (size == 0)
-        return report_problem(EXIT_USAGE, hint, "'%s' has an empty item, expected a token id",
-                              list);
-    return report_problem(EXIT_USAGE, hint, "'%.*s' is not a token id", (int)size, item);
+        return refuse(err, hint, "'%s' has an empty item, expected a token id", list);
+    return refuse(err, hint, "'%.*s' is not a token id", (int)size, item);
 }
 
-int ids_parse(const char *list, int32_t **ids, size_t *n)
+enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
 {
     size_t n_id = 0;
     int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
     if (!parsed)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     const char *at = skip_blanks(list);
     bool is_done = *at == '\0';
     while (!is_done) {
@@ -187,7 +189,7 @@ int ids_parse(const char *list, int32_t **ids, size_t *n)
         const size_t size = strcspn(at, ", \t\n");
         if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
             free(parsed);
-            return report_ids(list, at, size);
+            return refuse_ids(list, at, size, err);
         }
         parsed[n_id++] = (int32_t)id;
         is_done = *skip_blanks(at + size) == '\0';
@@ -195,5 +197,5 @@ int ids_parse(const char *list, int32_t **ids, size_t *n)
     }
     *ids = parsed;
     *n = n_id;
-    return EXIT_DONE;
+    return ATTN_OK;
 }

@@ -31,15 +31,13 @@ extern const struct option_group prompt_numbers_options;
 /* All of these. */
 extern const struct option_group prompt_all_options;
 
-/* Whether there is a text, or ids or embeddings in its place. */
-bool prompt_has_text(const struct prompt_args *args);
-
 /* Whether there is a text, ids or embeddings. */
 bool prompt_is_given(const struct prompt_args *args);
 
 /* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
- * Returns an exit code. */
-int prompt_check(const struct prompt_args *args, const char *hint);
+ */
+enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
+                              struct attn_error *err);
 
 /* Puts into REQUEST what becomes of special tokens. */
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
@@ -51,12 +49,13 @@ struct text {
     char *owned; /* NULL when data is borrowed */
 };
 
-/* The text of ARGS, which has no ids. Reports and returns an exit code. */
-int prompt_read(const struct prompt_args *args, struct text *text);
+/* The text of ARGS, which has no ids. */
+enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
+                             struct attn_error *err);
 void text_release(struct text *text);
 
 /* Token ids separated by commas or spaces, none between two commas is an error; free *ids with
- * free(). Reports and returns an exit code. */
-int ids_parse(const char *list, int32_t **ids, size_t *n);
+ * free(). */
+enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
 
 #endif

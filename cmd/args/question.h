@@ -2,18 +2,15 @@
  * question.h - what the commands share that ask about a model and print a table: which model, how
  * it is run, over which input, and where the table goes.
  *
- *     struct question question = {.command = &command_score, .args = &args.question};
- *     int code = question_parse(&question, argc, argv, &args);
- *     if (code == OPTIONS_OK)
- *         code = question_open(&question);
- *     if (code == EXIT_DONE)
- *         code = question_read(&question);
- *     ... a function of the library makes a table of question.host and question.request ...
- *     if (code == EXIT_DONE)
- *         code = question_write(&question, table);
- *     return question_close(&question, code);
+ *     static enum attn_status work(struct question *question, struct attn_error *err)
+ *     {
+ *         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+ *         ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+ *         return question_write(question, err);
+ *     }
  *
- * Each of these reports a failure and returns an exit code.
+ *     struct question question = {.call = call, .example = EXAMPLE};
+ *     return question_answer(&question, work, err);
  */
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
@@ -46,41 +43,45 @@ struct question_args {
  * them; the rest. */
 extern const struct option_group question_input_options, question_picture_options, question_options;
 
-/* Initialize with the command and its arguments. */
+/* Initialize with the call, whose arguments begin with a struct question_args, and the next four.
+ */
 struct question {
-    const struct command *command;
-    struct question_args *args;
+    struct call *call;
     bool reuse;                  /* the model will run many times */
     const char *unit;            /* of its progress, "texts"; NULL: "runs" */
     const char *example;         /* a whole command, for hints */
+    void *own;                   /* what the command's work needs beside its arguments */
     struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
-    struct attn_sink *out;       /* standard output */
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
     struct attn_texts *texts; /* owns; that stand in place of a text, or NULL */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
+    struct attn_table *table; /* owns; the answer */
 };
 
-/* Reads the command line into ARGS, the command's struct, which holds question->args. OPTIONS_OK,
- * or the exit code when the command is over. */
-int question_parse(struct question *question, int argc, char **argv, void *args);
+/* Lets WORK find the answer and write it, unless the command line asks what the values of an option
+ * are; frees everything. */
+enum attn_status question_answer(struct question *question,
+                                 enum attn_status (*work)(struct question *, struct attn_error *),
+                                 struct attn_error *err);
 
 /* Checks what the shared options say, and opens the host. */
-int question_open(struct question *question);
+enum attn_status question_open(struct question *question, struct attn_error *err);
 
 /* Reads the input of the shared options into the request. */
-int question_read(struct question *question);
+enum attn_status question_read(struct question *question, struct attn_error *err);
 
 /* Both, or where ARGS name a file of texts, opens the host and reads these in place of the input:
- * ITEMS [*n], borrowed until question_close. */
-int question_begin(struct question *question, const struct texts_args *args,
-                   const struct attn_input **items, size_t *n);
+ * ITEMS [*n], borrowed until the answer is there. */
+enum attn_status question_begin(struct question *question, const struct texts_args *args,
+                                const struct attn_input **items, size_t *n, struct attn_error *err);
 
-int question_write(const struct question *question, const struct attn_table *table);
+/* Writes the table where the options say. */
+enum attn_status question_write(const struct question *question, struct attn_error *err);
 
-/* Frees everything; returns CODE, or what standard output says to it. */
-int question_close(struct question *question, int code);
+/* Whether notes are wanted. */
+bool question_is_noted(const struct question *question);
 
 #endif

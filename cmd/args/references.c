@@ -1,8 +1,8 @@
 /* references.c - see references.h. */
 #include "cmd/args/references.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +23,18 @@ static size_t count_lines(const struct text *text)
     return n;
 }
 
-int references_read(const char *path, struct references *references)
+enum attn_status references_read(const char *path, struct references *references,
+                                 struct attn_error *err)
 {
     const struct prompt_args args = {.file = path};
-    int code = prompt_read(&args, &references->text);
-    if (code != EXIT_DONE)
-        return code;
-    const char *at = references->text.data, *end = at + references->text.size;
+    const char *at, *end;
+
+    ATTN_TRY(prompt_read(&args, &references->text, err));
+    at = references->text.data;
+    end = at + references->text.size;
     references->items = calloc(count_lines(&references->text), sizeof *references->items);
     if (!references->items)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         line_end = line_end ? line_end : end;
@@ -44,8 +46,8 @@ int references_read(const char *path, struct references *references)
         at = line_end + 1;
     }
     if (references->n == 0)
-        return report_problem(EXIT_INPUT, NULL, "'%s' holds no text", path);
-    return EXIT_DONE;
+        return problem(err, ATTN_STAGE_INPUT, NULL, "'%s' holds no text", path);
+    return ATTN_OK;
 }
 
 void references_release(struct references *references)

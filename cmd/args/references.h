@@ -17,9 +17,9 @@ struct references {
     size_t n;
 };
 
-/* Reads the lines of PATH that are not empty; "-" is standard input. Reports and returns an exit
- * code. */
-int references_read(const char *path, struct references *references);
+/* Reads the lines of PATH that are not empty; "-" is standard input. */
+enum attn_status references_read(const char *path, struct references *references,
+                                 struct attn_error *err);
 void references_release(struct references *references);
 
 #endif

@@ -3,72 +3,71 @@
 
 #include "cmd/args/comparison.h"
 #include "cmd/args/explain.h"
-#include "cmd/args/hosting.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/options.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
 #include <stdlib.h>
 
-int request_parse(struct served *served, int argc, char **argv, void *args)
-{
-    served->request = ATTN_REQUEST_DEFAULT;
-    stopwatch_note(&served->watch, &served->args->running, NULL);
-    served->given = calloc(options_count(served->command), sizeof *served->given);
-    int code = served->given
-                   ? options_parse_noting(served->command, argc, argv, args, served->given)
-                   : report_no_memory();
-    return code == OPTIONS_OK ? print_open(&served->out) : code;
-}
-
-bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out))
+static enum attn_status answer(struct served *served,
+                               enum attn_status (*work)(struct served *, struct attn_error *),
+                               struct attn_error *err)
 {
     const struct request_args *args = served->args;
+    struct attn_sink *out = served->call->out;
+
     if (help_is_asked(args->selection.sites))
-        sites(served->out);
+        served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
-        attention_kinds_print(served->out);
+        attention_kinds_print(out);
     else if (help_is_asked(args->picture.colormap))
-        colormaps_print(&args->picture, served->out);
+        colormaps_print(&args->picture, out);
     else
-        return false;
-    return true;
+        return work(served, err);
+    return ATTN_OK;
 }
 
-int request_check(struct served *served)
+enum attn_status request_answer(struct served *served,
+                                enum attn_status (*work)(struct served *, struct attn_error *),
+                                struct attn_error *err)
 {
-    struct request_args *args = served->args;
-    int code = outputs_check(&args->output, &served->is_standard_used);
-    if (code == EXIT_DONE)
-        code = picture_find(&args->picture, &served->picture);
-    if (code == EXIT_DONE && args->selection.sites) /* a list that is wrong is refused later */
+    enum attn_status status;
+
+    served->request = ATTN_REQUEST_DEFAULT;
+    stopwatch_note(&served->watch, &served->args->running, NULL);
+    status = answer(served, work, err);
+    attn_result_release(&served->result);
+    attn_run_free(served->run);
+    model_host_close(served->host);
+    input_release(&served->input);
+    attn_mask_array_release(&served->mask);
+    attn_mask_array_release(&served->keep);
+    free(served->outputs);
+    free(served->options);
+    return status;
+}
+
+enum attn_status request_check(struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
+
+    ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
+    ATTN_TRY(picture_find(&args->picture, &served->picture, err));
+    if (args->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
-    if (code == EXIT_DONE)
-        code =
-            explain_check(args->is_explained, served->is_standard_used, &args->selection.queries);
-    if (code == EXIT_DONE && args->is_compared)
-        code = comparison_check(served->command, served->given, args->is_explained);
-    return code == EXIT_DONE ? attention_check(&args->attention) : code;
+    if (args->is_explained)
+        ATTN_TRY(explain_check(served->is_standard_used, err));
+    if (args->is_compared)
+        ATTN_TRY(comparison_check(served->call, args->is_explained, err));
+    return attention_check(&args->attention, err);
 }
 
-static void on_note(void *user, const char *message)
+enum attn_status request_open_model(struct served *served, const struct model_args *args,
+                                    bool reuse, struct attn_error *err)
 {
-    (void)user;
-    note("%s", message);
-}
-
-int request_open_host(struct served *served, const struct attn_source *source, enum attn_load load,
-                      int compute)
-{
-    const struct hosting hosting = {
-        .source = source, .load = load, .compute = compute, .running = &served->args->running};
-    int code = hosting_open(&hosting, &served->host);
-    if (code == EXIT_DONE && source)
-        code = outputs_check_model(&served->args->output, served->host);
-    return code;
+    ATTN_TRY(model_open(args, &served->args->running, reuse, &served->host, err));
+    return outputs_check_model(&served->args->output, served->host, err);
 }
 
 /* Whether tensors are written, as files or as text. */
@@ -79,23 +78,23 @@ static bool shows_tensors(const struct served *served)
            !(served->args->is_explained || question->top > 0 || question->n_next > 0);
 }
 
-int request_fill(struct served *served, const char *keep_path)
+enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
     const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
-    int code = attention_change(&args->attention, &served->changed, &served->mask);
-    if (code == EXIT_DONE && keep_path)
-        code = attention_read_mask(keep_path, &served->keep);
-    if (code == EXIT_DONE)
-        code = outputs_list_options(served->command, served->given, &served->options,
-                                    &request->n_option);
-    if (code == EXIT_DONE && args->is_compared)
-        code = outputs_list_differences(&args->output, text, served->out, &served->outputs,
-                                        &request->n_output);
-    else if (code == EXIT_DONE && shows_tensors(served))
-        code = outputs_list(&args->output, text, served->out, &served->outputs, &request->n_output);
-    if (code == EXIT_DONE && args->is_explained)
+
+    ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
+    if (keep_path)
+        ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));
+    ATTN_TRY(outputs_list_options(served->call, &served->options, &request->n_option, err));
+    if (args->is_compared)
+        ATTN_TRY(outputs_list_differences(&args->output, text, served->call->out, &served->outputs,
+                                          &request->n_output, err));
+    else if (shows_tensors(served))
+        ATTN_TRY(outputs_list(&args->output, text, served->call->out, &served->outputs,
+                              &request->n_output, err));
+    if (args->is_explained)
         served->n_figure = explain_take_figures(served->outputs, &request->n_output);
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
@@ -103,29 +102,37 @@ int request_fill(struct served *served, const char *keep_path)
     request->layers = args->selection.layers;
     request->heads = args->selection.heads;
     request->queries = args->selection.queries;
+    if (args->is_explained && !request->queries)
+        request->queries = "-1";
     request->options = served->options;
     request->outputs = served->outputs;
     request->precision = (int)args->output.precision;
     request->picture = &served->picture;
-    request->on_note = args->running.is_quiet ? NULL : on_note;
-    return code;
+    request->on_note = args->running.is_quiet ? NULL : note_message;
+    return ATTN_OK;
 }
 
-static int compare(struct served *served)
+static enum attn_status compare(struct served *served, struct attn_error *err)
 {
+    const struct request_args *args = served->args;
     const struct attn_labels *labels = attn_run_labels(served->run);
     struct comparison comparison = {.labels = labels,
                                     .n = attn_selection_dims(labels->selection)->n_position,
                                     .attention = attn_run_attention(served->run)};
-    const bool is_drawn = served->args->picture.is_heatmap && /* in place of the text */
-                          !outputs_are_wanted(&served->args->output);
+    struct attn_comparison *found = NULL;
+    enum attn_status status;
+
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
-    int code = comparison_find(&comparison, served->run);
-    stopwatch_note(&served->watch, &served->args->running, "compared");
-    if (code == EXIT_DONE && comparison.found && !is_drawn)
-        code = comparison_write(&comparison, &served->args->output, served->out);
-    comparison_release(&comparison);
-    return code;
+    interrupt_catch();
+    status = attn_compare(served->run, COMPARISON_N_RECALLED, &found, err);
+    stopwatch_note(&served->watch, &args->running, "compared");
+    comparison.found = found;
+    /* A heat map is drawn instead of the text. */
+    if (status == ATTN_OK && found &&
+        !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
+        status = comparison_write(&comparison, &args->output, served->call->out, err);
+    attn_comparison_free(found);
+    return status;
 }
 
 static bool uses_amx(const struct served *served)
@@ -151,11 +158,12 @@ static void note_work(const struct served *served)
              isa, uses_amx(served) ? ", products in bfloat16 by amx" : "");
 }
 
-static int start_explanation(const struct served *served, struct attn_explainer **explainer)
+static enum attn_status start_explanation(const struct served *served,
+                                          struct attn_explainer **explainer, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(served->host);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
-    struct attn_error err = {0};
+
     args.selection = attn_run_labels(served->run)->selection;
     args.attention = attn_run_attention(served->run);
     args.arrays = attn_run_arrays(served->run);
@@ -164,46 +172,46 @@ static int start_explanation(const struct served *served, struct attn_explainer 
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);
     }
-    return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_error(&err);
+    return attn_explainer_create(&args, explainer, err);
 }
 
-static int print_explanation(const struct served *served, struct attn_explainer *explainer)
+static enum attn_status print_explanation(const struct served *served,
+                                          struct attn_explainer *explainer, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(served->host);
     const struct explained_run run = {.config = model ? attn_model_config(model) : NULL,
                                       .arrays = attn_run_arrays(served->run),
                                       .labels = attn_run_labels(served->run)};
     const struct attn_explanation *row;
-    struct attn_error err = {0};
-    if (attn_explainer_finish(explainer, &row, &err) != ATTN_OK)
-        return report_error(&err);
+
+    ATTN_TRY(attn_explainer_finish(explainer, &row, err));
     for (size_t i = 0; i < served->n_figure; i++)
-        if (attn_explain_figure_write(row, run.labels, &served->picture,
-                                      &served->outputs[served->request.n_output + i],
-                                      &err) != ATTN_OK)
-            return report_error(&err);
-    return explain_print(row, &run, served->out);
+        ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture,
+                                           &served->outputs[served->request.n_output + i], err));
+    return explain_print(row, &run, served->call->out, err);
 }
 
-static int perform(struct served *served)
+/* With an EXPLAINER it watches the run, and its row is printed. */
+static enum attn_status perform(struct served *served, struct attn_explainer *explainer,
+                                struct attn_error *err)
+{
+    interrupt_catch();
+    ATTN_TRY(attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
+                              &served->result, err));
+    note_work(served);
+    stopwatch_note(&served->watch, &served->args->running, "ran");
+    return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
+}
+
+static enum attn_status explain(struct served *served, struct attn_error *err)
 {
     struct attn_explainer *explainer = NULL;
-    struct attn_error err = {0};
-    int code = served->args->is_explained ? start_explanation(served, &explainer) : EXIT_DONE;
-    interrupt_catch();
-    if (code == EXIT_DONE &&
-        attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
-                         &served->result, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE) {
-        note_work(served);
-        stopwatch_note(&served->watch, &served->args->running, "ran");
-    }
-    if (code == EXIT_DONE && explainer)
-        code = print_explanation(served, explainer);
+    enum attn_status status = start_explanation(served, &explainer, err);
+
+    if (status == ATTN_OK)
+        status = perform(served, explainer, err);
     attn_explainer_free(explainer);
-    return code;
+    return status;
 }
 
 enum { MOST_WHOLE_HEADS = 2 }; /* of a model that is shown whole, in numbers */
@@ -217,7 +225,7 @@ static bool shows_first_screen(const struct served *served)
     return served->has_first_screen && served->request.n_output == 1 &&
            served->outputs[0].format == attn_format_find("text") &&
            !served->args->picture.is_full && !asked->sites && !asked->layers && !asked->heads &&
-           !asked->queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&
+           !served->request.queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&
            dims->n_layer * dims->n_head > MOST_WHOLE_HEADS;
 }
 
@@ -234,34 +242,14 @@ static void choose_first_screen(struct served *served)
              n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
 }
 
-int request_serve(struct served *served)
+enum attn_status request_serve(struct served *served, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (interrupt_is_pending())
-        return EXIT_INTERNAL;
-    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK)
-        return report_error(&err);
+    ATTN_TRY(interrupt_check(err));
+    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     choose_first_screen(served);
     stopwatch_note(&served->watch, &served->args->running, "opened");
-    if (interrupt_is_pending())
-        return EXIT_INTERNAL;
-    return served->args->is_compared ? compare(served) : perform(served);
-}
-
-void request_release(struct served *served)
-{
-    attn_result_release(&served->result);
-    attn_run_free(served->run);
-    hosting_close(served->host);
-    attn_mask_array_release(&served->mask);
-    attn_mask_array_release(&served->keep);
-    free(served->outputs);
-    free(served->options);
-}
-
-int request_close(struct served *served, int code)
-{
-    output_args_release(&served->args->output);
-    free(served->given);
-    return print_close(served->out, code);
+    ATTN_TRY(interrupt_check(err));
+    if (served->args->is_compared)
+        return compare(served, err);
+    return served->args->is_explained ? explain(served, err) : perform(served, NULL, err);
 }

@@ -1,7 +1,6 @@
 /* tables.c - see tables.h. */
 #include "cmd/args/tables.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -97,47 +96,43 @@ bool tables_have_pictures(const struct tables_args *args)
 }
 
 /* What shapes a picture, without one, would do nothing. */
-static int check_shapes(const struct tables_args *args)
+static enum attn_status check_shapes(const struct tables_args *args, struct attn_error *err)
 {
     if (args->column && !tables_have_pictures(args))
-        return report_problem(EXIT_USAGE, "--png, --svg, --pdf, --html and --heatmap draw it",
-                              "--column needs a picture");
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--column needs a picture");
     for (int form = 0; args->picture.is_heatmap && form < TABLES_N_FORM; form++)
         if (args->paths[form] && is_standard(args->paths[form]))
-            return report_problem(EXIT_USAGE, NULL,
-                                  "--heatmap and --%s both write to standard output", names[form]);
+            return refuse(err, NULL, "--heatmap and --%s both write to standard output",
+                          names[form]);
     for (int form = 0; args->picture.is_heatmap && form < TABLES_N_PICTURE; form++)
         if (args->pictures[form] && is_standard(args->pictures[form]))
-            return report_problem(EXIT_USAGE, NULL,
-                                  "--heatmap and --%s both write to standard output",
-                                  picture_names[form]);
-    return EXIT_DONE;
+            return refuse(err, NULL, "--heatmap and --%s both write to standard output",
+                          picture_names[form]);
+    return ATTN_OK;
 }
 
-int tables_check(const struct tables_args *args)
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err)
 {
     struct attn_output items[MOST_OUTPUTS];
     struct attn_picture_options picture;
-    struct attn_error err = {0};
     const size_t n = list(args, items);
-    int code = check_shapes(args);
-    if (code == EXIT_DONE)
-        code = picture_find(&args->picture, &picture);
-    if (code == EXIT_DONE && attn_outputs_check(items, n, &err) != ATTN_OK)
-        code = report_error(&err);
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
-        if (items[i].format->is_picture && attn_table_picture_check(&items[i], &err) != ATTN_OK)
-            code = report_error(&err);
-    return code;
+
+    ATTN_TRY(check_shapes(args, err));
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    ATTN_TRY(attn_outputs_check(items, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (items[i].format->is_picture)
+            ATTN_TRY(attn_table_picture_check(&items[i], err));
+    return ATTN_OK;
 }
 
-int tables_check_model(const struct tables_args *args, const struct attn_host *host)
+enum attn_status tables_check_model(const struct tables_args *args, const struct attn_host *host,
+                                    struct attn_error *err)
 {
     struct attn_output items[MOST_OUTPUTS];
-    struct attn_error err = {0};
-    if (attn_host_check_outputs(host, items, list(args, items), &err) != ATTN_OK)
-        return report_error(&err);
-    return EXIT_DONE;
+
+    return attn_host_check_outputs(host, items, list(args, items), err);
 }
 
 /* Writes TABLE where OUTPUT says, or to OUT. */
@@ -158,49 +153,49 @@ static enum attn_status write_form(const struct attn_table *table, const struct 
     return status;
 }
 
-static int write_pictures(const struct tables_args *args, const struct attn_table *table,
-                          const struct attn_table_grid *grid, struct attn_sink *out)
+static enum attn_status write_pictures(const struct tables_args *args,
+                                       const struct attn_table *table,
+                                       const struct attn_table_grid *grid, struct attn_sink *out,
+                                       struct attn_error *err)
 {
     const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
     struct attn_table_grid drawn = *grid;
     struct attn_picture_options picture;
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
-    int code = picture_find(&args->picture, &picture);
-    if (code != EXIT_DONE)
-        return code;
+
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
     if (args->column)
         drawn.values = args->column;
-    for (int form = 0; status == ATTN_OK && form < TABLES_N_PICTURE; form++) {
-        if (!args->pictures[form])
-            continue;
-        struct attn_output output = output_of(args, picture_names[form], args->pictures[form]);
-        output.sink = output.path ? NULL : out;
-        status = attn_table_picture_write(table, &drawn, &picture, &output, &err);
-    }
-    if (status == ATTN_OK && args->picture.is_heatmap)
-        status = attn_table_picture_write(table, &drawn, &picture, &heatmap, &err);
-    return status == ATTN_OK ? EXIT_DONE : report_error(&err);
+    for (int form = 0; form < TABLES_N_PICTURE; form++)
+        if (args->pictures[form]) {
+            struct attn_output output = output_of(args, picture_names[form], args->pictures[form]);
+
+            output.sink = output.path ? NULL : out;
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &output, err));
+        }
+    return args->picture.is_heatmap
+               ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
+               : ATTN_OK;
 }
 
-int tables_write(const struct tables_args *args, const struct attn_table *table,
-                 const struct attn_table_grid *grid, struct attn_sink *out)
+enum attn_status tables_write(const struct tables_args *args, const struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err)
 {
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
     const int precision = (int)args->precision;
     bool is_written = tables_have_pictures(args);
-    int code = is_written && grid ? write_pictures(args, table, grid, out) : EXIT_DONE;
-    if (code != EXIT_DONE)
-        return code;
-    for (int form = 0; status == ATTN_OK && form < TABLES_N_FORM; form++) {
-        if (!args->paths[form])
-            continue;
-        is_written = true;
-        struct attn_output output = output_of(args, names[form], args->paths[form]);
-        status = write_form(table, &output, precision, out, &err);
-    }
-    if (!is_written)
-        status = attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, &err);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+
+    if (is_written && grid)
+        ATTN_TRY(write_pictures(args, table, grid, out, err));
+    for (int form = 0; form < TABLES_N_FORM; form++)
+        if (args->paths[form]) {
+            const struct attn_output output = output_of(args, names[form], args->paths[form]);
+
+            is_written = true;
+            ATTN_TRY(
+                at_stage(ATTN_STAGE_OUTPUT, write_form(table, &output, precision, out, err), err));
+        }
+    if (is_written)
+        return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT,
+                    attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);
 }

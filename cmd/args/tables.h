@@ -35,16 +35,18 @@ extern const struct option_group table_shapes_options; /* fills a struct picture
 bool tables_have_pictures(const struct tables_args *args);
 
 /* Whether the outputs go together: one of them at most goes to standard output, no two are one
- * file. Reports and returns an exit code. */
-int tables_check(const struct tables_args *args);
+ * file. */
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
 
-/* Refuses outputs that are files of HOST's model. Reports and returns an exit code. */
-int tables_check_model(const struct tables_args *args, const struct attn_host *host);
+/* Refuses outputs that are files of HOST's model. */
+enum attn_status tables_check_model(const struct tables_args *args, const struct attn_host *host,
+                                    struct attn_error *err);
 
 /* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
  * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are
- * none. Reports and returns an exit code. */
-int tables_write(const struct tables_args *args, const struct attn_table *table,
-                 const struct attn_table_grid *grid, struct attn_sink *out);
+ * none. */
+enum attn_status tables_write(const struct tables_args *args, const struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err);
 
 #endif

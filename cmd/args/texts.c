@@ -17,30 +17,29 @@ static const struct option rows[] = {
 
 const struct option_group texts_options = OPTION_GROUP("Input", rows);
 
-int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
-                const char *example)
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err)
 {
     if (args->is_lines && !args->path)
-        return report_problem(EXIT_USAGE, NULL, "--lines needs --texts");
-    if (args->path && prompt_has_text(prompt))
-        return report_problem(EXIT_USAGE, NULL,
-                              "a text and --texts are given, expected one of them");
-    return args->path ? EXIT_DONE : prompt_check(prompt, example);
+        return refuse(err, NULL, "--lines needs --texts");
+    if (args->path && prompt_is_given(prompt))
+        return refuse(err, NULL, "a text and --texts are given, expected one of them");
+    return args->path ? ATTN_OK : prompt_check(prompt, example, err);
 }
 
-int texts_read(const struct texts_args *args, struct attn_texts **texts,
-               const struct attn_input **items, size_t *n)
+enum attn_status texts_read(const struct texts_args *args, struct attn_texts **texts,
+                            const struct attn_input **items, size_t *n, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (!args->path)
-        return EXIT_DONE;
-    const char *path = strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
-    if (attn_texts_read(path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, texts,
-                        &err) != ATTN_OK) {
-        if (!args->is_lines && err.status == ATTN_FORMAT)
-            attn_error_hint(&err, "with --lines each line is a text");
-        return report_error(&err);
-    }
+    const char *path = args->path && strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
+    enum attn_status status;
+
+    if (!path)
+        return ATTN_OK;
+    status = attn_texts_read(path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, texts,
+                             err);
+    if (status == ATTN_FORMAT && !args->is_lines)
+        attn_error_hint(err, "with --lines each line is a text");
+    ATTN_TRY(status);
     *items = attn_texts_items(*texts, n);
-    return EXIT_DONE;
+    return ATTN_OK;
 }

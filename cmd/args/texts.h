@@ -14,14 +14,13 @@ struct texts_args {
 
 extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
 
-/* Whether there is a text, or many in its place: prompt_check without --texts. Reports a failure;
- * an exit code. */
-int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
-                const char *example);
+/* Whether there is a text, or many in its place: prompt_check without --texts. */
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err);
 
 /* Reads the file, if there is one: ITEMS [*n] are borrowed from *texts, the caller's
- * (attn_texts_free). Likewise. */
-int texts_read(const struct texts_args *args, struct attn_texts **texts,
-               const struct attn_input **items, size_t *n);
+ * (attn_texts_free). */
+enum attn_status texts_read(const struct texts_args *args, struct attn_texts **texts,
+                            const struct attn_input **items, size_t *n, struct attn_error *err);
 
 #endif

@@ -46,7 +46,7 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-int command_report_unknown(const char *what, const char *name)
+enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err)
 {
     char hint[128] = "'attn-cli --help' lists the commands";
     struct typo typo = {.typed = name, .size = strlen(name)};
@@ -54,5 +54,5 @@ int command_report_unknown(const char *what, const char *name)
         typo_try(&typo, commands[i]->name);
     if (typo_meant(&typo))
         snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return report_problem(EXIT_USAGE, hint, "unknown %s '%s'", what, name);
+    return refuse(err, hint, "unknown %s '%s'", what, name);
 }

@@ -417,7 +417,7 @@ static const struct option_group own_options = OPTION_GROUP("Output", rows);
 
 static const struct option_part parts[] = {{&own_options, 0}};
 
-static int completion_main(int argc, char **argv);
+static enum attn_status complete(struct call *call, struct attn_error *err);
 
 const struct command command_completion = {
     .name = "completion",
@@ -430,7 +430,8 @@ const struct command command_completion = {
                 "  source <(attn-cli completion zsh)\n"
                 "  attn-cli completion fish | source\n",
     OPTION_PARTS(parts),
-    .main = completion_main,
+    .args_size = sizeof(struct completion_args),
+    .work = complete,
 };
 
 static const struct {
@@ -438,30 +439,19 @@ static const struct {
     void (*print)(struct attn_sink *out);
 } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-static int complete(const struct completion_args *args, struct attn_sink *out)
+static enum attn_status complete(struct call *call, struct attn_error *err)
 {
+    const struct completion_args *args = call->args;
+
     if (args->has_models && args->shells.n == 0)
-        return model_names_print(out);
+        return model_names_print(call->out, err);
     if (args->shells.n != 1 || args->has_models)
-        return report_problem(EXIT_USAGE, NULL, "'completion' takes one shell: bash, zsh or fish");
+        return refuse(err, NULL, "'completion' takes one shell: bash, zsh or fish");
     for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
         if (strcmp(args->shells.items[0], shells[i].name) == 0) {
-            shells[i].print(out);
-            return EXIT_DONE;
+            shells[i].print(call->out);
+            return ATTN_OK;
         }
-    return report_problem(EXIT_USAGE, NULL, "unknown shell '%s', expected bash, zsh or fish",
-                          args->shells.items[0]);
-}
-
-static int completion_main(int argc, char **argv)
-{
-    struct completion_args args = {0};
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_completion, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = complete(&args, out);
-    text_list_release(&args.shells);
-    return print_close(out, code);
+    return refuse(err, NULL, "unknown shell '%s', expected bash, zsh or fish",
+                  args->shells.items[0]);
 }

@@ -234,15 +234,12 @@ static void print_overview_briefly(struct attn_sink *out)
     }
 }
 
-int help_print(const struct command *command, bool is_brief)
+void help_print(struct attn_sink *out, const struct command *command, bool is_brief)
 {
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE && command)
+    if (command)
         (is_brief ? print_command_briefly : print_command)(out, command);
-    else if (code == EXIT_DONE)
+    else
         (is_brief ? print_overview_briefly : print_overview)(out);
-    return print_close(out, code);
 }
 
 /* --- Topics ----------------------------------------------------------------------------------- */
@@ -374,68 +371,45 @@ static const struct option_group own_options = OPTION_GROUP("Output", rows);
 
 static const struct option_part parts[] = {{&own_options, 0}};
 
-static int help_main(int argc, char **argv);
+static enum attn_status help(struct call *call, struct attn_error *err);
 
 const struct command command_help = {
     .name = "help",
     .summary = "help on attn-cli, on one command, or on a topic",
     .usage = "[COMMAND|TOPIC]",
     OPTION_PARTS(parts),
-    .main = help_main,
+    .args_size = sizeof(struct help_args),
+    .work = help,
 };
 
-static int print_manual(void)
-{
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        manual_page(out);
-    return print_close(out, code);
-}
-
-static int print_topic(const struct topic *topic)
-{
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        topic_print(out, topic);
-    return print_close(out, code);
-}
-
-static int report_unknown(const char *name)
+static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
 {
     char hint[128] = "'attn-cli --help' lists commands and topics";
     struct typo typo = {.typed = name, .size = strlen(name)};
+
     for (size_t i = 0; i < n_command; i++)
         typo_try(&typo, commands[i]->name);
     for (size_t i = 0; i < n_topic; i++)
         typo_try(&typo, topics[i].name);
     if (typo_meant(&typo))
         snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return report_problem(EXIT_USAGE, hint, "unknown command or topic '%s'", name);
+    return refuse(err, hint, "unknown command or topic '%s'", name);
 }
 
-static int help(const struct help_args *args)
+static enum attn_status help(struct call *call, struct attn_error *err)
 {
+    const struct help_args *args = call->args;
+    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
+
     if (args->names.n > 1)
-        return report_problem(EXIT_USAGE, NULL, "'help' takes one command or topic, got %zu",
-                              args->names.n);
+        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
     if (args->is_manual)
-        return print_manual();
-    if (args->names.n == 0)
-        return help_print(NULL, false);
-    const char *name = args->names.items[0];
-    if (topic_find(name))
-        return print_topic(topic_find(name));
-    return command_find(name) ? help_print(command_find(name), false) : report_unknown(name);
-}
-
-static int help_main(int argc, char **argv)
-{
-    struct help_args args = {0};
-    int code = options_parse(&command_help, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = help(&args);
-    text_list_release(&args.names);
-    return code;
+        manual_page(call->out);
+    else if (name && topic_find(name))
+        topic_print(call->out, topic_find(name));
+    else if (!name || command_find(name))
+        help_print(call->out, name ? command_find(name) : NULL, false);
+    else
+        return refuse_unknown(name, err);
+    return ATTN_OK;
 }

@@ -12,12 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Prints the help of COMMAND, or with NULL that of the program, on standard output: the whole, or
- * what fits twenty lines, three examples and the names of what there is. Reports and returns an
- * exit code.
- */
-int help_print(const struct command *command, bool is_brief);
+/* Prints the help of COMMAND, or with NULL that of the program: the whole, or what fits twenty
+ * lines, three examples and the names of what there is. */
+void help_print(struct attn_sink *out, const struct command *command, bool is_brief);
 
 /* One row: NAME padded to a column, then TEXT with its lines broken and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);

@@ -105,6 +105,11 @@ bool interrupt_is_pending(void)
     return caught != 0;
 }
 
+enum attn_status interrupt_check(struct attn_error *err)
+{
+    return caught ? attn_error_set(err, ATTN_CANCELED, "interrupted") : ATTN_OK;
+}
+
 void interrupt_end(void)
 {
     if (!caught)

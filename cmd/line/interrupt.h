@@ -38,6 +38,9 @@ const volatile sig_atomic_t *interrupt_flag(void);
 /* Whether a signal was caught: the command should unwind without a word. */
 bool interrupt_is_pending(void);
 
+/* The failure that it is; nothing is reported of it. */
+enum attn_status interrupt_check(struct attn_error *err);
+
 /* Ends the process by the signal that was caught, so that its parent sees which; else returns. */
 void interrupt_end(void);
 

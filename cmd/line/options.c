@@ -1,11 +1,9 @@
 /*
- * options.c - reads a command line against a command's options. A mistake is reported with what was
+ * options.c - reads a command line against a command's options. A mistake is refused with what was
  * expected, and for a name that does not exist with the one that was probably meant.
  */
 #include "cmd/line/options.h"
 
-#include "cmd/line/help.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"
@@ -74,15 +72,17 @@ size_t options_count(const struct command *command)
     return walk.n;
 }
 
-/* The command line, and what is read of it. */
+/* The command line on its way. */
 struct parser {
-    const struct command *command;
-    char *base; /* the command's struct of arguments */
-    char **argv;
-    int argc;
-    int next;           /* index of the argument after the one being read */
-    const char **given; /* [options_count] the text of each value, NULL where there is none */
+    struct call *call;
+    int next; /* index of the argument after the one being read */
 };
+
+/* Where the value of OPTION goes. */
+static void *place_of(const struct call *call, const struct option *option)
+{
+    return (char *)call->args + option->offset;
+}
 
 static bool takes_value(const struct option *option)
 {
@@ -129,12 +129,12 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
     return n > 0;
 }
 
-static int report_unknown(const struct command *command, const char *typed, size_t size)
+static enum attn_status refuse_unknown(const struct command *command, const char *typed,
+                                       size_t size, struct attn_error *err)
 {
     char hint[HINT_SIZE];
     if (size > 2 && find_others(typed + 2, size - 2, hint))
-        return report_problem(EXIT_USAGE, hint, "'%.*s' is no option of '%s'", (int)size, typed,
-                              command->name);
+        return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     struct typo typo = {.typed = typed + 2, .size = size - 2};
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)
@@ -143,58 +143,58 @@ static int report_unknown(const struct command *command, const char *typed, size
         snprintf(hint, sizeof(hint), "did you mean '--%s'?", typo_meant(&typo));
     else
         snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
-    return report_problem(EXIT_USAGE, hint, "unknown option '%.*s'", (int)size, typed);
+    return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
-static int append(struct text_list *list, const char *value)
+static enum attn_status append(struct text_list *list, const char *value, struct attn_error *err)
 {
     const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
     if (!items)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     list->items = items;
     list->items[list->n++] = value;
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int append_named(struct named_list *list, const char *name, const char *value)
+static enum attn_status append_named(struct named_list *list, const char *name, const char *value,
+                                     struct attn_error *err)
 {
     struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
     if (!items)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     list->items = items;
     list->items[list->n++] = (struct attn_option){name, value};
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int store_number(const struct option *option, const char *label, const char *value,
-                        int64_t *number)
+static enum attn_status store_number(const struct option *option, const char *label,
+                                     const char *value, int64_t *number, struct attn_error *err)
 {
     if (attn_parse_int(value, strlen(value), option->min, option->max, number))
-        return OPTIONS_OK;
-    return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a whole number %lld to %lld",
-                          label, value, (long long)option->min, (long long)option->max);
+        return ATTN_OK;
+    return refuse(err, NULL, "'%s' is '%s', expected a whole number %lld to %lld", label, value,
+                  (long long)option->min, (long long)option->max);
 }
 
-static int store_real(const struct option *option, const char *label, const char *value,
-                      double *number)
+static enum attn_status store_real(const struct option *option, const char *label,
+                                   const char *value, double *number, struct attn_error *err)
 {
     double found;
     bool is_bounded = option->max != 0;
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
         (!is_bounded || found < (double)option->max)) {
         *number = found;
-        return OPTIONS_OK;
+        return ATTN_OK;
     }
     if (!is_bounded)
-        return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a number from %lld", label,
-                              value, (long long)option->min);
-    return report_problem(EXIT_USAGE, NULL,
-                          "'%s' is '%s', expected a number from %lld to less than %lld", label,
-                          value, (long long)option->min, (long long)option->max);
+        return refuse(err, NULL, "'%s' is '%s', expected a number from %lld", label, value,
+                      (long long)option->min);
+    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to less than %lld", label,
+                  value, (long long)option->min, (long long)option->max);
 }
 
-static int store_choice(const struct option *option, const char *label, const char *value,
-                        int *choice)
+static enum attn_status store_choice(const struct option *option, const char *label,
+                                     const char *value, int *choice, struct attn_error *err)
 {
     const char *words = option->argument;
     size_t size = strlen(value);
@@ -202,166 +202,164 @@ static int store_choice(const struct option *option, const char *label, const ch
         size_t word = strcspn(words, "|");
         if (word == size && memcmp(words, value, size) == 0) {
             *choice = i;
-            return OPTIONS_OK;
+            return ATTN_OK;
         }
         if (words[word] == '\0')
-            return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected %s", label, value,
-                                  option->argument);
+            return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
         words += word + 1;
     }
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */
-static int check_once(const struct parser *parser, const struct option *option, const char *value)
+static enum attn_status check_once(const struct parser *parser, const struct option *option,
+                                   const char *value, struct attn_error *err)
 {
     if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
-        return OPTIONS_OK;
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
-        const char *before = parser->given[walk.n - 1], *name = walk.option.name;
+        return ATTN_OK;
+    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);) {
+        const char *before = parser->call->given[walk.n - 1], *name = walk.option.name;
         bool has_same_place =
             option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
         if (before && strcmp(name, option->name) == 0)
-            return report_problem(EXIT_USAGE, NULL, "'--%s' was given twice: '%s' and '%s'", name,
-                                  before, value);
+            return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
         if (before && has_same_place)
-            return report_problem(
-                EXIT_USAGE, NULL,
-                "'--%s' and '--%s' are one option and were both given: '%s' and '%s'", name,
-                option->name, before, value);
+            return refuse(err, NULL,
+                          "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
+                          name, option->name, before, value);
     }
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
 /* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
  * variable. */
-static int store(const struct parser *parser, const struct option_walk *walk, const char *label,
-                 const char *value)
+static enum attn_status store(const struct parser *parser, const struct option_walk *walk,
+                              const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
-    void *place = parser->base + option->offset;
-    parser->given[walk->n - 1] = takes_value(option) ? value : "true";
+    void *place = place_of(parser->call, option);
+    parser->call->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
     case OPTION_KIND_FLAG:
         *(bool *)place = true;
-        return OPTIONS_OK;
+        return ATTN_OK;
     case OPTION_KIND_TEXT:
         *(const char **)place = value;
-        return OPTIONS_OK;
+        return ATTN_OK;
     case OPTION_KIND_LIST:
-        return append(place, value);
+        return append(place, value, err);
     case OPTION_KIND_NUMBER:
-        return store_number(option, label, value, place);
+        return store_number(option, label, value, place, err);
     case OPTION_KIND_REAL:
-        return store_real(option, label, value, place);
+        return store_real(option, label, value, place, err);
     case OPTION_KIND_CHOICE:
-        return store_choice(option, label, value, place);
+        return store_choice(option, label, value, place, err);
     case OPTION_KIND_NAMED:
-        return append_named(place, option->name, value);
+        return append_named(place, option->name, value, err);
     case OPTION_KIND_HELP:
     case OPTION_KIND_HEADING:
         break;
     }
-    return help_print(parser->command, strcmp(label, "-h") == 0);
+    parser->call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
+    return ATTN_OK;
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. */
-static int take_option(struct parser *parser, const struct option_walk *walk, const char *label,
-                       const char *value)
+static enum attn_status take_option(struct parser *parser, const struct option_walk *walk,
+                                    const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
     if (takes_value(option) && !value) {
-        if (parser->next == parser->argc)
-            return report_problem(EXIT_USAGE, NULL, "option '%s' needs a value: %s %s", label,
-                                  label, option->argument);
-        value = parser->argv[parser->next++];
+        if (parser->next == parser->call->argc)
+            return refuse(err, NULL, "option '%s' needs a value: %s %s", label, label,
+                          option->argument);
+        value = parser->call->argv[parser->next++];
     }
-    int code = check_once(parser, option, value);
-    if (code != OPTIONS_OK)
-        return code;
-    return store(parser, walk, label, value);
+    ATTN_TRY(check_once(parser, option, value, err));
+    return store(parser, walk, label, value, err);
 }
 
-static int take_long(struct parser *parser, const char *argument)
+static enum attn_status take_long(struct parser *parser, const char *argument,
+                                  struct attn_error *err)
 {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
-    struct option_walk walk = {.command = parser->command};
+    struct option_walk walk = {.command = parser->call->command};
     if (!find_name(&walk, argument + 2, size - 2))
-        return report_unknown(parser->command, argument, size);
+        return refuse_unknown(parser->call->command, argument, size, err);
     char label[64];
     snprintf(label, sizeof(label), "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
-        return report_problem(EXIT_USAGE, NULL, "option '%s' takes no value", label);
-    return take_option(parser, &walk, label, equals ? equals + 1 : NULL);
+        return refuse(err, NULL, "option '%s' takes no value", label);
+    return take_option(parser, &walk, label, equals ? equals + 1 : NULL, err);
 }
 
 /* "-t4", "-t" "4", "-qv", "-qt4". */
-static int take_letters(struct parser *parser, const char *letters)
+static enum attn_status take_letters(struct parser *parser, const char *letters,
+                                     struct attn_error *err)
 {
     for (size_t i = 0; letters[i]; i++) {
         char label[3] = {'-', letters[i], '\0'};
-        struct option_walk walk = {.command = parser->command};
+        struct option_walk walk = {.command = parser->call->command};
         if (!find_letter(&walk, letters[i]))
-            return report_unknown(parser->command, label, 2);
+            return refuse_unknown(parser->call->command, label, 2, err);
         bool has_rest = takes_value(&walk.option) && letters[i + 1];
-        int code = take_option(parser, &walk, label, has_rest ? letters + i + 1 : NULL);
-        if (code != OPTIONS_OK || has_rest)
-            return code;
+        ATTN_TRY(take_option(parser, &walk, label, has_rest ? letters + i + 1 : NULL, err));
+        if (has_rest || parser->call->help != CALL_HELP_NONE)
+            return ATTN_OK;
     }
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int take_plain(const struct parser *parser, const char *argument)
+static enum attn_status take_plain(const struct parser *parser, const char *argument,
+                                   struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);)
+    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);)
         if (!walk.option.name)
-            return append((void *)(parser->base + walk.option.offset), argument);
-    return report_problem(EXIT_USAGE, NULL, "'%s' takes no argument '%s'", parser->command->name,
-                          argument);
+            return append(place_of(parser->call, &walk.option), argument, err);
+    return refuse(err, NULL, "'%s' takes no argument '%s'", parser->call->command->name, argument);
 }
 
 /* Variables that stand for options that were not given. */
-static int take_environment(const struct parser *parser)
+static enum attn_status take_environment(const struct parser *parser, struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
+    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);) {
         const char *variable = walk.option.environment;
         const char *value = variable ? getenv(variable) : NULL;
-        if (!value || !value[0] || parser->given[walk.n - 1])
+        if (!value || !value[0] || parser->call->given[walk.n - 1])
             continue;
-        int code = store(parser, &walk, variable, value);
-        if (code != OPTIONS_OK)
-            return code;
+        ATTN_TRY(store(parser, &walk, variable, value, err));
     }
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-int options_parse(const struct command *command, int argc, char **argv, void *args)
+enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
-    const char **given = calloc(options_count(command) + 1, sizeof *given); /* never 0 */
-    int code = given ? options_parse_noting(command, argc, argv, args, given) : report_no_memory();
-    free(given);
-    return code;
-}
-
-int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
-                         const char **given)
-{
-    struct parser parser = {
-        .command = command, .base = args, .argv = argv, .argc = argc, .given = given};
-    int code = OPTIONS_OK;
+    struct parser parser = {.call = call};
     bool is_ended = false;
-    while (code == OPTIONS_OK && parser.next < argc) {
-        const char *argument = argv[parser.next++];
+
+    while (parser.next < call->argc && call->help == CALL_HELP_NONE) {
+        const char *argument = call->argv[parser.next++];
+
         if (is_ended || argument[0] != '-' || !argument[1])
-            code = take_plain(&parser, argument);
+            ATTN_TRY(take_plain(&parser, argument, err));
         else if (strcmp(argument, "--") == 0)
             is_ended = true;
         else if (argument[1] == '-')
-            code = take_long(&parser, argument);
+            ATTN_TRY(take_long(&parser, argument, err));
         else
-            code = take_letters(&parser, argument + 1);
+            ATTN_TRY(take_letters(&parser, argument + 1, err));
     }
-    return code == OPTIONS_OK ? take_environment(&parser) : code;
+    return call->help == CALL_HELP_NONE ? take_environment(&parser, err) : ATTN_OK;
+}
+
+void options_release(struct call *call)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        if (walk.option.kind == OPTION_KIND_LIST)
+            text_list_release(place_of(call, &walk.option));
+        else if (walk.option.kind == OPTION_KIND_NAMED)
+            named_list_release(place_of(call, &walk.option));
+    }
 }
 
 const char *named_list_find(const struct named_list *list, const char *name)

@@ -157,20 +157,16 @@ bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);
 
-enum { OPTIONS_OK = -1 };
-
 /*
- * Stores what the command line says, and the environment where that says nothing, into ARGS, the
- * command's struct, which holds the defaults. Returns OPTIONS_OK, or the exit code when the command
- * is over: help was printed, or a mistake was reported.
+ * Stores what the command line of CALL says, and the environment where that says nothing, into
+ * CALL->args, the command's struct, which holds the defaults, and the texts of the values into
+ * CALL->given [options_count], all NULL before. These borrow from the command line and the
+ * environment. Ends early at --help, which CALL->help then says.
  */
-int options_parse(const struct command *command, int argc, char **argv, void *args);
+enum attn_status options_parse(struct call *call, struct attn_error *err);
 
-/* The same, and in GIVEN [options_count(command)], all NULL before, the text of each option's
- * value, of a list the last, and "true" of a flag. Borrows from the command line and the
- * environment. */
-int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
-                         const char **given);
+/* Frees the lists that options_parse filled. */
+void options_release(struct call *call);
 
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);

@@ -1,7 +1,6 @@
 /* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
 #include "cmd/line/print.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -15,12 +14,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int print_open(struct attn_sink **out)
+enum attn_status print_open(struct attn_sink **out, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    return EXIT_DONE;
+    return at_stage(ATTN_STAGE_OUTPUT,
+                    attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, err), err);
 }
 
 void print(struct attn_sink *out, const char *format, ...)
@@ -39,52 +36,53 @@ void print_text(struct attn_sink *out, const char *text)
     attn_sink_write(out, text, strlen(text));
 }
 
-int print_escaped(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
+                               struct attn_error *err)
 {
-    struct attn_error err = {0};
     char *escaped;
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
+
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_escape(text, size, &escaped, err), err));
     print_text(out, escaped);
     attn_text_free(escaped);
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-int print_lines(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
+                             struct attn_error *err)
 {
     static const char kept[] = "\n\t\\";
-    int code = EXIT_DONE;
-    for (size_t at = 0, end; at < size && code == EXIT_DONE; at = end) {
+
+    for (size_t at = 0, end; at < size; at = end) {
         end = at;
         while (end < size && !memchr(kept, text[end], sizeof(kept) - 1))
             end++;
-        code = print_escaped(out, text + at, end - at);
+        ATTN_TRY(print_escaped(out, text + at, end - at, err));
         if (end < size)
             print(out, "%c", text[end++]);
     }
-    return code;
+    return ATTN_OK;
 }
 
-int print_json_string(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_json_string(struct attn_sink *out, const char *text, size_t size,
+                                   struct attn_error *err)
 {
-    struct attn_error err = {0};
     struct attn_buffer json = {0};
+    enum attn_status status;
+
     attn_json_append_string(&json, text, size);
-    const enum attn_status status = attn_buffer_check(&json, &err);
+    status = attn_buffer_check(&json, err);
     if (status == ATTN_OK)
         attn_sink_write(out, json.data, json.size);
     attn_buffer_release(&json);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
-int print_close(struct attn_sink *out, int code)
+enum attn_status print_flush(struct attn_sink *out, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (out && code == EXIT_DONE && attn_sink_commit(out, &err) != ATTN_OK &&
-        !attn_sink_is_closed_pipe(out))
-        code = report(&err, EXIT_OUTPUT);
-    attn_sink_free(out);
-    return code;
+    attn_sink_flush(out);
+    if (attn_sink_is_closed_pipe(out))
+        return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT, attn_sink_check(out, err), err);
 }
 
 /* --- What it can show ------------------------------------------------------------------------- */

@@ -3,11 +3,7 @@
  * what it can show: how wide it is, in which colours, and whether it takes characters beyond ASCII;
  * the terminal itself is not asked.
  *
- *     struct attn_sink *out = NULL;
- *     int code = print_open(&out);
- *     if (code == EXIT_DONE)
- *         print(out, "%d\n", 42);
- *     return print_close(out, code);
+ *     print(call->out, "%d\n", 42);
  */
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
@@ -17,8 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reports a failure. Returns an exit code. */
-int print_open(struct attn_sink **out);
+enum attn_status print_open(struct attn_sink **out, struct attn_error *err);
 
 /* For pieces of known, small length; text from outside goes through print_text. */
 void print(struct attn_sink *out, const char *format, ...) ATTN_PRINTF(2, 3);
@@ -26,21 +21,21 @@ void print(struct attn_sink *out, const char *format, ...) ATTN_PRINTF(2, 3);
 /* A string of any length, as it is. */
 void print_text(struct attn_sink *out, const char *text);
 
-/* The printable form of a token (INTERFACE.md "Token text"). Reports and returns an exit code. */
-int print_escaped(struct attn_sink *out, const char *text, size_t size);
+/* The printable form of a token (INTERFACE.md "Token text"). */
+enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
+                               struct attn_error *err);
 
 /* Text of several lines as a terminal should get it: lines, tabs and backslashes as they are, the
- * rest printable. Reports and returns an exit code. */
-int print_lines(struct attn_sink *out, const char *text, size_t size);
+ * rest printable. */
+enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
+                             struct attn_error *err);
 
-/* TEXT as a string of JSON (base/escape.h). Reports and returns an exit code. */
-int print_json_string(struct attn_sink *out, const char *text, size_t size);
+/* TEXT as a string of JSON (base/escape.h). */
+enum attn_status print_json_string(struct attn_sink *out, const char *text, size_t size,
+                                   struct attn_error *err);
 
-/*
- * Flushes and frees OUT, which may be NULL. Returns CODE, or when that is EXIT_DONE and the output
- * could not be written, reports this and returns EXIT_OUTPUT; a closed pipe is no failure.
- */
-int print_close(struct attn_sink *out, int code);
+/* Writes what is pending. Fails where the output cannot be written; a closed pipe is no failure. */
+enum attn_status print_flush(struct attn_sink *out, struct attn_error *err);
 
 /* Words of --color, in their order. */
 enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

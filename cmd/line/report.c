@@ -29,24 +29,6 @@ static void print_error(const char *message, const char *hint)
         fprintf(stderr, "hint: %s\n", hint);
 }
 
-/* Whether ERR came of weights whose file lost its end while it was mapped. */
-static bool is_truncation(const struct attn_error *err)
-{
-    return err->status == ATTN_CANCELED && interrupt_is_model_truncated();
-}
-
-int exit_code_of(const struct attn_error *err)
-{
-    static const int codes[] = {
-        [ATTN_STAGE_NONE] = EXIT_INTERNAL, [ATTN_STAGE_OPTIONS] = EXIT_USAGE,
-        [ATTN_STAGE_MODEL] = EXIT_MODEL,   [ATTN_STAGE_INPUT] = EXIT_INPUT,
-        [ATTN_STAGE_OUTPUT] = EXIT_OUTPUT, [ATTN_STAGE_CHECK] = EXIT_CHECK,
-    };
-    if (is_truncation(err))
-        return EXIT_MODEL;
-    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
-}
-
 /* What a message of the library begins with where it is about a field of a request, and the option
  * that fills it. */
 static const struct {
@@ -75,21 +57,23 @@ static void name_option(const char *message, char line[ATTN_ERROR_MESSAGE_SIZE +
             snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s%s", fields[i].option, message + size);
 }
 
-int report_error(const struct attn_error *err)
+int report(const struct attn_error *err)
 {
-    return report(err, exit_code_of(err));
-}
+    static const int codes[] = {
+        [ATTN_STAGE_NONE] = EXIT_INTERNAL, [ATTN_STAGE_OPTIONS] = EXIT_USAGE,
+        [ATTN_STAGE_MODEL] = EXIT_MODEL,   [ATTN_STAGE_INPUT] = EXIT_INPUT,
+        [ATTN_STAGE_OUTPUT] = EXIT_OUTPUT, [ATTN_STAGE_CHECK] = EXIT_CHECK,
+    };
+    char line[ATTN_ERROR_MESSAGE_SIZE + 8];
 
-int report(const struct attn_error *err, int code)
-{
-    if (is_truncation(err)) {
+    /* The weights' file lost its end while it was mapped. */
+    if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
         print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
     }
-    char line[ATTN_ERROR_MESSAGE_SIZE + 8];
     name_option(err->message, line);
     print_error(line, err->hint);
-    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : code;
+    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
 /* Takes the middle out of a TEXT that is too long for a line: what was typed lies there, between
@@ -109,31 +93,57 @@ static void shorten(char *text)
     memmove(text + head + sizeof(gap) - 1, text + tail, size - tail + 1);
 }
 
-int report_problem(int code, const char *hint, const char *format, ...)
+ATTN_PRINTF(4, 0)
+static enum attn_status set_problem(struct attn_error *err, enum attn_request_stage stage,
+                                    const char *hint, const char *format, va_list arguments)
 {
-    struct attn_error err = {0};
     char *line, *escaped;
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vasprintf(&line, format, arguments);
-    va_end(arguments);
+    const int size = vasprintf(&line, format, arguments);
+    enum attn_status status;
+
     if (size < 0)
-        return report_no_memory();
-    if (attn_escape(line, (size_t)size, &escaped, &err) != ATTN_OK) {
-        free(line);
-        return report(&err, code);
-    }
-    shorten(escaped);
-    print_error(escaped, hint);
-    attn_text_free(escaped);
+        return attn_error_no_memory(err);
+    status = attn_escape(line, (size_t)size, &escaped, err);
     free(line);
-    return code;
+    if (status != ATTN_OK)
+        return status;
+    shorten(escaped);
+    attn_error_set(err, ATTN_INVALID, "%s", escaped);
+    attn_text_free(escaped);
+    if (hint)
+        attn_error_hint(err, "%s", hint);
+    return at_stage(stage, ATTN_INVALID, err);
 }
 
-int report_no_memory(void)
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...)
 {
-    print_error(attn_status_text(ATTN_NO_MEMORY), NULL);
-    return EXIT_INTERNAL;
+    enum attn_status status;
+    va_list arguments;
+
+    va_start(arguments, format);
+    status = set_problem(err, stage, hint, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
+{
+    enum attn_status status;
+    va_list arguments;
+
+    va_start(arguments, format);
+    status = set_problem(err, ATTN_STAGE_OPTIONS, hint, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
+                          struct attn_error *err)
+{
+    if (status != ATTN_OK)
+        err->stage = stage;
+    return status;
 }
 
 void note(const char *format, ...)
@@ -145,4 +155,10 @@ void note(const char *format, ...)
     va_end(arguments);
     progress_clear();
     fprintf(stderr, "attn-cli: note: %s\n", line);
+}
+
+void note_message(void *user, const char *message)
+{
+    (void)user;
+    note("%s", message);
 }

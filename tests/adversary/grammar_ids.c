@@ -29,10 +29,8 @@ struct known {
     size_t n;
 };
 
-/* What prompt.c calls; this program says nothing of its own. The last message is kept. */
-static struct attn_error last;
-
-int report_problem(int code, const char *hint, const char *format, ...)
+/* What prompt.c calls; this program says nothing of its own. */
+enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
 {
     char line[ATTN_ERROR_MESSAGE_SIZE];
     va_list arguments;
@@ -40,14 +38,18 @@ int report_problem(int code, const char *hint, const char *format, ...)
     va_start(arguments, format);
     FUZZ_CHECK(vsnprintf(line, sizeof line, format, arguments) > 0);
     va_end(arguments);
-    attn_error_set(&last, ATTN_INVALID, "%s",
-                   code == EXIT_USAGE ? "a mistake in usage" : "another");
-    FUZZ_CHECK(code == EXIT_USAGE && hint != NULL);
-    return code;
+    FUZZ_CHECK(hint != NULL);
+    return attn_error_set(err, ATTN_INVALID, "a mistake in usage");
 }
 
-int report_no_memory(void)
+/* No file is read. */
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...)
 {
+    (void)err;
+    (void)stage;
+    (void)hint;
+    (void)format;
     abort();
 }
 
@@ -101,17 +103,13 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
     int32_t *ids = NULL;
     size_t n = 0;
-    int code;
+    const enum attn_status status = ids_parse(list, &ids, &n, err);
 
-    last = (struct attn_error){0};
-    code = ids_parse(list, &ids, &n);
-    FUZZ_CHECK((code == EXIT_DONE) == (last.status == ATTN_OK));
-    *err = last;
-    if (code == EXIT_DONE && c->meant == ATTN_MEANT_VALID)
+    if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
         FUZZ_CHECK(n == known->n && memcmp(ids, known->ids, n * sizeof *ids) == 0);
     free(ids);
     free(list);
-    return last.status;
+    return status;
 }
 
 const struct attn_grammar attn_grammar_ids = {

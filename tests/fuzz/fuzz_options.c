@@ -4,11 +4,9 @@
  *
  * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
  * their limits; with an option that takes one value given again it is refused. A line that is
- * refused is reported once, as a mistake in usage. --help ends the reading. Ids are those of a
- * naive reader.
+ * refused is refused once. --help ends the reading. Ids are those of a naive reader.
  */
 #include "cmd/args/prompt.h"
-#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,9 +52,10 @@ const size_t n_command = 1;
 
 /* --- what options.c and prompt.c call --------------------------------------------------------- */
 
-static int n_report;
+static int n_refused;
 
-int report_problem(int code, const char *hint, const char *format, ...)
+/* Counts as the tool's own refuse does, and puts the same into ERR. */
+enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
 {
     char line[8192];
     va_list arguments;
@@ -65,20 +64,36 @@ int report_problem(int code, const char *hint, const char *format, ...)
     FUZZ_CHECK(vsnprintf(line, sizeof line, format, arguments) > 0);
     va_end(arguments);
     FUZZ_CHECK(hint == NULL || attn_fuzz_is_printable(hint, strlen(hint)));
-    n_report++;
-    return code;
+    n_refused++;
+    return attn_error_set(err, ATTN_INVALID, "refused");
 }
 
-int report_no_memory(void)
+/* No file is read. */
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...)
 {
+    (void)err;
+    (void)stage;
+    (void)hint;
+    (void)format;
     abort();
 }
 
-int help_print(const struct command *of, bool is_brief)
+/* ATTN_CANCELED: the line asks for the help. */
+static enum attn_status parse(int argc, char **argv, struct args *args)
 {
-    (void)is_brief;
-    FUZZ_CHECK(of == &command);
-    return EXIT_DONE;
+    const char *given[sizeof rows / sizeof *rows + 1] = {NULL}; /* and --help */
+    struct call call = {
+        .command = &command, .argv = argv, .argc = argc, .args = args, .given = given};
+    struct attn_error err = {0};
+    enum attn_status status;
+
+    n_refused = 0;
+    status = options_parse(&call, &err);
+    FUZZ_CHECK(status == err.status);
+    FUZZ_CHECK(status == ATTN_OK || status == ATTN_INVALID);
+    FUZZ_CHECK(n_refused == (status == ATTN_INVALID));
+    return status == ATTN_OK && call.help != CALL_HELP_NONE ? ATTN_CANCELED : status;
 }
 
 /* --- properties ------------------------------------------------------------------------------- */
@@ -122,21 +137,22 @@ static void check_ids(const char *list)
     int32_t *ids = NULL;
     size_t n = 0, n_naive = 0;
     int64_t id = 0;
-    int code;
+    struct attn_error err = {0};
+    enum attn_status status;
 
-    n_report = 0;
-    code = ids_parse(list, &ids, &n);
+    n_refused = 0;
+    status = ids_parse(list, &ids, &n, &err);
     for (const char *at = list; *at != '\0' && id >= 0;) {
         if (is_separator(*at)) {
             at++;
         } else if ((id = read_id(&at)) >= 0) {
-            FUZZ_CHECK(code != EXIT_DONE || (n_naive < n && ids[n_naive] == id));
+            FUZZ_CHECK(status != ATTN_OK || (n_naive < n && ids[n_naive] == id));
             n_naive++;
         }
     }
     const bool is_refused = id < 0 || has_empty_item(list);
-    FUZZ_CHECK(code == (is_refused ? EXIT_USAGE : EXIT_DONE));
-    FUZZ_CHECK(n_report == is_refused);
+    FUZZ_CHECK(status == (is_refused ? ATTN_INVALID : ATTN_OK));
+    FUZZ_CHECK(n_refused == is_refused);
     FUZZ_CHECK(is_refused || n == n_naive);
     free(ids);
 }
@@ -208,9 +224,7 @@ static void check_refused_twice(const struct line *line, const char *argument)
     items[0] = copy;
     for (int i = 0; i < line->n; i++)
         items[i + 1] = line->items[i];
-    n_report = 0;
-    FUZZ_CHECK(options_parse(&command, line->n + 1, items, &args) == EXIT_USAGE);
-    FUZZ_CHECK(n_report == 1);
+    FUZZ_CHECK(parse(line->n + 1, items, &args) == ATTN_INVALID);
     text_list_release(&args.list);
     text_list_release(&args.plain);
     free(copy);
@@ -226,7 +240,7 @@ static void check_taken(const struct args *args)
     FUZZ_CHECK(args->real >= 0 && args->real <= 1.7976931348623157e308);
     FUZZ_CHECK(args->share >= 0 && args->share < 1);
     write_again(args, &line);
-    FUZZ_CHECK(options_parse(&command, line.n, line.items, &again) == OPTIONS_OK);
+    FUZZ_CHECK(parse(line.n, line.items, &again) == ATTN_OK);
     FUZZ_CHECK(again.is_quiet == args->is_quiet && again.is_verbose == args->is_verbose);
     FUZZ_CHECK(again.number == args->number && again.choice == args->choice);
     FUZZ_CHECK(again.real == args->real && again.share == args->share);
@@ -247,7 +261,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = attn_fuzz_string(data, size);
     struct line line = {.n = 0};
     struct args args = {0};
-    int code;
 
     for (char *at = text, *end; at != NULL && line.n < MAX_ARGUMENT - 16; at = end) {
         end = strchr(at, '\n');
@@ -255,11 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             *end++ = '\0';
         append(&line, "", at);
     }
-    n_report = 0;
-    code = options_parse(&command, line.n, line.items, &args);
-    FUZZ_CHECK(code == OPTIONS_OK || code == EXIT_USAGE || code == EXIT_DONE);
-    FUZZ_CHECK(n_report == (code == EXIT_USAGE));
-    if (code == OPTIONS_OK) {
+    if (parse(line.n, line.items, &args) == ATTN_OK) {
         check_taken(&args);
         check_ids(args.ids != NULL ? args.ids : text);
     }
