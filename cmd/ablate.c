@@ -1,14 +1,13 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "cmd/args/answer.h"
-#include "cmd/args/control.h"
 #include "cmd/args/question.h"
-#include "cmd/args/references.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
@@ -37,6 +36,14 @@ static const struct option ablate_rows[] = {
 };
 
 static const struct option_group ablate_options = OPTION_GROUP("Ablation", ablate_rows);
+
+static const struct option reference_rows[] = {
+    OPTION_AT(TEXT, "reference", "FILE", 0,
+              "a file of texts, one per line: --with mean takes the mean over all of them, "
+              "--with resample the rows of one"),
+};
+
+static const struct option_group reference_options = OPTION_GROUP("Ablation", reference_rows);
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct ablate_args, question)},
@@ -128,6 +135,42 @@ static enum attn_status read_with(const char *value, struct attn_ablate_args *ho
                   value);
 }
 
+/* Texts of a file, one a line, that means or rows are taken from. */
+struct references {
+    struct text text;         /* owns; the file */
+    struct attn_input *items; /* [n] owns; its lines */
+    size_t n;
+};
+
+/* Reads the lines of PATH that are not empty; "-" is standard input. */
+static enum attn_status references_read(const char *path, struct references *references,
+                                        struct attn_error *err)
+{
+    const struct prompt_args args = {.file = path};
+    const char *at, *end;
+    size_t n_line = 1;
+
+    ATTN_TRY(prompt_read(&args, &references->text, err));
+    end = references->text.data + references->text.size;
+    for (at = references->text.data; at < end; at++)
+        n_line += *at == '\n';
+    references->items = calloc(n_line, sizeof *references->items);
+    if (!references->items)
+        return attn_error_no_memory(err);
+    for (at = references->text.data; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+        stop = stop ? stop : end;
+        if (stop > at)
+            references->items[references->n++] =
+                (struct attn_input){.text = at, .n_text = (size_t)(stop - at)};
+        at = stop + 1;
+    }
+    if (references->n == 0)
+        return problem(err, ATTN_STAGE_INPUT, NULL, "'%s' holds no text", path);
+    return ATTN_OK;
+}
+
 static enum attn_status read_how(const struct ablate_args *args, struct attn_ablate_args *how,
                                  struct attn_error *err)
 {
@@ -176,6 +219,7 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
         .call = call, .reuse = true, .example = EXAMPLE, .own = &references};
     const enum attn_status status = question_answer(&question, work, err);
 
-    references_release(&references);
+    text_release(&references.text);
+    free(references.items);
     return status;
 }

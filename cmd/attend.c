@@ -1,7 +1,6 @@
 /* attend.c - attn-cli attend: attention on arrays. */
 #include "cmd/args/comparison.h"
 #include "cmd/args/explain.h"
-#include "cmd/args/label.h"
 #include "cmd/args/request.h"
 #include "cmd/args/tables.h"
 #include "cmd/line/options.h"
@@ -9,12 +8,19 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Paths, or NULL. */
 struct arrays_args {
     const char *q, *k, *v, *x, *scores, *keep;
+};
+
+/* Names of queries and keys: files of lines, or NULL. */
+struct label_args {
+    const char *queries, *keys;
 };
 
 struct attend_args {
@@ -24,10 +30,17 @@ struct attend_args {
     struct request_args request;
 };
 
+/* The lines of one file. */
+struct label_file {
+    struct text text;
+    const char **items; /* [list.n] owns; where each line begins in the text */
+    size_t *sizes;      /* [list.n] owns */
+};
+
 /* Those that were given; of --x alone q. */
 struct attend_arrays {
     struct attn_ndarray q, k, v, scores;
-    struct label_files labels;
+    struct label_file query_labels, key_labels;
 };
 
 static const struct option arrays_rows[] = {
@@ -70,6 +83,14 @@ static const struct option measures_rows[] = {
 };
 
 static const struct option_group measures_options = OPTION_GROUP("Measures", measures_rows);
+
+static const struct option label_rows[] = {
+    OPTION_TEXT("query-labels", "FILE", struct label_args, queries,
+                "names of the queries, one per line; default: numbers"),
+    OPTION_TEXT("key-labels", "FILE", struct label_args, keys, "names of the keys, one per line"),
+};
+
+static const struct option_group label_options = OPTION_GROUP("Input", label_rows);
 
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
@@ -175,6 +196,46 @@ static enum attn_status read_arrays(const struct arrays_args *args, struct atten
     return ATTN_OK;
 }
 
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+/* Reads the lines of PATH, unless it is NULL; LIST borrows them. */
+static enum attn_status read_labels(const char *path, struct label_file *file,
+                                    struct attn_label_list *list, struct attn_error *err)
+{
+    const struct prompt_args args = {.file = path, .is_raw = true};
+    const char *at, *end;
+    size_t n = 0;
+
+    if (!path)
+        return ATTN_OK;
+    ATTN_TRY(prompt_read(&args, &file->text, err));
+    end = file->text.data + file->text.size;
+    for (at = file->text.data; at < end; at++)
+        n += *at == '\n' || at + 1 == end;
+    file->items = calloc(n + 1, sizeof *file->items);
+    file->sizes = calloc(n + 1, sizeof *file->sizes);
+    if (!file->items || !file->sizes)
+        return attn_error_no_memory(err);
+    at = file->text.data;
+    for (size_t i = 0; at < end; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const size_t size = (size_t)((stop ? stop : end) - at);
+
+        file->items[i] = at;
+        file->sizes[i] = size > 0 && at[size - 1] == '\r' ? size - 1 : size;
+        at += size + 1;
+    }
+    *list = (struct attn_label_list){file->items, file->sizes, n, path};
+    return ATTN_OK;
+}
+
+static void release_labels(struct label_file *file)
+{
+    text_release(&file->text);
+    free(file->items);
+    free(file->sizes);
+}
+
 /* --- Measures --------------------------------------------------------------------------------- */
 
 static const char *const table_formats[] = {"csv", "json", "jsonl"};
@@ -242,7 +303,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         ATTN_TRY(outputs_check_tables(&args->request.output, err));
     ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
-    ATTN_TRY(label_files_read(&args->labels, &arrays->labels, &served->request, err));
+    ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels, &served->request.query_labels,
+                         err));
+    ATTN_TRY(read_labels(args->labels.keys, &arrays->key_labels, &served->request.key_labels, err));
     ATTN_TRY(request_fill(served, args->arrays.keep, err));
     return measures ? measure(served, measures, err) : request_serve(served, err);
 }
@@ -273,6 +336,7 @@ static enum attn_status attend(struct call *call, struct attn_error *err)
     attn_ndarray_release(&arrays.k);
     attn_ndarray_release(&arrays.v);
     attn_ndarray_release(&arrays.scores);
-    label_files_release(&arrays.labels);
+    release_labels(&arrays.query_labels);
+    release_labels(&arrays.key_labels);
     return status;
 }

@@ -1,7 +1,6 @@
 /* batch.c - attn-cli batch: many texts, one process. */
 #include "cmd/args/attention.h"
 #include "cmd/args/model.h"
-#include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/selection.h"
 #include "cmd/line/help.h"

@@ -1,5 +1,4 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"

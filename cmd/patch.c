@@ -1,6 +1,5 @@
 /* patch.c - attn-cli patch: where the difference between two texts lives. */
 #include "cmd/args/answer.h"
-#include "cmd/args/control.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"

@@ -1,6 +1,11 @@
 /* answer.c - see answer.h. */
 #include "cmd/args/answer.h"
 
+#include "cmd/line/report.h"
+#include "tool.h"
+
+#include <string.h>
+
 static const struct option target_rows[] = {
     OPTION_TEXT("target", "TEXT", struct answer_args, target,
                 "the next token that the question is about, usually with its space: ' are'"),
@@ -50,4 +55,30 @@ struct attn_answer_args answer_of(const struct answer_args *args, struct answer_
         .foil_id = args->foil_id >= 0 ? &ids->foil : NULL,
         .at = args->at,
     };
+}
+
+/* --- Random choices beside it ----------------------------------------------------------------- */
+
+static const struct option control_rows[] = {
+    OPTION_TEXT("control", "N[:SEED]", struct control_args, control,
+                "add the mean effect of N random choices of as many heads, and its standard "
+                "deviation"),
+};
+
+const struct option_group control_options = OPTION_GROUP("Control", control_rows);
+
+enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
+                              struct attn_error *err)
+{
+    const char *value = args->control;
+    size_t size = value ? strcspn(value, ":") : 0;
+    int64_t found;
+
+    if (!value)
+        return ATTN_OK;
+    if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
+        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
+        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED", value);
+    *n = (size_t)found;
+    return ATTN_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * prompt.h - the text that a command works on, from an option, an argument, a file or standard
- * input, or token ids in its place.
+ * prompt.h - what a command works on: a text from an option, an argument, a file or standard input,
+ * token ids or embeddings in its place, and for cross-attention a source.
  */
 #ifndef CMD_PROMPT_H
 #define CMD_PROMPT_H
@@ -28,14 +28,15 @@ extern const struct option_group special_options;
 extern const struct option_group prompt_text_options;
 /* The same: numbers in place of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
-/* All of these. */
+/* --source, which fills a text: the second sequence, or a file of it. */
+extern const struct option_group source_options;
+/* All of these but the last. */
 extern const struct option_group prompt_all_options;
 
 /* Whether there is a text, ids or embeddings. */
 bool prompt_is_given(const struct prompt_args *args);
 
-/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
- */
+/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. */
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err);
 
@@ -57,5 +58,19 @@ void text_release(struct text *text);
 /* Token ids separated by commas or spaces, none between two commas is an error; free *ids with
  * free(). */
 enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
+
+/* The numbers and texts that a request borrows. Initialize with = {0}. */
+struct input {
+    struct text text;
+    int32_t *ids;
+    struct attn_ndarray embeddings, source;
+};
+
+/* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
+ * INPUT. */
+enum attn_status input_read(const struct prompt_args *prompt, const char *source,
+                            struct input *input, struct attn_request *request,
+                            struct attn_error *err);
+void input_release(struct input *input);
 
 #endif

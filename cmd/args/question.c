@@ -5,6 +5,9 @@
 #include "cmd/line/interrupt.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
+#include "tool.h"
+
+#include <string.h>
 
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
@@ -15,6 +18,16 @@ static const struct option_part input_parts[] = {
 };
 
 const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
+
+static const struct option texts_rows[] = {
+    OPTION_TEXT("texts", "FILE", struct texts_args, path,
+                "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' "
+                "is standard input. Print means and standard deviations over texts, in which "
+                "each text counts once"),
+    OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
+};
+
+const struct option_group texts_options = OPTION_GROUP("Input", texts_rows);
 
 static const struct option_part picture_parts[] = {
     {&table_pictures_options, offsetof(struct question_args, tables)},
@@ -100,6 +113,32 @@ enum attn_status question_read(struct question *question, struct attn_error *err
     return input_read(&args->prompt, args->source, &question->input, &question->request, err);
 }
 
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err)
+{
+    if (args->is_lines && !args->path)
+        return refuse(err, NULL, "--lines needs --texts");
+    if (args->path && prompt_is_given(prompt))
+        return refuse(err, NULL, "a text and --texts are given, expected one of them");
+    return args->path ? ATTN_OK : prompt_check(prompt, example, err);
+}
+
+/* Reads the file of ARGS: ITEMS [*n] are borrowed from the question. */
+static enum attn_status read_texts(struct question *question, const struct texts_args *args,
+                                   const struct attn_input **items, size_t *n,
+                                   struct attn_error *err)
+{
+    const char *path = strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
+    const enum attn_status status = attn_texts_read(
+        path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, &question->texts, err);
+
+    if (status == ATTN_FORMAT && !args->is_lines)
+        attn_error_hint(err, "with --lines each line is a text");
+    ATTN_TRY(status);
+    *items = attn_texts_items(question->texts, n);
+    return ATTN_OK;
+}
+
 enum attn_status question_begin(struct question *question, const struct texts_args *args,
                                 const struct attn_input **items, size_t *n, struct attn_error *err)
 {
@@ -109,8 +148,7 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
         question->reuse = true;
     }
     ATTN_TRY(question_open(question, err));
-    return args->path ? texts_read(args, &question->texts, items, n, err)
-                      : question_read(question, err);
+    return args->path ? read_texts(question, args, items, n, err) : question_read(question, err);
 }
 
 enum attn_status question_write(const struct question *question, struct attn_error *err)

@@ -16,11 +16,10 @@
 #define CMD_QUESTION_H
 
 #include "cmd/args/attention.h"
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
+#include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
 #include "cmd/args/tables.h"
-#include "cmd/args/texts.h"
 #include "cmd/line/command.h"
 
 #include "attn.h"
@@ -42,6 +41,18 @@ struct question_args {
 /* Options that fill a struct question_args: the input; pictures, of commands whose tables have
  * them; the rest. */
 extern const struct option_group question_input_options, question_picture_options, question_options;
+
+/* A file of texts in place of one, for commands that take a mean over many. */
+struct texts_args {
+    const char *path; /* NULL: not given */
+    bool is_lines;    /* each line is a text, and not an object */
+};
+
+extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
+
+/* Whether there is a text, or many in its place: prompt_check without --texts. */
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err);
 
 /* Initialize with the call, whose arguments begin with a struct question_args, and the next four.
  */

@@ -17,10 +17,10 @@
 #define CMD_REQUEST_H
 
 #include "cmd/args/attention.h"
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
 #include "cmd/args/picture.h"
+#include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
 #include "cmd/args/selection.h"
 #include "cmd/line/command.h"

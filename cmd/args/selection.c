@@ -46,6 +46,19 @@ static const struct option ablation_rows[] = {
 
 const struct option_group ablation_options = OPTION_GROUP("Interventions", ablation_rows);
 
+static const struct option prediction_rows[] = {
+    OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
+                  "print the K most probable next tokens: probability, id, token. With "
+                  "--queries, print them after each of these positions; the first column is the "
+                  "position"),
+    OPTION_LIST("next", "TEXT", struct prediction_args, next,
+                "print the natural log-probability that TEXT comes next. With --queries, print "
+                "it after each of these positions; the first column is the position. May be "
+                "given several times"),
+};
+
+const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
+
 void ablation_fill(const struct ablation_args *args, struct attn_request *request)
 {
     request->ablate = args->z;

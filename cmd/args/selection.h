@@ -1,6 +1,6 @@
 /*
- * selection.h - what is kept and what is changed: --layers, --heads, --queries, --sites,
- * --ablate and its companions.
+ * selection.h - what is asked of a run: what is kept, --layers, --heads, --queries, --sites; what
+ * is changed, --ablate and its companions; and what comes next, --top and --next.
  */
 #ifndef CMD_SELECTION_ARGS_H
 #define CMD_SELECTION_ARGS_H
@@ -19,11 +19,19 @@ struct ablation_args {
     struct text_list knockouts, patches;
 };
 
+struct prediction_args {
+    int64_t top; /* most probable tokens to print; 0: none */
+    struct text_list next;
+};
+
 /* Options that fill a struct selection_args. */
 extern const struct option_group selection_options;
 
 /* Options that fill a struct ablation_args. */
 extern const struct option_group ablation_options;
+
+/* Options that fill a struct prediction_args. */
+extern const struct option_group prediction_options;
 
 void ablation_release(struct ablation_args *args);
 

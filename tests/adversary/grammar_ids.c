@@ -5,7 +5,6 @@
  * A valid list gives the numbers that were written.
  */
 #include "cmd/args/prompt.h"
-#include "cmd/line/report.h"
 #include "tests/adversary/case.h"
 
 #include <inttypes.h>
@@ -28,30 +27,6 @@ struct known {
     int32_t ids[LARGE];
     size_t n;
 };
-
-/* What prompt.c calls; this program says nothing of its own. */
-enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
-{
-    char line[ATTN_ERROR_MESSAGE_SIZE];
-    va_list arguments;
-
-    va_start(arguments, format);
-    FUZZ_CHECK(vsnprintf(line, sizeof line, format, arguments) > 0);
-    va_end(arguments);
-    FUZZ_CHECK(hint != NULL);
-    return attn_error_set(err, ATTN_INVALID, "a mistake in usage");
-}
-
-/* No file is read. */
-enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
-                         const char *format, ...)
-{
-    (void)err;
-    (void)stage;
-    (void)hint;
-    (void)format;
-    abort();
-}
 
 static void put_blanks(struct attn_case *c, struct attn_buffer *out)
 {
