@@ -248,7 +248,10 @@ static enum attn_status run_whole(struct served *served, const struct attn_gener
 
 static bool shows_run(const struct generate_args *args)
 {
-    return outputs_have_tensors(&args->request.output) || args->request.picture.is_heatmap;
+    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
+        if (walk.output.format->tensors)
+            return true;
+    return args->request.picture.is_heatmap;
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
