@@ -1,14 +1,11 @@
 /*
  * help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; the beginning of it that -h prints; the topics; and attn-cli help, which
- * prints all.
+ * heading, examples; the beginning of it that -h prints; and the topics.
  */
 #include "cmd/line/help.h"
 
-#include "cmd/line/manual.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
-#include "cmd/line/report.h"
 
 #include "tool.h"
 
@@ -353,63 +350,4 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     }
     print_text(out, "\nExamples:\n");
     print_text(out, topic->examples);
-}
-
-/* --- The command ------------------------------------------------------------------------------ */
-
-struct help_args {
-    struct text_list names; /* a command or a topic */
-    bool is_manual;
-};
-
-static const struct option rows[] = {
-    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
-    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
-};
-
-static const struct option_group own_options = OPTION_GROUP("Output", rows);
-
-static const struct option_part parts[] = {{&own_options, 0}};
-
-static enum attn_status help(struct call *call, struct attn_error *err);
-
-const struct command command_help = {
-    .name = "help",
-    .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[COMMAND|TOPIC]",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct help_args),
-    .work = help,
-};
-
-static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
-{
-    char hint[128] = "'attn-cli --help' lists commands and topics";
-    struct typo typo = {.typed = name, .size = strlen(name)};
-
-    for (size_t i = 0; i < n_command; i++)
-        typo_try(&typo, commands[i]->name);
-    for (size_t i = 0; i < n_topic; i++)
-        typo_try(&typo, topics[i].name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return refuse(err, hint, "unknown command or topic '%s'", name);
-}
-
-static enum attn_status help(struct call *call, struct attn_error *err)
-{
-    const struct help_args *args = call->args;
-    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
-
-    if (args->names.n > 1)
-        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
-    if (args->is_manual)
-        manual_page(call->out);
-    else if (name && topic_find(name))
-        topic_print(call->out, topic_find(name));
-    else if (!name || command_find(name))
-        help_print(call->out, name ? command_find(name) : NULL, false);
-    else
-        return refuse_unknown(name, err);
-    return ATTN_OK;
 }

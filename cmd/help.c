@@ -1,16 +1,16 @@
 /*
- * manual.c - writes the manual page. What it says of commands, options, variables and exit codes
- * comes from the tables that parsing and --help use. The macros are those of man(7) that groff and
- * mandoc share.
+ * help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
+ * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
+ * The macros are those of man(7) that groff and mandoc share.
  */
-#include "cmd/line/manual.h"
-
-#include "cmd/line/command.h"
 #include "cmd/line/help.h"
+#include "cmd/line/command.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -214,7 +214,7 @@ static void print_exit_status(struct attn_sink *out)
                     "A closed pipe ends the program quietly with 0.\n");
 }
 
-void manual_page(struct attn_sink *out)
+static void print_manual(struct attn_sink *out)
 {
     print_text(out, ".TH ATTN\\-CLI 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION
                     "\" \"User Commands\"\n"
@@ -267,4 +267,63 @@ void manual_page(struct attn_sink *out)
     print_text(out, ".SH SEE ALSO\n"
                     "The library that the program is made of: \\fI<attn.h>\\fP,\n"
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
+
+struct help_args {
+    struct text_list names; /* a command or a topic */
+    bool is_manual;
+};
+
+static const struct option rows[] = {
+    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
+    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
+};
+
+static const struct option_group own_options = OPTION_GROUP("Output", rows);
+
+static const struct option_part parts[] = {{&own_options, 0}};
+
+static enum attn_status help(struct call *call, struct attn_error *err);
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[COMMAND|TOPIC]",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct help_args),
+    .work = help,
+};
+
+static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
+{
+    char hint[128] = "'attn-cli --help' lists commands and topics";
+    struct typo typo = {.typed = name, .size = strlen(name)};
+
+    for (size_t i = 0; i < n_command; i++)
+        typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; i < n_topic; i++)
+        typo_try(&typo, topics[i].name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
+    return refuse(err, hint, "unknown command or topic '%s'", name);
+}
+
+static enum attn_status help(struct call *call, struct attn_error *err)
+{
+    const struct help_args *args = call->args;
+    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
+
+    if (args->names.n > 1)
+        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
+    if (args->is_manual)
+        print_manual(call->out);
+    else if (name && topic_find(name))
+        topic_print(call->out, topic_find(name));
+    else if (!name || command_find(name))
+        help_print(call->out, name ? command_find(name) : NULL, false);
+    else
+        return refuse_unknown(name, err);
+    return ATTN_OK;
 }
