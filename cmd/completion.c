@@ -328,16 +328,6 @@ static void print_zsh(struct attn_sink *out)
 
 /* --- fish ------------------------------------------------------------------------------------- */
 
-static void print_fish_value(struct attn_sink *out, const struct option *option)
-{
-    print_text(out, actions[value_of(option)].fish);
-    if (!has_choices(option))
-        return;
-    print_text(out, " -a '");
-    print_choices(out, option);
-    print_text(out, "'");
-}
-
 static void print_fish_command(struct attn_sink *out, const struct command *command)
 {
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
@@ -350,7 +340,12 @@ static void print_fish_command(struct attn_sink *out, const struct command *comm
         if (option->name)
             print(out, " -l %s", option->name);
         if (option->argument)
-            print_fish_value(out, option);
+            print_text(out, actions[value_of(option)].fish);
+        if (option->argument && has_choices(option)) {
+            print_text(out, " -a '");
+            print_choices(out, option);
+            print_text(out, "'");
+        }
         if (option->help) {
             print_text(out, " -d '");
             print_brief(out, option->help);

@@ -157,8 +157,7 @@ int main(int argc, char **argv)
 
     open_standard_streams();
     clear_libxsmm_environment();
-    interrupt_ignore_writes();
-    interrupt_catch_truncation();
+    interrupt_prepare();
     code = finish(&call, dispatch(&call, argc, argv, &err), &err);
     interrupt_end();
     return code;

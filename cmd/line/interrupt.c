@@ -67,15 +67,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     must_stop = 1;
 }
 
-void interrupt_ignore_writes(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
-void interrupt_catch_truncation(void)
+void interrupt_prepare(void)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }

@@ -12,17 +12,15 @@
 
 struct attn_safetensors;
 
-/* Lets a write to a closed pipe, or beyond ulimit -f, fail instead of ending the process. */
-void interrupt_ignore_writes(void);
-
 /* What is said of a mapped file that lost its end. */
 #define INTERRUPT_TRUNCATED "the model's file was truncated while it was in use"
 
 /*
- * Lets a file of weights that is truncated while they are opened end the process with EXIT_MODEL
- * and a line; from then on see interrupt_watch_weights.
+ * At the start of the process: lets a write to a closed pipe, or beyond ulimit -f, fail instead of
+ * ending the process; and lets weights that are truncated while they are opened end it with
+ * EXIT_MODEL and a line. From then on see interrupt_watch_weights.
  */
-void interrupt_catch_truncation(void);
+void interrupt_prepare(void);
 
 /*
  * Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU,
