@@ -76,7 +76,7 @@ static bool is_predicting(const struct run_args *args)
     return args->prediction.top > 0 || args->prediction.next.n > 0;
 }
 
-/* A line a row, what comes next after a blank one; and the outputs that hold tables. */
+/* One line per row, --next after a blank line; and the outputs that hold tables. */
 static enum attn_status print_tables(struct attn_table *const tables[2],
                                      const struct output_args *args, bool is_standard_used,
                                      struct attn_sink *out, struct attn_error *err)

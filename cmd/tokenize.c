@@ -119,7 +119,7 @@ static bool pairs_are_wanted(const struct pairs_args *args)
     return args->is_wanted || args->window > 0;
 }
 
-/* Pairs are many more than tokens: none are made for a reader that has gone. */
+/* There are many more pairs than tokens: none are made after the reader has closed the pipe. */
 static bool is_going_on(const struct page *page)
 {
     return attn_sink_check(page->out, NULL) == ATTN_OK;
@@ -278,7 +278,7 @@ static void print_added(struct attn_sink *out, const struct attn_encoding *encod
     print_text(out, encoding->n_front + encoding->n_back > 0 ? "]" : "");
 }
 
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column. */
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {

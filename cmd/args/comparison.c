@@ -66,7 +66,7 @@ enum attn_status comparison_check(const struct call *call, bool has_page, struct
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
-/* A comparison for reading: its tables, a row a head, and the document that shows them. */
+/* A comparison as text: its tables, one row per head, and the document that shows them. */
 struct comparison_text {
     const struct comparison *comparison;
     struct attn_table *local, *propagated; /* own */
@@ -263,7 +263,8 @@ static enum attn_status print_comparison(const struct comparison *comparison, st
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* The tables of all parts that there are, a file each; the heads alone where there is no path. */
+/* The tables of all parts that there are, one file per table; the heads alone where there is no
+ * path. */
 static enum attn_status write_tables(const struct comparison *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_table *made[3], struct attn_error *err)
@@ -304,8 +305,8 @@ static enum attn_status write_folder(const struct comparison *comparison,
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* An object in the making. Its members stand on lines of their own, and so do those of heads and
- * layers, one blank further in. */
+/* A JSON object that is being written. Its members have lines of their own, and so do those of
+ * heads and layers, indented by one more blank. */
 struct comparison_json {
     const struct comparison *comparison;
     int precision;

@@ -1,6 +1,6 @@
 /*
- * comparison.h - --compare: the chosen attention beside the exact one, as text, CSV or JSON, in
- * place of tensors.
+ * comparison.h - --compare: the chosen attention beside the exact one, as text, CSV or JSON,
+ * instead of tensors.
  */
 #ifndef CMD_COMPARISON_H
 #define CMD_COMPARISON_H

@@ -14,14 +14,14 @@
 /* --explain, which fills a bool. */
 extern const struct option_group explain_options;
 
-/* What the row is of. */
+/* The run that the row is from. */
 struct explained_run {
     const struct attn_config *config;      /* of the model; NULL: attention on arrays */
     const struct attn_attend_args *arrays; /* those; NULL: a model is run */
     const struct attn_labels *labels;
 };
 
-/* Refuses the explanation beside data on standard output. */
+/* Refuses an explanation where data goes to standard output. */
 enum attn_status explain_check(bool is_standard_used, struct attn_error *err);
 
 /* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these

@@ -168,7 +168,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* The next item of the list behind AT: one comma, blanks, or both lie between two. */
+/* The next item of the list after AT: between two items are a comma, blanks, or both. */
 static const char *skip_separator(const char *at)
 {
     at = skip_blanks(at);

@@ -174,7 +174,7 @@ static size_t count_lines(const struct command *command, const char *heading, si
     return n_longer < n_more ? 2 : 1;
 }
 
-/* The options of COMMAND by their names, a line per heading, and some two: N_LINE in all. */
+/* The options of COMMAND by their names: N_LINE lines, one per heading, two for the longest. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
 {
     struct filled lines = {.out = out};

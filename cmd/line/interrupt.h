@@ -12,7 +12,7 @@
 
 struct attn_safetensors;
 
-/* What is said of a mapped file that lost its end. */
+/* The message about a mapped file that lost its end. */
 #define INTERRUPT_TRUNCATED "the model's file was truncated while it was in use"
 
 /*
@@ -25,8 +25,9 @@ void interrupt_prepare(void);
 /*
  * Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU,
  * SIGUSR1 and SIGUSR2, unless they are ignored (nohup): the first one sets the flag and lets the
- * command unwind, another one a second or two later ends the process. To be called when there is
- * something to tidy up; until then, say while waiting for a text, they simply end it.
+ * command unwind, another one a second or two later ends the process. Call this when there is
+ * something to tidy up; until then, for instance while a text is awaited, signals simply end the
+ * process.
  */
 void interrupt_catch(void);
 

@@ -18,7 +18,7 @@ static const double first_after = 1, again_after = 0.2; /* seconds */
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
-    bool is_drawn;         /* a line stands there */
+    bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* seconds of the clock; redrawn 0: never */
 } state;
 
