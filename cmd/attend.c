@@ -2,7 +2,6 @@
 #include "cmd/args/comparison.h"
 #include "cmd/args/explain.h"
 #include "cmd/args/request.h"
-#include "cmd/args/tables.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -271,13 +270,10 @@ static enum attn_status check_measures(const char *list, const struct call *call
 static enum attn_status measure(struct served *served, attn_measure_set measures,
                                 struct attn_error *err)
 {
-    const struct output_args *output = &served->args->output;
-    struct tables_args tables = {.precision = output->precision};
+    const struct tables_args tables = {.output = served->args->output};
     struct attn_table *table = NULL;
     enum attn_status status;
 
-    for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
-        tables.paths[i] = output_path(output, table_formats[i]);
     served->request.sites = "pattern";
     served->request.n_output = 0; /* of tensors */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));

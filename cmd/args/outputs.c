@@ -47,11 +47,6 @@ static bool make_row(size_t i, struct option *row)
 
 const struct option_group output_options = {.heading = "Output", .make_row = make_row};
 
-void output_args_release(struct output_args *args)
-{
-    named_list_release(&args->formats);
-}
-
 const char *output_path(const struct output_args *args, const char *format)
 {
     return named_list_find(&args->formats, format);
@@ -294,4 +289,140 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
         *is_standard_used |= !items[i].path;
     free(items);
     return status;
+}
+
+/* --- A table ---------------------------------------------------------------------------------- */
+
+static const struct option tables_rows[] = {
+    OPTION_NAMED("csv", "FILE", struct output_args, formats,
+                 "write the table as CSV into FILE instead of text; '-' is standard output"),
+    OPTION_NAMED("json", "FILE", struct output_args, formats, "write it as one JSON document"),
+    OPTION_NAMED("jsonl", "FILE", struct output_args, formats,
+                 "write it as one JSON object per row"),
+    OPTION_SYNC(struct output_args),
+    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
+                  "digits after the point; default in files: as many as bring back the same "
+                  "number"),
+};
+
+const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
+
+static const struct option pictures_rows[] = {
+    OPTION_NAMED("png", "FILE", struct tables_args, output.formats,
+                 "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
+                 "output"),
+    OPTION_NAMED("svg", "FILE", struct tables_args, output.formats,
+                 "the same figure as SVG, in which text can be searched"),
+    OPTION_NAMED("pdf", "FILE", struct tables_args, output.formats,
+                 "the same figure as PDF, for LaTeX"),
+    OPTION_NAMED("html", "FILE", struct tables_args, output.formats,
+                 "the same figure as a web page"),
+    OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
+                "print that column as a heat map instead of text"),
+    OPTION_TEXT("column", "NAME", struct tables_args, column,
+                "the column to draw; default: the main number of the command, such as change of "
+                "`ablate` or effect of `patch`"),
+};
+
+const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pictures_rows);
+
+/* The rows of picture_options that shape a picture of a table. */
+static bool make_shape(size_t i, struct option *row)
+{
+    static const char *const names[] = {"colormap", "color-scale", "values", "cell",
+                                        "width",    "title",       "theme",  "color"};
+    if (i >= sizeof(names) / sizeof(names[0]))
+        return false;
+    for (size_t k = 0; k < picture_options.n; k++)
+        if (strcmp(picture_options.rows[k].name, names[i]) == 0)
+            *row = picture_options.rows[k];
+    return true;
+}
+
+const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
+
+bool tables_have_pictures(const struct tables_args *args)
+{
+    const struct named_list *formats = &args->output.formats;
+
+    for (size_t i = 0; i < formats->n; i++) {
+        const struct attn_format *format = attn_format_find(formats->items[i].name);
+
+        if (format && format->is_picture)
+            return true;
+    }
+    return args->picture.is_heatmap;
+}
+
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err)
+{
+    struct attn_picture_options picture;
+    bool is_standard_used;
+
+    if (args->column && !tables_have_pictures(args))
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--column needs a picture");
+    for (size_t i = 0; args->picture.is_heatmap && i < attn_n_format(); i++) {
+        const char *path = output_path(&args->output, attn_format_at(i)->name);
+
+        if (path && strcmp(path, "-") == 0)
+            return refuse(err, NULL, "--heatmap and --%s both write to standard output",
+                          attn_format_at(i)->name);
+    }
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_output output = output_of(&args->output, format, NULL);
+
+        if (format->is_picture && output_path(&args->output, format->name))
+            ATTN_TRY(attn_table_picture_check(&output, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status write_pictures(const struct tables_args *args,
+                                       const struct attn_table *table,
+                                       const struct attn_table_grid *grid, struct attn_sink *out,
+                                       struct attn_error *err)
+{
+    const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
+    struct attn_table_grid drawn = *grid;
+    struct attn_picture_options picture;
+
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    if (args->column)
+        drawn.values = args->column;
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_output output = output_of(&args->output, format, out);
+
+        if (format->is_picture && output_path(&args->output, format->name))
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &output, err));
+    }
+    return args->picture.is_heatmap
+               ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
+               : ATTN_OK;
+}
+
+enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err)
+{
+    const int precision = (int)args->output.precision;
+
+    if (tables_have_pictures(args) && grid)
+        ATTN_TRY(write_pictures(args, table, grid, out, err));
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_output output = output_of(&args->output, format, out);
+
+        if (!format->is_picture && output_path(&args->output, format->name))
+            ATTN_TRY(
+                at_stage(ATTN_STAGE_OUTPUT, write_tables(&output, precision, &table, 1, err), err));
+    }
+    if (args->output.formats.n > 0 || args->picture.is_heatmap)
+        return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT,
+                    attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);
 }

@@ -1,14 +1,15 @@
-/* outputs.h - where a run's tensors go: text on standard output, or the files that were asked
- * for. */
+/* outputs.h - where a run's tensors and a command's table go: text on standard output, or the files
+ * that were asked for. */
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
+#include "cmd/args/picture.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
 #include "attn.h"
 
-/* What was asked for. Initialize with precision -1; end with output_args_release. */
+/* What was asked for. Initialize with precision -1. */
 struct output_args {
     struct named_list formats; /* paths by the names of formats, and the formats' own options */
     bool is_addition;          /* files of earlier runs stay */
@@ -18,8 +19,6 @@ struct output_args {
 
 /* Options that fill a struct output_args, made from the list of formats. */
 extern const struct option_group output_options;
-
-void output_args_release(struct output_args *args);
 
 /* Where FORMAT goes, "-" for standard output, or NULL. */
 const char *output_path(const struct output_args *args, const char *format);
@@ -74,5 +73,30 @@ enum attn_status outputs_check_text(const struct output_args *args,
 /* Whether ARGS put data on standard output. Refuses what does not fit. */
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
                                struct attn_error *err);
+
+/* What was asked for of one table. Likewise. */
+struct tables_args {
+    struct output_args output;
+    const char *column; /* that is drawn; NULL: not given */
+    struct picture_args picture;
+};
+
+extern const struct option_group tables_options;         /* fills a struct output_args */
+extern const struct option_group table_pictures_options; /* fills a struct tables_args */
+extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
+
+/* Whether pictures are asked for. */
+bool tables_have_pictures(const struct tables_args *args);
+
+/* Whether the outputs go together: one of them at most goes to standard output, no two are one
+ * file. */
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
+
+/* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
+ * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are
+ * none. */
+enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err);
 
 #endif

@@ -42,7 +42,7 @@ static const struct option_part parts[] = {
     {&compute_options, offsetof(struct question_args, model)},
     {&attention_options, offsetof(struct question_args, attention)},
     {&dropout_options, offsetof(struct question_args, attention)},
-    {&tables_options, offsetof(struct question_args, tables)},
+    {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
 };
 
@@ -92,7 +92,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "positions");
     ATTN_TRY(attention_check(&args->attention, err));
     ATTN_TRY(model_open(&args->model, &args->running, question->reuse, &question->host, err));
-    ATTN_TRY(tables_check_model(&args->tables, question->host, err));
+    ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);

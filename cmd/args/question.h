@@ -17,9 +17,9 @@
 
 #include "cmd/args/attention.h"
 #include "cmd/args/model.h"
+#include "cmd/args/outputs.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
-#include "cmd/args/tables.h"
 #include "cmd/line/command.h"
 
 #include "attn.h"
@@ -35,7 +35,7 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
+        .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1                         \
     }
 
 /* Options that fill a struct question_args: the input; pictures, of commands whose tables have
