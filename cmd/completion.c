@@ -66,6 +66,7 @@ static enum value value_of(const struct option *option)
 static bool has_choices(const struct option *option)
 {
     enum value value = value_of(option);
+
     return value == VALUE_WORDS || value == VALUE_KIND ||
            (value == VALUE_FILE && option->argument[0] >= 'a');
 }
@@ -74,6 +75,7 @@ static bool has_choices(const struct option *option)
 static void print_choices(struct attn_sink *out, const struct option *option)
 {
     const char *gap = "";
+
     for (int kind = 0; value_of(option) == VALUE_KIND && kind < ATTN_N_ATTENTION_KIND; kind++)
         print(out, "%s%s", kind > 0 ? " " : "", attn_attention_kind_name(kind));
     if (value_of(option) == VALUE_KIND) {
@@ -82,6 +84,7 @@ static void print_choices(struct attn_sink *out, const struct option *option)
     }
     for (const char *word = option->argument; *word;) {
         size_t size = strcspn(word, "|");
+
         if (word[0] >= 'a') {
             print(out, "%s%.*s", gap, (int)size, word);
             gap = " ";
@@ -97,6 +100,7 @@ static void print_choices(struct attn_sink *out, const struct option *option)
 static void print_brief(struct attn_sink *out, const char *help)
 {
     size_t size = strcspn(help, ";:");
+
     for (size_t i = 0; i < size; i++)
         if (help[i] == '\'')
             print_text(out, "’");
@@ -135,8 +139,9 @@ static void print_bash_values(struct attn_sink *out, const struct command *comma
 /* All else: a line of `case "$command $kind"` for names of options and one for plain arguments. */
 static void print_bash_names(struct attn_sink *out, const struct command *command)
 {
-    print(out, "        '%s option') _attn_cli_words '", command->name);
     const char *gap = "";
+
+    print(out, "        '%s option') _attn_cli_words '", command->name);
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
         if (walk.option.name) {
             print(out, "%s--%s", gap, walk.option.name);
@@ -202,6 +207,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 {
     enum value value = value_of(option);
     bool is_either = value == VALUE_FILE && has_choices(option);
+
     print(out, ":%s:", has_choices(option) ? "value" : option->argument);
     print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value].zsh);
     if (!has_choices(option))
@@ -213,6 +219,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 static void print_zsh_option(struct attn_sink *out, const struct option *option)
 {
     const char *attached = option->argument ? "=" : "";
+
     if (option->kind == OPTION_KIND_LIST)
         print(out, "'*--%s%s", option->name, attached);
     else if (option->letter)
@@ -461,7 +468,7 @@ static enum attn_status complete(struct call *call, struct attn_error *err)
         return model_names_print(call->out, err);
     if (args->shells.n != 1 || args->has_models)
         return refuse(err, NULL, "'completion' takes one shell: bash, zsh or fish");
-    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(args->shells.items[0], shells[i].name) == 0) {
             print_script(call->out, shells[i].script);
             return ATTN_OK;

@@ -27,6 +27,7 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
         print_text(out, "\\&");
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
+
         if (c < 128 && escapes[c])
             print_text(out, escapes[c]);
         else
@@ -42,9 +43,11 @@ static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
     enum { WIDTH = 70 };
     char last = ' '; /* character of this line, if it has any */
+
     for (size_t at = 0, column = 0; at < size;) {
         const char *space = memchr(text + at, ' ', size - at);
         size_t word = space ? (size_t)(space - text) - at : size - at;
+
         if (column > 0 && column + 1 + word > WIDTH) {
             print_text(out, strchr(".!?*", last) ? "\\&\n" : "\n");
             column = 0;
@@ -83,6 +86,7 @@ static void print_examples(struct attn_sink *out, const char *text)
     print_text(out, ".EX\n");
     for (size_t size; *text; text += size + (text[size] == '\n')) {
         size_t indent = strspn(text, " ");
+
         size = strcspn(text, "\n");
         print_roff(out, text + indent, size - indent);
         print_text(out, "\n");
@@ -131,6 +135,7 @@ static void print_command(struct attn_sink *out, const struct command *command)
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
+
     print(out, ".SH TOPIC %s\n", topic->name);
     print_paragraphs(out, topic->text);
     for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
@@ -306,7 +311,7 @@ static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
     for (size_t i = 0; i < n_topic; i++)
         typo_try(&typo, topics[i].name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
+        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
     return refuse(err, hint, "unknown command or topic '%s'", name);
 }
 

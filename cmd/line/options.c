@@ -67,6 +67,7 @@ bool option_next(struct option_walk *walk)
 size_t options_count(const struct command *command)
 {
     struct option_walk walk = {.command = command};
+
     while (option_next(&walk))
         continue;
     return walk.n;
@@ -88,6 +89,7 @@ static bool find_name(struct option_walk *walk, const char *name, size_t size)
 {
     while (option_next(walk)) {
         const char *other = walk->option.name;
+
         if (other && strlen(other) == size && memcmp(other, name, size) == 0)
             return true;
     }
@@ -108,8 +110,10 @@ enum { HINT_SIZE = 128 };
 static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
+
     for (size_t i = 0; i < n_command; i++) {
         struct option_walk walk = {.command = commands[i]};
+
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
@@ -126,23 +130,25 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
                                        size_t size, struct attn_error *err)
 {
+    struct typo typo = {.typed = typed + 2, .size = size - 2};
     char hint[HINT_SIZE];
+
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
-    struct typo typo = {.typed = typed + 2, .size = size - 2};
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)
             typo_try(&typo, walk.option.name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '--%s'?", typo_meant(&typo));
+        snprintf(hint, sizeof hint, "did you mean '--%s'?", typo_meant(&typo));
     else
-        snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
+        snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
 static enum attn_status append(struct text_list *list, const char *value, struct attn_error *err)
 {
     const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
         return attn_error_no_memory(err);
     list->items = items;
@@ -154,6 +160,7 @@ static enum attn_status append_named(struct named_list *list, const char *name, 
                                      struct attn_error *err)
 {
     struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
         return attn_error_no_memory(err);
     list->items = items;
@@ -175,6 +182,7 @@ static enum attn_status store_real(const struct option *option, const char *labe
 {
     double found;
     bool is_bounded = option->max != 0;
+
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
         (!is_bounded || found < (double)option->max)) {
         *number = found;
@@ -192,8 +200,10 @@ static enum attn_status store_choice(const struct option *option, const char *la
 {
     const char *words = option->argument;
     size_t size = strlen(value);
+
     for (int i = 0;; i++) {
         size_t word = strcspn(words, "|");
+
         if (word == size && memcmp(words, value, size) == 0) {
             *choice = i;
             return ATTN_OK;
@@ -231,6 +241,7 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
 {
     const struct option *option = &walk->option;
     void *place = place_of(call, option);
+
     call->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
     case OPTION_KIND_FLAG:
@@ -262,6 +273,7 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
                                     const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
+
     if (takes_value(option) && !value) {
         if (call->n_read == call->argc)
             return refuse(err, NULL, "option '%s' needs a value: %s %s", label, label,
@@ -277,10 +289,11 @@ static enum attn_status take_long(struct call *call, const char *argument, struc
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
     struct option_walk walk = {.command = call->command};
+    char label[64];
+
     if (!find_name(&walk, argument + 2, size - 2))
         return refuse_unknown(call->command, argument, size, err);
-    char label[64];
-    snprintf(label, sizeof(label), "--%s", walk.option.name);
+    snprintf(label, sizeof label, "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
         return refuse(err, NULL, "option '%s' takes no value", label);
     return take_option(call, &walk, label, equals ? equals + 1 : NULL, err);
@@ -292,9 +305,11 @@ static enum attn_status take_letters(struct call *call, const char *letters, str
     for (size_t i = 0; letters[i]; i++) {
         char label[3] = {'-', letters[i], '\0'};
         struct option_walk walk = {.command = call->command};
+        bool has_rest;
+
         if (!find_letter(&walk, letters[i]))
             return refuse_unknown(call->command, label, 2, err);
-        bool has_rest = takes_value(&walk.option) && letters[i + 1];
+        has_rest = takes_value(&walk.option) && letters[i + 1];
         ATTN_TRY(take_option(call, &walk, label, has_rest ? letters + i + 1 : NULL, err));
         if (has_rest || call->help != CALL_HELP_NONE)
             return ATTN_OK;
@@ -371,10 +386,12 @@ void text_list_release(struct text_list *list)
 void typo_try(struct typo *typo, const char *name)
 {
     struct attn_letters typed, known;
+    size_t distance;
+
     if (!attn_letters_read(typo->typed, typo->size, &typed) ||
         !attn_letters_read(name, strlen(name), &known))
         return;
-    size_t distance = attn_edit_distance(&typed, &known);
+    distance = attn_edit_distance(&typed, &known);
     if (typo->nearest && distance >= typo->distance)
         return;
     typo->nearest = name;
@@ -384,5 +401,6 @@ void typo_try(struct typo *typo, const char *name)
 const char *typo_meant(const struct typo *typo)
 {
     size_t most = typo->size > 5 ? 2 : 1;
+
     return typo->nearest && typo->distance <= most ? typo->nearest : NULL;
 }
