@@ -32,7 +32,6 @@ struct bench_args {
 struct machine {
     struct attn_processor processor;
     char products[ATTN_GEMM_LIBRARY_SIZE];
-    const char *compiler;
     int n_thread;
 };
 
@@ -97,7 +96,6 @@ static enum attn_status find_machine(struct bench *bench, struct attn_error *err
     ATTN_TRY(attn_pool_create((int)bench->args->running.threads, &bench->pool, err));
     attn_processor_find(&bench->machine.processor);
     attn_gemm_library(running_gemm(), running_isa(), bench->machine.products);
-    bench->machine.compiler = __VERSION__;
     bench->machine.n_thread = attn_pool_n_thread(bench->pool);
     return ATTN_OK;
 }
@@ -125,25 +123,27 @@ static enum attn_status open_model(struct bench *bench, struct attn_error *err)
 static enum attn_status print_machine_json(const struct bench *bench, struct attn_error *err)
 {
     const struct machine *machine = &bench->machine;
-    const struct {
-        const char *key, *value;
-    } texts[] = {{"model", attn_model_name(bench->model)},
-                 {"processor", machine->processor.name},
-                 {"features", machine->processor.features}};
-    struct attn_sink *out = bench->out;
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text, .comma = ",\n"};
+    enum attn_status status;
 
-    print(out, "{\n\"schema\": %d", ATTN_JSON_SCHEMA);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        print(out, ",\n\"%s\": ", texts[i].key);
-        ATTN_TRY(print_json_string(out, texts[i].value, strlen(texts[i].value), err));
-    }
-    print(out, ",\n\"cores\": %zu,\n\"hardware_threads\": %zu", machine->processor.n_core,
-          machine->processor.n_thread);
-    print(out, ",\n\"threads\": %d,\n\"instructions\": \"%s\",\n\"products\": \"%s\",\n",
-          machine->n_thread, attn_isa_name(attn_isa_detect()), machine->products);
-    print(out, "\"compiler\": \"gcc %s\",\n\"version\": \"%s\",\n\"rows\": [", machine->compiler,
-          ATTN_VERSION);
-    return ATTN_OK;
+    attn_json_begin(&json, '{');
+    attn_json_line(&json);
+    attn_json_integer(attn_json_key(&json, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(attn_json_key(&json, "model"), attn_model_name(bench->model));
+    attn_json_text(attn_json_key(&json, "processor"), machine->processor.name);
+    attn_json_text(attn_json_key(&json, "features"), machine->processor.features);
+    attn_json_size(attn_json_key(&json, "cores"), machine->processor.n_core);
+    attn_json_size(attn_json_key(&json, "hardware_threads"), machine->processor.n_thread);
+    attn_json_integer(attn_json_key(&json, "threads"), machine->n_thread);
+    attn_json_text(attn_json_key(&json, "instructions"), attn_isa_name(attn_isa_detect()));
+    attn_json_text(attn_json_key(&json, "products"), machine->products);
+    attn_json_text(attn_json_key(&json, "compiler"), "gcc " __VERSION__);
+    attn_json_text(attn_json_key(&json, "version"), ATTN_VERSION);
+    attn_json_begin(attn_json_key(&json, "rows"), '['); /* which come one by one */
+    status = print_buffer(bench->out, &text, err);
+    attn_buffer_release(&text);
+    return status;
 }
 
 /* "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f", without what is not
@@ -177,7 +177,7 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
           "%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
           "share: of what the machine can do at most, measured beside each round\n",
           machine->n_thread, machine->n_thread == 1 ? "" : "s", attn_isa_name(attn_isa_detect()),
-          machine->products, machine->compiler, ATTN_VERSION);
+          machine->products, __VERSION__, ATTN_VERSION);
     return ATTN_OK;
 }
 

@@ -122,55 +122,64 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-static void write_ids(struct attn_sink *out, const char *key, const int32_t *ids, size_t n)
+/* The text of token ID, or null. */
+static void push_token(struct attn_json_writer *json, const struct attn_tokenizer *tokenizer,
+                       int32_t id)
 {
-    print(out, "\"%s\": [", key);
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s%d", i > 0 ? ", " : "", (int)ids[i]);
-    print_text(out, "],\n");
+    size_t size = 0;
+    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+
+    attn_json_string(json, token, size);
 }
 
-/* "tokens": [...], of those that were made; null for one without a text. */
-static enum attn_status write_tokens(struct attn_sink *out, const struct attn_host *host,
-                                     const int32_t *ids, size_t n, struct attn_error *err)
+/* Begins a list on a line of its own. */
+static void begin_list(struct attn_json_writer *json, const char *key)
 {
-    const struct attn_tokenizer *tokenizer;
-
-    attn_host_tokenizer(host, &tokenizer, NULL);
-    print_text(out, "\"tokens\": [");
-    for (size_t i = 0; i < n; i++) {
-        size_t size = 0;
-        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, ids[i], &size) : NULL;
-
-        print_text(out, i > 0 ? ", " : "");
-        if (token)
-            ATTN_TRY(print_json_string(out, token, size, err));
-        else
-            print_text(out, "null");
-    }
-    print_text(out, "],\n");
-    return ATTN_OK;
+    attn_json_line(json);
+    attn_json_begin(attn_json_key(json, key), '[');
 }
 
 static enum attn_status write_document(struct attn_sink *out, const struct attn_host *host,
                                        const struct attn_generation *made, struct attn_error *err)
 {
-    print(out, "{\n\"schema\": %d,\n", (int)ATTN_JSON_SCHEMA);
-    write_ids(out, "prompt_ids", made->ids, made->n_prompt);
-    write_ids(out, "ids", made->ids + made->n_prompt, made->n);
-    ATTN_TRY(write_tokens(out, host, made->ids + made->n_prompt, made->n, err));
-    print_text(out, "\"log_probabilities\": [");
+    const int32_t *ids = made->ids + made->n_prompt;
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text};
+    const struct attn_tokenizer *tokenizer;
+    enum attn_status status;
+
+    attn_host_tokenizer(host, &tokenizer, NULL);
+    attn_json_begin(&json, '{');
+    attn_json_line(&json);
+    attn_json_integer(attn_json_key(&json, "schema"), ATTN_JSON_SCHEMA);
+    begin_list(&json, "prompt_ids");
+    for (size_t i = 0; i < made->n_prompt; i++)
+        attn_json_integer(&json, made->ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "ids");
     for (size_t i = 0; i < made->n; i++)
-        print(out, "%s%.9g", i > 0 ? ", " : "", made->log_probabilities[i]);
-    print_text(out, "],\n\"text\": ");
-    if (made->text)
-        ATTN_TRY(print_json_string(out, made->text, made->n_text, err));
-    else
-        print_text(out, "null");
-    print(out, ",\n\"ended\": %s,\n\"end\": \"%s\"\n}\n",
-          made->end == ATTN_GENERATION_TEXT_END ? "true" : "false",
-          attn_generation_end_text(made->end));
-    return ATTN_OK;
+        attn_json_integer(&json, ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "tokens");
+    for (size_t i = 0; i < made->n; i++)
+        push_token(&json, tokenizer, ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "log_probabilities");
+    for (size_t i = 0; i < made->n; i++)
+        attn_buffer_append_format(attn_json_value(&json), "%.9g", made->log_probabilities[i]);
+    attn_json_end(&json);
+    attn_json_line(&json);
+    attn_json_string(attn_json_key(&json, "text"), made->text, made->n_text);
+    attn_json_line(&json);
+    attn_json_bool(attn_json_key(&json, "ended"), made->end == ATTN_GENERATION_TEXT_END);
+    attn_json_line(&json);
+    attn_json_text(attn_json_key(&json, "end"), attn_generation_end_text(made->end));
+    attn_json_line(&json);
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    status = print_buffer(out, &text, err);
+    attn_buffer_release(&text);
+    return status;
 }
 
 static enum attn_status write_json(const char *path, struct served *served,
@@ -248,7 +257,10 @@ static enum attn_status run_whole(struct served *served, const struct attn_gener
 
 static bool shows_run(const struct generate_args *args)
 {
-    return outputs_have_tensors(&args->request.output) || args->request.picture.is_heatmap;
+    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
+        if (walk.output.format->tensors)
+            return true;
+    return args->request.picture.is_heatmap;
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)

@@ -13,6 +13,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,8 +111,10 @@ struct page {
     const struct attn_tokenizer *tokenizer;
     const int32_t *ids; /* [n] */
     size_t n;
-    struct attn_table *pair; /* owned; scratch for one of them */
     bool is_json;
+    struct attn_table *pair;      /* owned; scratch for one of them */
+    struct attn_buffer text;      /* what is on its way to OUT */
+    struct attn_json_writer json; /* of that */
 };
 
 static bool pairs_are_wanted(const struct pairs_args *args)
@@ -125,115 +128,102 @@ static bool is_going_on(const struct page *page)
     return attn_sink_check(page->out, NULL) == ATTN_OK;
 }
 
-/* The text of tokens FIRST .. FIRST + N - 1, printable. */
-static enum attn_status put_text(struct page *page, size_t first, size_t n, struct attn_error *err)
-{
-    enum attn_status status;
-    char *text;
-    size_t size;
-
-    ATTN_TRY(at_stage(
-        ATTN_STAGE_INPUT,
-        attn_tokenizer_decode(page->tokenizer, page->ids + first, n, &text, &size, err), err));
-    status = (page->is_json ? print_json_string : print_escaped)(page->out, text, size, err);
-    attn_text_free(text);
-    return status;
-}
-
-static void put_ids(struct page *page, size_t first, size_t n)
-{
-    print_text(page->out, "[");
-    for (size_t i = first; i < first + n; i++)
-        print(page->out, "%s%d", i > first ? ", " : "", (int)page->ids[i]);
-    print_text(page->out, "]");
-}
-
-/* --- pairs ------------------------------------------------------------------------------------ */
-
 /* N tokens from FIRST on, and the one that comes next. */
 static enum attn_status put_pair(struct page *page, size_t first, size_t n, struct attn_error *err)
 {
     enum { INPUT = 2, TARGET }; /* columns */
     const struct attn_table *pair = page->pair;
-    struct attn_cell cell;
 
     attn_table_reset(page->pair);
     ATTN_TRY(at_stage(
         ATTN_STAGE_INPUT,
         attn_pair_table_append(page->pair, page->tokenizer, page->ids + first, n, err), err));
     if (page->is_json)
-        return at_stage(ATTN_STAGE_INPUT,
-                        attn_table_write_row(pair, 0, ATTN_TABLE_JSON, -1, page->out, err), err);
-    cell = attn_table_cell(pair, 0, INPUT);
-    ATTN_TRY(print_escaped(page->out, cell.text, cell.size, err));
-    print_text(page->out, "\t");
-    cell = attn_table_cell(pair, 0, TARGET);
-    ATTN_TRY(print_escaped(page->out, cell.text, cell.size, err));
-    print_text(page->out, "\n");
-    return ATTN_OK;
-}
+        attn_json_begin(&page->json, '{');
+    for (size_t column = page->is_json ? 0 : INPUT; column <= TARGET; column++) {
+        const struct attn_cell cell = attn_table_cell(pair, 0, column);
 
-static enum attn_status put_pairs(struct page *page, struct attn_error *err)
-{
-    print_text(page->out, page->is_json ? "{\"pairs\": [" : "");
-    for (size_t n = 1; n < page->n && is_going_on(page); n++) {
-        print_text(page->out, page->is_json && n > 1 ? ", " : "");
-        ATTN_TRY(put_pair(page, 0, n, err));
+        if (page->is_json) {
+            attn_table_push_cells(&page->json, attn_table_column(pair, column), &cell, 1, -1);
+        } else {
+            attn_escape_append(&page->text, cell.text, cell.size);
+            attn_buffer_append_char(&page->text, column == TARGET ? '\n' : '\t');
+        }
     }
-    print_text(page->out, page->is_json ? "]}\n" : "");
-    return ATTN_OK;
+    if (page->is_json)
+        attn_json_end(&page->json);
+    return print_buffer(page->out, &page->text, err);
 }
-
-/* --- windows ---------------------------------------------------------------------------------- */
 
 /* One of the two sides of a window that begins at FIRST. */
 static enum attn_status put_side(struct page *page, const char *name, size_t number, size_t first,
                                  size_t n, struct attn_error *err)
 {
+    struct attn_json_writer *json = &page->json;
+    char key[16], *text;
+    size_t size;
+
+    ATTN_TRY(at_stage(
+        ATTN_STAGE_INPUT,
+        attn_tokenizer_decode(page->tokenizer, page->ids + first, n, &text, &size, err), err));
     if (page->is_json) {
-        print(page->out, "\"%s_ids\": ", name);
-        put_ids(page, first, n);
-        print(page->out, ", \"%s\": ", name);
+        snprintf(key, sizeof key, "%s_ids", name);
+        attn_json_begin(attn_json_key(json, key), '[');
+        for (size_t i = first; i < first + n; i++)
+            attn_json_integer(json, page->ids[i]);
+        attn_json_end(json);
+        attn_json_string(attn_json_key(json, name), text, size);
     } else {
-        print(page->out, "%zu\t%s\t", number, name);
+        attn_buffer_append_format(&page->text, "%zu\t%s\t", number, name);
+        attn_escape_append(&page->text, text, size);
+        attn_buffer_append_char(&page->text, '\n');
     }
-    ATTN_TRY(put_text(page, first, n, err));
-    print_text(page->out, page->is_json ? ", " : "\n");
+    attn_text_free(text);
     return ATTN_OK;
 }
 
 static enum attn_status put_window(struct page *page, size_t number, size_t first, size_t n,
                                    struct attn_error *err)
 {
-    print_text(page->out, page->is_json ? "{" : "");
+    if (page->is_json)
+        attn_json_begin(&page->json, '{');
     ATTN_TRY(put_side(page, "input", number, first, n, err));
     ATTN_TRY(put_side(page, "target", number, first + 1, n, err));
-    print_text(page->out, page->is_json ? "\"predictions\": [" : "");
+    if (page->is_json)
+        attn_json_begin(attn_json_key(&page->json, "predictions"), '[');
     for (size_t i = 1; i <= n && is_going_on(page); i++) {
-        if (page->is_json)
-            print_text(page->out, i > 1 ? ", " : "");
-        else
-            print(page->out, "%zu\tpredict\t", number);
+        if (!page->is_json)
+            attn_buffer_append_format(&page->text, "%zu\tpredict\t", number);
         ATTN_TRY(put_pair(page, first, i, err));
     }
-    print_text(page->out, page->is_json ? "]}" : "");
+    if (page->is_json) {
+        attn_json_end(&page->json);
+        attn_json_end(&page->json);
+    }
     return ATTN_OK;
 }
 
-static enum attn_status put_windows(struct page *page, size_t n, size_t stride,
-                                    struct attn_error *err)
+/* All prefixes, or where WINDOW is not 0 the windows of so many tokens. */
+static enum attn_status put_all(struct page *page, size_t window, size_t stride,
+                                struct attn_error *err)
 {
-    size_t number = 0;
-
-    print_text(page->out, page->is_json ? "{\"windows\": [" : "");
-    for (size_t first = 0; page->n - first > n && is_going_on(page); first += stride) {
-        print_text(page->out, page->is_json && number > 0 ? ", " : "");
-        ATTN_TRY(put_window(page, number++, first, n, err));
-        if (page->n - first <= stride)
+    if (page->is_json) {
+        attn_json_begin(&page->json, '{');
+        attn_json_begin(attn_json_key(&page->json, window > 0 ? "windows" : "pairs"), '[');
+    }
+    for (size_t n = 1; window == 0 && n < page->n && is_going_on(page); n++)
+        ATTN_TRY(put_pair(page, 0, n, err));
+    for (size_t i = 0; window > 0 && window < page->n - i * stride && is_going_on(page); i++) {
+        ATTN_TRY(put_window(page, i, i * stride, window, err));
+        if (page->n - i * stride <= stride)
             break;
     }
-    print_text(page->out, page->is_json ? "]}\n" : "");
-    return ATTN_OK;
+    if (page->is_json) {
+        attn_json_end(&page->json);
+        attn_json_end(&page->json);
+        attn_buffer_append_char(&page->text, '\n');
+    }
+    return print_buffer(page->out, &page->text, err);
 }
 
 static enum attn_status pairs_print(const struct pairs_args *args, struct attn_sink *out,
@@ -245,64 +235,63 @@ static enum attn_status pairs_print(const struct pairs_args *args, struct attn_s
                         .tokenizer = tokenizer,
                         .ids = encoding->ids,
                         .n = encoding->n,
-                        .is_json = is_json};
-    const size_t window = args->is_wanted ? 1 : (size_t)args->window;
+                        .is_json = is_json,
+                        .json.out = &page.text};
+    const size_t least = args->is_wanted ? 1 : (size_t)args->window;
     enum attn_status status;
 
-    if (encoding->n <= window)
+    if (encoding->n <= least)
         return problem(err, ATTN_STAGE_INPUT, NULL,
                        "the text has %zu token%s, expected %zu or more: %s of %zu and the "
                        "token after it",
-                       encoding->n, encoding->n == 1 ? "" : "s", window + 1,
-                       args->is_wanted ? "a beginning" : "a window", window);
+                       encoding->n, encoding->n == 1 ? "" : "s", least + 1,
+                       args->is_wanted ? "a beginning" : "a window", least);
     ATTN_TRY(attn_pair_table(&page.pair, err));
-    if (args->is_wanted)
-        status = put_pairs(&page, err);
-    else
-        status = put_windows(&page, window, args->stride > 0 ? (size_t)args->stride : 1, err);
+    status = put_all(&page, (size_t)args->window, args->stride > 0 ? (size_t)args->stride : 1, err);
     attn_table_free(page.pair);
+    attn_buffer_release(&page.text);
     return status;
 }
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
-/* The positions of the tokens that the tokenizer added, if there are any. */
-static void print_added(struct attn_sink *out, const struct attn_encoding *encoding)
-{
-    const char *separator = ", \"added\": [";
-    for (size_t i = 0; i < encoding->n; i++)
-        if (i < encoding->n_front || i >= encoding->n - encoding->n_back) {
-            print(out, "%s%zu", separator, i);
-            separator = ", ";
-        }
-    print_text(out, encoding->n_front + encoding->n_back > 0 ? "]" : "");
-}
-
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column. */
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where there
+ * are any, the positions of the tokens that the tokenizer added. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {
-    const size_t n = attn_table_n_row(tokens);
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text};
+    enum attn_status status;
 
-    print_text(out, "{\"ids\": [");
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s%d", i > 0 ? ", " : "", (int)attn_table_cell(tokens, i, 1).integer);
-    print_text(out, "], \"tokens\": [");
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_cell token = attn_table_cell(tokens, i, 4);
-
-        print_text(out, i > 0 ? ", " : "");
-        ATTN_TRY(print_json_string(out, token.text, token.size, err));
+    attn_json_begin(&json, '{');
+    attn_json_begin(attn_json_key(&json, "ids"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_json_integer(&json, encoding->ids[i]);
+    attn_json_end(&json);
+    attn_json_begin(attn_json_key(&json, "tokens"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_json_string(&json, attn_table_cell(tokens, i, 4).text,
+                         attn_table_cell(tokens, i, 4).size);
+    attn_json_end(&json);
+    attn_json_begin(attn_json_key(&json, "offsets"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_buffer_append_format(attn_json_value(&json), "[%lld, %lld]",
+                                  (long long)attn_table_cell(tokens, i, 2).integer,
+                                  (long long)attn_table_cell(tokens, i, 3).integer);
+    attn_json_end(&json);
+    if (encoding->n_front + encoding->n_back > 0) {
+        attn_json_begin(attn_json_key(&json, "added"), '[');
+        for (size_t i = 0; i < encoding->n; i++)
+            if (i < encoding->n_front || i >= encoding->n - encoding->n_back)
+                attn_json_size(&json, i);
+        attn_json_end(&json);
     }
-    print_text(out, "], \"offsets\": [");
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s[%lld, %lld]", i > 0 ? ", " : "",
-              (long long)attn_table_cell(tokens, i, 2).integer,
-              (long long)attn_table_cell(tokens, i, 3).integer);
-    print_text(out, "]");
-    print_added(out, encoding);
-    print_text(out, "}\n");
-    return ATTN_OK;
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    status = print_buffer(out, &text, err);
+    attn_buffer_release(&text);
+    return status;
 }
 
 static enum attn_status print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,

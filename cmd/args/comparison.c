@@ -517,15 +517,14 @@ enum attn_status comparison_write(const struct comparison *comparison,
 {
     if (!outputs_are_wanted(args))
         return print_comparison(comparison, out, err);
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_output output = output_of(args, format, out);
+    for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);) {
+        const struct attn_format *format = walk.output.format;
 
         /* Those that hold tensors as well: a folder of tables, or one document. */
-        if (format->has_tables && format->tensors && output_path(args, format->name))
+        if (format->has_tables && format->tensors)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
                               (format->is_directory ? write_folder : write_document)(
-                                  comparison, &output, (int)args->precision, err),
+                                  comparison, &walk.output, (int)args->precision, err),
                               err));
     }
     return write_heads(comparison, args, out, err);

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An option whose value goes into the list of formats. */
-static bool make_named(struct option *row, const char *name, const char *argument, const char *help)
-{
-    *row = (struct option)OPTION_NAMED(name, argument, struct output_args, formats, help);
-    return true;
-}
-
 /* What formats share. */
 static const struct option shared_rows[] = {
     OPTION_FLAG("add", struct output_args, is_addition,
@@ -33,11 +26,15 @@ static bool make_row(size_t i, struct option *row)
 {
     for (size_t f = 0; f < attn_n_format(); f++) {
         const struct attn_format *format = attn_format_at(f);
-        const struct attn_format_option *own = &format->own;
-        if (format->argument && i-- == 0)
-            return make_named(row, format->name, format->argument, format->help);
-        if (own->name && i-- == 0)
-            return make_named(row, own->name, own->argument, own->help);
+        const struct attn_format_option options[] = {
+            {format->argument ? format->name : NULL, format->argument, format->help}, format->own};
+
+        for (size_t k = 0; k < 2; k++)
+            if (options[k].name && i-- == 0) {
+                *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
+                                                   struct output_args, formats, options[k].help);
+                return true;
+            }
     }
     if (i >= sizeof(shared_rows) / sizeof(shared_rows[0]))
         return false;
@@ -52,22 +49,38 @@ const char *output_path(const struct output_args *args, const char *format)
     return named_list_find(&args->formats, format);
 }
 
-bool outputs_are_wanted(const struct output_args *args)
+struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
+                             struct attn_sink *standard)
 {
-    for (size_t i = 0; i < args->formats.n; i++)
-        if (attn_format_find(args->formats.items[i].name))
-            return true;
+    const char *path = output_path(args, format->name);
+    const bool is_standard = !path || strcmp(path, "-") == 0;
+
+    return (struct attn_output){
+        .format = format,
+        .path = is_standard ? NULL : path,
+        .sink = is_standard ? standard : NULL,
+        .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
+        .is_addition = args->is_addition,
+        .is_synced = args->is_synced,
+    };
+}
+
+bool output_next(struct output_walk *walk)
+{
+    while (walk->i < attn_n_format()) {
+        const struct attn_format *format = attn_format_at(walk->i++);
+
+        if (!output_path(walk->args, format->name))
+            continue;
+        walk->output = output_of(walk->args, format, walk->standard);
+        return true;
+    }
     return false;
 }
 
-bool outputs_have_tensors(const struct output_args *args)
+bool outputs_are_wanted(const struct output_args *args)
 {
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        if (format && format->tensors)
-            return true;
-    }
-    return false;
+    return output_next(&(struct output_walk){.args = args});
 }
 
 static bool has_predictions(const struct attn_format *format)
@@ -78,11 +91,10 @@ static bool has_predictions(const struct attn_format *format)
 enum attn_status outputs_check_predictions(const struct output_args *args, struct attn_error *err)
 {
     char formats[128], hint[192];
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        if (format && has_predictions(format))
+
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (has_predictions(walk.output.format))
             return ATTN_OK;
-    }
     attn_format_list(has_predictions, "or", formats, sizeof(formats));
     snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint, "--top and --next print on standard output, which holds data");
@@ -109,63 +121,16 @@ enum attn_status outputs_list_options(const struct call *call, struct attn_optio
     return ATTN_OK;
 }
 
-struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
-                             struct attn_sink *standard)
-{
-    const char *path = output_path(args, format->name);
-    bool is_standard = !path || strcmp(path, "-") == 0;
-    return (struct attn_output){
-        .format = format,
-        .path = is_standard ? NULL : path,
-        .sink = is_standard ? standard : NULL,
-        .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
-        .is_addition = args->is_addition,
-        .is_synced = args->is_synced,
-    };
-}
-
-/* The outputs that were asked for; only those that hold tensors when IS_OF_TENSORS. */
-static enum attn_status list(const struct output_args *args, bool is_of_tensors,
-                             struct attn_sink *standard, struct attn_output **items, size_t *n,
-                             struct attn_error *err)
-{
-    struct attn_output *made = calloc(args->formats.n + 1, sizeof *made);
-    size_t n_made = 0;
-    if (!made)
-        return attn_error_no_memory(err);
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        if (output_path(args, format->name) && (format->tensors || !is_of_tensors))
-            made[n_made++] = output_of(args, format, standard);
-    }
-    *items = made;
-    *n = n_made;
-    return ATTN_OK;
-}
-
-enum attn_status outputs_list(const struct output_args *args, const char *text,
+enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err)
 {
-    ATTN_TRY(list(args, true, standard, items, n, err));
-    if (text || *n == 0)
-        (*items)[(*n)++] = output_of(args, attn_format_find(text ? text : "text"), standard);
-    return ATTN_OK;
-}
-
-enum attn_status outputs_list_differences(const struct output_args *args, const char *text,
-                                          struct attn_sink *standard, struct attn_output **items,
-                                          size_t *n, struct attn_error *err)
-{
-    size_t n_left = 0;
-
-    ATTN_TRY(list(args, true, standard, items, n, err));
-    for (size_t i = 0; i < *n; i++)
-        if ((*items)[i].format->draws_differences)
-            (*items)[n_left++] = (*items)[i];
-    *n = n_left;
-    if (text)
-        (*items)[(*n)++] = output_of(args, attn_format_find(text), standard);
+    *items = calloc(args->formats.n + 1, sizeof **items);
+    if (!*items)
+        return attn_error_no_memory(err);
+    for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
+        if (!is_listed || is_listed(walk.output.format))
+            (*items)[(*n)++] = walk.output;
     return ATTN_OK;
 }
 
@@ -190,37 +155,20 @@ enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
                                       struct attn_sink *standard, struct attn_error *err)
 {
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_output output = output_of(args, format, standard);
-
-        if (output_path(args, format->name) && !format->tensors)
-            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              write_tables(&output, (int)args->precision, tables, n_table, err),
-                              err));
-    }
+    for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
+        if (!walk.output.format->tensors)
+            ATTN_TRY(at_stage(
+                ATTN_STAGE_OUTPUT,
+                write_tables(&walk.output, (int)args->precision, tables, n_table, err), err));
     return ATTN_OK;
 }
 
 enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err)
 {
-    for (size_t i = 0; i < attn_n_format(); i++)
-        if (!attn_format_at(i)->tensors && output_path(args, attn_format_at(i)->name))
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (!walk.output.format->tensors)
             return refuse(err, "--top, --next and --compare make tables",
-                          "--%s needs a table to write", attn_format_at(i)->name);
-    return ATTN_OK;
-}
-
-/* Refuses a format's own option without the format. */
-static enum attn_status check_own(const struct output_args *args, struct attn_error *err)
-{
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_format_option *own = &format->own;
-        if (own->name && named_list_find(&args->formats, own->name) &&
-            !output_path(args, format->name))
-            return refuse(err, NULL, "--%s needs --%s", own->name, format->name);
-    }
+                          "--%s needs a table to write", walk.output.format->name);
     return ATTN_OK;
 }
 
@@ -229,20 +177,28 @@ static bool is_directory(const struct attn_format *format)
     return format->is_directory;
 }
 
-/* Refuses --add where nothing is written into a directory. */
-static enum attn_status check_addition(const struct output_args *args, struct attn_error *err)
+/* Refuses --add where nothing is written into a directory, and a format's own option without the
+ * format. */
+static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
 {
+    bool has_directory = !args->is_addition;
     char list[128];
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        const char *path = args->formats.items[i].value;
-        if (format && strcmp(path, "-") != 0 && attn_format_is_directory(format, path))
-            return ATTN_OK;
+
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        has_directory |=
+            walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
+    if (!has_directory) {
+        attn_format_list(is_directory, "or", list, sizeof(list));
+        return refuse(err, NULL, "--add needs the DIR of %s", list);
     }
-    if (!args->is_addition)
-        return ATTN_OK;
-    attn_format_list(is_directory, "or", list, sizeof(list));
-    return refuse(err, NULL, "--add needs the DIR of %s", list);
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (format->own.name && output_path(args, format->own.name) &&
+            !output_path(args, format->name))
+            return refuse(err, NULL, "--%s needs --%s", format->own.name, format->name);
+    }
+    return ATTN_OK;
 }
 
 enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
@@ -250,7 +206,7 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
 {
     struct attn_output *items = NULL;
     size_t n = 0;
-    enum attn_status status = list(args, false, NULL, &items, &n, err);
+    enum attn_status status = outputs_list(args, NULL, NULL, &items, &n, err);
 
     if (status == ATTN_OK)
         status = attn_host_check_outputs(host, items, n, err);
@@ -279,11 +235,8 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
     size_t n = 0;
 
     *is_standard_used = false;
-    ATTN_TRY(check_addition(args, err));
-    ATTN_TRY(check_own(args, err));
-    if (!outputs_are_wanted(args))
-        return ATTN_OK;
-    ATTN_TRY(list(args, false, NULL, &items, &n, err));
+    ATTN_TRY(check_use(args, err));
+    ATTN_TRY(outputs_list(args, NULL, NULL, &items, &n, err));
     status = attn_outputs_check(items, n, err);
     for (size_t i = 0; i < n; i++)
         *is_standard_used |= !items[i].path;
@@ -343,14 +296,9 @@ const struct option_group table_shapes_options = {.heading = "Pictures", .make_r
 
 bool tables_have_pictures(const struct tables_args *args)
 {
-    const struct named_list *formats = &args->output.formats;
-
-    for (size_t i = 0; i < formats->n; i++) {
-        const struct attn_format *format = attn_format_find(formats->items[i].name);
-
-        if (format && format->is_picture)
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (walk.output.format->is_picture)
             return true;
-    }
     return args->picture.is_heatmap;
 }
 
@@ -362,22 +310,15 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     if (args->column && !tables_have_pictures(args))
         return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
                       "--column needs a picture");
-    for (size_t i = 0; args->picture.is_heatmap && i < attn_n_format(); i++) {
-        const char *path = output_path(&args->output, attn_format_at(i)->name);
-
-        if (path && strcmp(path, "-") == 0)
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",
-                          attn_format_at(i)->name);
-    }
+                          walk.output.format->name);
     ATTN_TRY(picture_find(&args->picture, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_output output = output_of(&args->output, format, NULL);
-
-        if (format->is_picture && output_path(&args->output, format->name))
-            ATTN_TRY(attn_table_picture_check(&output, err));
-    }
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            ATTN_TRY(attn_table_picture_check(&walk.output, err));
     return ATTN_OK;
 }
 
@@ -393,13 +334,9 @@ static enum attn_status write_pictures(const struct tables_args *args,
     ATTN_TRY(picture_find(&args->picture, &picture, err));
     if (args->column)
         drawn.values = args->column;
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_output output = output_of(&args->output, format, out);
-
-        if (format->is_picture && output_path(&args->output, format->name))
-            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &output, err));
-    }
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));
     return args->picture.is_heatmap
                ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
                : ATTN_OK;
@@ -413,15 +350,11 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
 
     if (tables_have_pictures(args) && grid)
         ATTN_TRY(write_pictures(args, table, grid, out, err));
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_output output = output_of(&args->output, format, out);
-
-        if (!format->is_picture && output_path(&args->output, format->name))
-            ATTN_TRY(
-                at_stage(ATTN_STAGE_OUTPUT, write_tables(&output, precision, &table, 1, err), err));
-    }
-    if (args->output.formats.n > 0 || args->picture.is_heatmap)
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (!walk.output.format->is_picture)
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              write_tables(&walk.output, precision, &table, 1, err), err));
+    if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
     return at_stage(ATTN_STAGE_OUTPUT,
                     attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);

@@ -27,31 +27,37 @@ const char *output_path(const struct output_args *args, const char *format);
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard);
 
+/* A walk over the outputs that ARGS name, in the order of the formats:
+ *
+ *     for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
+ *         write_into(&walk.output);
+ */
+struct output_walk {
+    const struct output_args *args;
+    struct attn_sink *standard; /* "-" */
+    size_t i;                   /* the format after this one */
+    struct attn_output output;
+};
+
+bool output_next(struct output_walk *walk);
+
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
-
-/* Whether ARGS name an output that holds tensors. */
-bool outputs_have_tensors(const struct output_args *args);
 
 /* Refuses outputs that hold nothing but tables. */
 enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err);
 
 /* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
- * tables. STANDARD as below. */
+ * tables; "-" is STANDARD. */
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
                                       struct attn_sink *standard, struct attn_error *err);
 
-/* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is
- * NULL and nothing is asked for, text. free() *items. */
-enum attn_status outputs_list(const struct output_args *args, const char *text,
+/* Those outputs for whose format IS_LISTED is true, of all where it is NULL; there is room for one
+ * more. "-" is STANDARD. *n is 0 before; free() *items. */
+enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err);
-
-/* What ARGS ask for that draws differences, and TEXT on STANDARD unless it is NULL. Likewise. */
-enum attn_status outputs_list_differences(const struct output_args *args, const char *text,
-                                          struct attn_sink *standard, struct attn_output **items,
-                                          size_t *n, struct attn_error *err);
 
 /* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
  * other place for them. */

@@ -70,32 +70,46 @@ enum attn_status request_open_model(struct served *served, const struct model_ar
     return outputs_check_model(&served->args->output, served->host, err);
 }
 
-/* Whether tensors are written, as files or as text. */
-static bool shows_tensors(const struct served *served)
+static bool has_tensors(const struct attn_format *format)
 {
-    const struct attn_question *question = &served->request.predict;
-    return outputs_have_tensors(&served->args->output) || served->args->picture.is_heatmap ||
-           !(served->args->is_explained || question->top > 0 || question->n_next > 0);
+    return format->tensors;
+}
+
+static bool draws_differences(const struct attn_format *format)
+{
+    return format->tensors && format->draws_differences;
+}
+
+/* Where tensors go, or what draws a comparison; as text where nothing else is shown. */
+static enum attn_status list_outputs(struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
+    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
+    struct attn_request *request = &served->request;
+
+    ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
+                          served->call->out, &served->outputs, &request->n_output, err));
+    if (request->n_output == 0 && !args->is_compared && !args->is_explained &&
+        request->predict.top == 0 && request->predict.n_next == 0)
+        text = text ? text : "text";
+    if (text)
+        served->outputs[request->n_output++] =
+            output_of(&args->output, attn_format_find(text), served->call->out);
+    if (args->is_explained)
+        served->n_figure = explain_take_figures(served->outputs, &request->n_output);
+    return ATTN_OK;
 }
 
 enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
-    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
 
     ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
     if (keep_path)
         ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));
     ATTN_TRY(outputs_list_options(served->call, &served->options, &request->n_option, err));
-    if (args->is_compared)
-        ATTN_TRY(outputs_list_differences(&args->output, text, served->call->out, &served->outputs,
-                                          &request->n_output, err));
-    else if (shows_tensors(served))
-        ATTN_TRY(outputs_list(&args->output, text, served->call->out, &served->outputs,
-                              &request->n_output, err));
-    if (args->is_explained)
-        served->n_figure = explain_take_figures(served->outputs, &request->n_output);
+    ATTN_TRY(list_outputs(served, err));
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
     request->sites = args->selection.sites;

@@ -63,18 +63,13 @@ enum attn_status print_lines(struct attn_sink *out, const char *text, size_t siz
     return ATTN_OK;
 }
 
-enum attn_status print_json_string(struct attn_sink *out, const char *text, size_t size,
-                                   struct attn_error *err)
+enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
+                              struct attn_error *err)
 {
-    struct attn_buffer json = {0};
-    enum attn_status status;
-
-    attn_json_append_string(&json, text, size);
-    status = attn_buffer_check(&json, err);
-    if (status == ATTN_OK)
-        attn_sink_write(out, json.data, json.size);
-    attn_buffer_release(&json);
-    return at_stage(ATTN_STAGE_OUTPUT, status, err);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_buffer_check(text, err), err));
+    attn_sink_write(out, text->data, text->size);
+    text->size = 0;
+    return ATTN_OK;
 }
 
 enum attn_status print_flush(struct attn_sink *out, struct attn_error *err)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct attn_buffer;
+
 enum attn_status print_open(struct attn_sink **out, struct attn_error *err);
 
 /* For pieces of known, small length; text from outside goes through print_text. */
@@ -30,9 +32,9 @@ enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t s
 enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
                              struct attn_error *err);
 
-/* TEXT as a string of JSON (base/escape.h). */
-enum attn_status print_json_string(struct attn_sink *out, const char *text, size_t size,
-                                   struct attn_error *err);
+/* What stands in TEXT, which is empty then; lack of memory sticks in it until now. */
+enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
+                              struct attn_error *err);
 
 /* Writes what is pending. Fails where the output cannot be written; a closed pipe is no failure. */
 enum attn_status print_flush(struct attn_sink *out, struct attn_error *err);
