@@ -1,6 +1,4 @@
 /* attend.c - attn-cli attend: attention on arrays. */
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"

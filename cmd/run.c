@@ -1,6 +1,4 @@
 /* run.c - attn-cli run: text in, attention out. */
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"

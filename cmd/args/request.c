@@ -1,14 +1,33 @@
 /* request.c - see request.h. */
 #include "cmd/args/request.h"
 
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { N_RECALLED = 5 }; /* K of the recall that a comparison reports */
+
+static const struct option comparison_rows[] = {
+    OPTION_AT(FLAG, "compare", NULL, 0,
+              "instead of tensors, show how far this attention is from exact attention, for each "
+              "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
+              "distance between numbers does not say how much a task loses"),
+};
+
+const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
+
+static const struct option explain_rows[] = {
+    OPTION_AT(FLAG, "explain", NULL, 0,
+              "show the arithmetic of one row, step by step. The selection must leave one head "
+              "and one query; without --queries it is the last one. --png, --svg, --pdf and "
+              "--html draw it"),
+};
+
+const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
 
 static enum attn_status answer(struct served *served,
                                enum attn_status (*work)(struct served *, struct attn_error *),
@@ -48,6 +67,49 @@ enum attn_status request_answer(struct served *served,
     return status;
 }
 
+/* --- Checks ----------------------------------------------------------------------------------- */
+
+/* Whether a comparison can be written in FORMAT. */
+static bool is_possible(const struct attn_format *format)
+{
+    return format->has_tables || format->draws_differences;
+}
+
+static enum attn_status refuse_beside(const char *name, struct attn_error *err)
+{
+    char formats[128];
+
+    attn_format_list(is_possible, "or", formats, sizeof formats);
+    return refuse(err, NULL,
+                  "--compare and --%s do not go together: a comparison is written as text, %s",
+                  name, formats);
+}
+
+static bool is_refused(const char *name)
+{
+    static const char *const refused[] = {"sites",          "top",        "next", "ablate",
+                                          "ablate-pattern", "renormalize"};
+    const struct attn_format *format = attn_format_find(name);
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strcmp(name, refused[i]) == 0)
+            return true;
+    return format && !is_possible(format);
+}
+
+/* Refuses what shows something else than a comparison. */
+static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
+{
+    const struct call *call = served->call;
+
+    if (served->args->is_explained)
+        return refuse_beside("explain", err);
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+            return refuse_beside(walk.option.name, err);
+    return ATTN_OK;
+}
+
 enum attn_status request_check(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -56,10 +118,11 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
     if (args->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
-    if (args->is_explained)
-        ATTN_TRY(explain_check(served->is_standard_used, err));
+    if (args->is_explained && served->is_standard_used)
+        return refuse(err, "write the data into a file",
+                      "--explain prints on standard output, which holds data");
     if (args->is_compared)
-        ATTN_TRY(comparison_check(served->call, args->is_explained, err));
+        ATTN_TRY(check_comparison(served, err));
     return attention_check(&args->attention, err);
 }
 
@@ -80,6 +143,25 @@ static bool draws_differences(const struct attn_format *format)
     return format->tensors && format->draws_differences;
 }
 
+/* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these
+ * are; *n becomes the number of the others. */
+static size_t take_figures(struct attn_output *outputs, size_t *n)
+{
+    const size_t n_output = *n;
+
+    for (size_t i = 0; i < *n;) {
+        struct attn_output last = outputs[*n - 1];
+
+        if (!attn_explain_figure_is_format(outputs[i].format)) {
+            i++;
+            continue;
+        }
+        outputs[--*n] = outputs[i];
+        outputs[i] = last;
+    }
+    return n_output - *n;
+}
+
 /* Where tensors go, or what draws a comparison; as text where nothing else is shown. */
 static enum attn_status list_outputs(struct served *served, struct attn_error *err)
 {
@@ -96,7 +178,7 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
         served->outputs[request->n_output++] =
             output_of(&args->output, attn_format_find(text), served->call->out);
     if (args->is_explained)
-        served->n_figure = explain_take_figures(served->outputs, &request->n_output);
+        served->n_figure = take_figures(served->outputs, &request->n_output);
     return ATTN_OK;
 }
 
@@ -126,28 +208,64 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     return ATTN_OK;
 }
 
+/* --- A comparison ----------------------------------------------------------------------------- */
+
+/* The table of the heads, into outputs that hold nothing but tables. */
+static enum attn_status write_heads(const struct attn_compared_run *comparison,
+                                    const struct output_args *args, struct attn_sink *out,
+                                    struct attn_error *err)
+{
+    struct attn_table *heads = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(
+        at_stage(ATTN_STAGE_NONE,
+                 attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
+                                          comparison->labels, comparison->tokenizer, &heads, err),
+                 err));
+    status = outputs_write_tables(args, &heads, 1, out, err);
+    attn_table_free(heads);
+    return status;
+}
+
+static enum attn_status write_comparison(const struct attn_compared_run *comparison,
+                                         const struct output_args *args, struct attn_sink *out,
+                                         struct attn_error *err)
+{
+    if (!outputs_are_wanted(args))
+        return attn_comparison_print(comparison, out, err);
+    for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
+        if (walk.output.format->has_tables && walk.output.format->tensors)
+            ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args->precision, err));
+    return write_heads(comparison, args, out, err);
+}
+
 static enum attn_status compare(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     const struct attn_labels *labels = attn_run_labels(served->run);
-    struct comparison comparison = {.labels = labels,
-                                    .n = attn_selection_dims(labels->selection)->n_position,
-                                    .attention = attn_run_attention(served->run)};
+    struct attn_compared_run comparison = {.labels = labels,
+                                           .n = attn_selection_dims(labels->selection)->n_position,
+                                           .attention = attn_run_attention(served->run),
+                                           .n_recalled = N_RECALLED,
+                                           .cancel = interrupt_flag()};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
     interrupt_catch();
-    status = attn_compare(served->run, COMPARISON_N_RECALLED, &found, err);
+    status = attn_compare(served->run, N_RECALLED, &found, err);
     stopwatch_note(&served->watch, &args->running, "compared");
     comparison.found = found;
     /* A heat map is drawn instead of the text. */
     if (status == ATTN_OK && found &&
         !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
-        status = comparison_write(&comparison, &args->output, served->call->out, err);
+        status = write_comparison(&comparison, &args->output, served->call->out, err);
     attn_comparison_free(found);
     return status;
 }
+
+/* --- A run ------------------------------------------------------------------------------------ */
 
 static bool uses_amx(const struct served *served)
 {
@@ -193,16 +311,16 @@ static enum attn_status print_explanation(const struct served *served,
                                           struct attn_explainer *explainer, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(served->host);
-    const struct explained_run run = {.config = model ? attn_model_config(model) : NULL,
-                                      .arrays = attn_run_arrays(served->run),
-                                      .labels = attn_run_labels(served->run)};
+    const struct attn_explained_run run = {.config = model ? attn_model_config(model) : NULL,
+                                           .arrays = attn_run_arrays(served->run),
+                                           .labels = attn_run_labels(served->run)};
     const struct attn_explanation *row;
 
     ATTN_TRY(attn_explainer_finish(explainer, &row, err));
     for (size_t i = 0; i < served->n_figure; i++)
         ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture,
                                            &served->outputs[served->request.n_output + i], err));
-    return explain_print(row, &run, served->call->out, err);
+    return attn_explanation_print(row, &run, served->call->out, err);
 }
 
 /* With an EXPLAINER it watches the run, and its row is printed. */

@@ -38,6 +38,9 @@ struct request_args {
     struct running_args running;
 };
 
+/* --compare and --explain, which each fill a bool. */
+extern const struct option_group comparison_options, explain_options;
+
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
         .attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1                                \

@@ -1,16 +1,25 @@
 /*
- * comparison.c - --compare: what it refuses, what it runs, and what it found as text, CSV or JSON.
+ * comparison_forms.c - a comparison as text, CSV and JSON.
  *
- * Text is a line for each head, named as --heads takes it, then means over a layer and over
+ * Text is a line for each head, named as selections are written, then means over a layer and over
  * everything, what both cost, and the next tokens. JSON is one object with what was compared in
  * front. Values are cells with columns (base/table.h), so every form writes them alike.
  */
-#include "cmd/args/comparison.h"
+#include "experiment/comparison_forms.h"
 
-#include "cmd/line/command.h"
-#include "cmd/line/interrupt.h"
-#include "cmd/line/report.h"
-#include "tool.h"
+#include "analysis/difference_internal.h"
+#include "attention/attention_internal.h"
+#include "base/number.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "encode/json_writer.h"
+#include "encode/text_table.h"
+#include "experiment/comparison_internal.h"
+#include "output/labels_json.h"
+#include "output/outputs_internal.h"
+#include "tables/document.h"
+#include "tables/table_writer_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,57 +27,11 @@
 
 enum { NAME_SIZE = 32 };
 
-static const struct option comparison_rows[] = {
-    OPTION_AT(FLAG, "compare", NULL, 0,
-              "instead of tensors, show how far this attention is from exact attention, for each "
-              "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
-              "distance between numbers does not say how much a task loses"),
-};
-
-const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
-
-static bool is_possible(const struct attn_format *format)
-{
-    return format->has_tables || format->draws_differences;
-}
-
-static enum attn_status refuse_beside(const char *name, struct attn_error *err)
-{
-    char formats[128];
-
-    attn_format_list(is_possible, "or", formats, sizeof formats);
-    return refuse(err, NULL,
-                  "--compare and --%s do not go together: a comparison is written as text, %s",
-                  name, formats);
-}
-
-static bool is_refused(const char *name)
-{
-    static const char *const refused[] = {"sites",          "top",        "next", "ablate",
-                                          "ablate-pattern", "renormalize"};
-    const struct attn_format *format = attn_format_find(name);
-
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(name, refused[i]) == 0)
-            return true;
-    return format && !is_possible(format);
-}
-
-enum attn_status comparison_check(const struct call *call, bool has_page, struct attn_error *err)
-{
-    if (has_page)
-        return refuse_beside("explain", err);
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
-            return refuse_beside(walk.option.name, err);
-    return ATTN_OK;
-}
-
 /* --- Text ------------------------------------------------------------------------------------- */
 
 /* A comparison as text: its tables, one row per head, and the document that shows them. */
 struct comparison_text {
-    const struct comparison *comparison;
+    const struct attn_compared_run *comparison;
     struct attn_table *local, *propagated; /* own */
     struct attn_document document;
 };
@@ -76,9 +39,9 @@ struct comparison_text {
 /* Text shows the values without the numbers of rows. */
 enum { N_SHOWN = ATTN_DIFFERENCE_ROWS };
 
-/* As --heads takes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
-static void write_name(const struct comparison *comparison, const struct attn_compared_head *head,
-                       char name[NAME_SIZE])
+/* As a selection writes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
+static void write_name(const struct attn_compared_run *comparison,
+                       const struct attn_compared_head *head, char name[NAME_SIZE])
 {
     const struct attn_array_axes *axes = comparison->labels->axes;
     const struct attn_head_place place = attn_comparison_place(head, comparison->labels);
@@ -102,7 +65,7 @@ static enum attn_status append_named(struct attn_table *table, const char *name,
 }
 
 /* Heads, layers and everything, for one of the two errors. */
-static enum attn_status fill_table(const struct comparison *comparison, bool is_local,
+static enum attn_status fill_table(const struct attn_compared_run *comparison, bool is_local,
                                    struct attn_table **table, struct attn_error *err)
 {
     const struct attn_comparison *found = comparison->found;
@@ -221,7 +184,7 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
 {
     static const struct attn_document_view aligned = {.text = ATTN_TEXT_ALIGNED};
     static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
-    const struct comparison *comparison = text->comparison;
+    const struct attn_compared_run *comparison = text->comparison;
     const struct attn_comparison *found = comparison->found;
     const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
     const bool is_array = comparison->labels->axes;
@@ -232,7 +195,7 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
         &text->document,
         "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n\n", name,
         is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
-        COMPARISON_N_RECALLED);
+        comparison->n_recalled);
     if (!is_array)
         attn_document_text(&text->document, "local: each layer gets q, k and v of the exact run\n");
     ATTN_TRY(fill_table(comparison, true, &text->local, err));
@@ -249,8 +212,8 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
     return attn_document_write(&text->document, ATTN_FORM_TEXT, out, err);
 }
 
-static enum attn_status print_comparison(const struct comparison *comparison, struct attn_sink *out,
-                                         struct attn_error *err)
+enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
+                                       struct attn_sink *out, struct attn_error *err)
 {
     struct comparison_text text = {.comparison = comparison};
     const enum attn_status status = write_text(&text, out, err);
@@ -258,14 +221,14 @@ static enum attn_status print_comparison(const struct comparison *comparison, st
     attn_document_release(&text.document);
     attn_table_free(text.local);
     attn_table_free(text.propagated);
-    return at_stage(ATTN_STAGE_OUTPUT, status, err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
 /* The tables of all parts that there are, one file per table; the heads alone where there is no
  * path. */
-static enum attn_status write_tables(const struct comparison *comparison,
+static enum attn_status write_tables(const struct attn_compared_run *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_table *made[3], struct attn_error *err)
 {
@@ -288,10 +251,10 @@ static enum attn_status write_tables(const struct comparison *comparison,
     }
     if (!item->path)
         return attn_table_write(made[0], ATTN_TABLE_CSV, precision, item->sink, err);
-    return attn_output_write_tables(item, tables, n, comparison->labels, interrupt_flag(), err);
+    return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
 }
 
-static enum attn_status write_folder(const struct comparison *comparison,
+static enum attn_status write_folder(const struct attn_compared_run *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_error *err)
 {
@@ -308,7 +271,7 @@ static enum attn_status write_folder(const struct comparison *comparison,
 /* A JSON object that is being written. Its members have lines of their own, and so do those of
  * heads and layers, indented by one more blank. */
 struct comparison_json {
-    const struct comparison *comparison;
+    const struct attn_compared_run *comparison;
     int precision;
     struct attn_column differences[ATTN_N_DIFFERENCE];
     struct attn_buffer text;
@@ -367,7 +330,7 @@ static void push_cost(struct comparison_json *to, const char *name,
 /* What was compared. */
 static void push_labels(struct comparison_json *to)
 {
-    const struct comparison *comparison = to->comparison;
+    const struct attn_compared_run *comparison = to->comparison;
     const struct attn_labels *labels = comparison->labels;
     struct attn_json_writer *json = &to->json;
     char name[ATTN_ATTENTION_TEXT_SIZE];
@@ -384,7 +347,7 @@ static void push_labels(struct comparison_json *to)
                             labels->token_sizes, comparison->n);
     attn_json_append_ids(attn_json_value(push_line(to, "ids")), labels, comparison->n);
     attn_json_text(push_line(to, "attention"), name);
-    attn_json_integer(push_line(to, "recalled"), COMPARISON_N_RECALLED);
+    attn_json_integer(push_line(to, "recalled"), comparison->n_recalled);
 }
 
 static void push_heads(struct comparison_json *to)
@@ -452,7 +415,7 @@ static void push_logits(struct comparison_json *to)
     attn_json_end(&to->json);
 }
 
-static enum attn_status write_json(const struct comparison *comparison, int precision,
+static enum attn_status write_json(const struct attn_compared_run *comparison, int precision,
                                    struct attn_sink *out, struct attn_error *err)
 {
     struct comparison_json to = {.comparison = comparison, .precision = precision};
@@ -474,7 +437,7 @@ static enum attn_status write_json(const struct comparison *comparison, int prec
     return status;
 }
 
-static enum attn_status write_document(const struct comparison *comparison,
+static enum attn_status write_document(const struct attn_compared_run *comparison,
                                        const struct attn_output *output, int precision,
                                        struct attn_error *err)
 {
@@ -491,41 +454,11 @@ static enum attn_status write_document(const struct comparison *comparison,
     return status;
 }
 
-/* --- Where it goes ---------------------------------------------------------------------------- */
-
-/* The table of the heads into outputs that hold nothing but tables. */
-static enum attn_status write_heads(const struct comparison *comparison,
-                                    const struct output_args *args, struct attn_sink *out,
-                                    struct attn_error *err)
+enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
+                                       const struct attn_output *output, int precision,
+                                       struct attn_error *err)
 {
-    struct attn_table *heads = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(
-        at_stage(ATTN_STAGE_NONE,
-                 attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
-                                          comparison->labels, comparison->tokenizer, &heads, err),
-                 err));
-    status = outputs_write_tables(args, &heads, 1, out, err);
-    attn_table_free(heads);
-    return status;
-}
-
-enum attn_status comparison_write(const struct comparison *comparison,
-                                  const struct output_args *args, struct attn_sink *out,
-                                  struct attn_error *err)
-{
-    if (!outputs_are_wanted(args))
-        return print_comparison(comparison, out, err);
-    for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);) {
-        const struct attn_format *format = walk.output.format;
-
-        /* Those that hold tensors as well: a folder of tables, or one document. */
-        if (format->has_tables && format->tensors)
-            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              (format->is_directory ? write_folder : write_document)(
-                                  comparison, &walk.output, (int)args->precision, err),
-                              err));
-    }
-    return write_heads(comparison, args, out, err);
+    return attn_error_at((output->format->is_directory ? write_folder : write_document)(
+                             comparison, output, precision, err),
+                         ATTN_STAGE_OUTPUT, err);
 }

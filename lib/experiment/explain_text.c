@@ -1,10 +1,12 @@
-/* explain.c - run --explain: the input of a row, and three steps, each a table with a line for
- * every key in the softmax. */
-#include "cmd/args/explain.h"
+/* explain_text.c - the arithmetic of one row as text: the input of a row, and three steps, each a
+ * table with a line for every key in the softmax. */
+#include "experiment/explain_text.h"
 
-#include "cmd/line/report.h"
-
-#include "tool.h"
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/status_internal.h"
+#include "encode/text_table.h"
+#include "tables/document.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -19,18 +21,9 @@ enum {
     N_LABEL = 2 /* columns before the numbers: of a key its number and its token */
 };
 
-static const struct option explain_rows[] = {
-    OPTION_AT(FLAG, "explain", NULL, 0,
-              "show the arithmetic of one row, step by step. The selection must leave one head "
-              "and one query; without --queries it is the last one. --png, --svg, --pdf and "
-              "--html draw it"),
-};
-
-const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
-
 /* An explanation that is being made. */
 struct explaining {
-    const struct explained_run *run; /* where the row comes from */
+    const struct attn_explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
     struct attn_document document;
     struct attn_text_table *table; /* that is being filled; of the document */
@@ -42,31 +35,6 @@ struct explaining {
     bool has_dropout;
     double largest_score;
 };
-
-enum attn_status explain_check(bool is_standard_used, struct attn_error *err)
-{
-    if (is_standard_used)
-        return refuse(err, "write the data into a file",
-                      "--explain prints on standard output, which holds data");
-    return ATTN_OK;
-}
-
-size_t explain_take_figures(struct attn_output *outputs, size_t *n)
-{
-    const size_t n_output = *n;
-
-    for (size_t i = 0; i < *n;) {
-        struct attn_output last = outputs[*n - 1];
-
-        if (!attn_explain_figure_is_format(outputs[i].format)) {
-            i++;
-            continue;
-        }
-        outputs[--*n] = outputs[i];
-        outputs[i] = last;
-    }
-    return n_output - *n;
-}
 
 static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
 {
@@ -400,18 +368,6 @@ static void put_products(struct explaining *e, const float *k, double sum)
     put_number(e, sum);
 }
 
-static void put_fit(struct explaining *e, const struct attn_explained_key *key)
-{
-    const double fit = (double)key->fit;
-
-    put_vector(e, key->k, e->row->d_head);
-    put_products(e, key->k, e->is_cosine ? fit * key->k_length * e->row->q_length : fit);
-    if (e->is_cosine) {
-        put_number(e, key->k_length);
-        put_number(e, fit);
-    }
-}
-
 /* What a score is made of. */
 static const char *fit_name(const struct explaining *e)
 {
@@ -420,8 +376,13 @@ static const char *fit_name(const struct explaining *e)
     return e->is_cosine ? "cosine" : "q.k";
 }
 
-static void add_score_rules(struct explaining *e)
+static void add_scores(struct explaining *e)
 {
+    const struct attn_explanation *row = e->row;
+    const size_t n = n_shown(row->d_head); /* of k, then products and signs in turn */
+
+    if (!row->has_products)
+        return;
     say(e, "\n%d. How well each key fits: its components times those of q, added up", ++e->n_step);
     if (e->is_cosine)
         say(e, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
@@ -432,16 +393,6 @@ static void add_score_rules(struct explaining *e)
     if (e->row->d_head > SHOWN_COLUMNS)
         say(e, "   Those between are not shown, only what they add up to.\n");
     say(e, "\n");
-}
-
-static void add_scores(struct explaining *e)
-{
-    const struct attn_explanation *row = e->row;
-    const size_t n = n_shown(row->d_head); /* of k, then products and signs in turn */
-
-    if (!row->has_products)
-        return;
-    add_score_rules(e);
     begin_table(e, n + 2 * n + 1 + (e->is_cosine ? 2 : 0));
     for (size_t i = 0; i < n; i++)
         attn_text_table_sign(e->table, N_LABEL + n + 2 * i + 1);
@@ -456,9 +407,18 @@ static void add_scores(struct explaining *e)
     put_vector(e, row->q, row->d_head);
     end_row(e);
     for (struct slot s = cells_of(row); next_slot(&s); end_row(e)) {
+        const struct attn_explained_key *key = &row->keys[s.first];
+        const double fit = (double)key->fit;
+
         put_key(e, s);
-        if (!s.is_gap)
-            put_fit(e, &row->keys[s.first]);
+        if (s.is_gap)
+            continue;
+        put_vector(e, key->k, row->d_head);
+        put_products(e, key->k, e->is_cosine ? fit * key->k_length * row->q_length : fit);
+        if (e->is_cosine) {
+            put_number(e, key->k_length);
+            put_number(e, fit);
+        }
     }
 }
 
@@ -536,15 +496,6 @@ static void put_shares(struct explaining *e, struct slot cells)
     end_row(e);
 }
 
-static void put_score(struct explaining *e, const struct attn_explained_key *key)
-{
-    put_number(e, (double)key->fit);
-    if (e->is_capped)
-        put_number(e, key->scaled);
-    put_number(e, (double)key->score);
-    put_number(e, (double)key->score - e->largest_score);
-}
-
 static void add_weights(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
@@ -569,10 +520,17 @@ static void add_weights(struct explaining *e)
     end_row(e);
     for (struct slot s = cells_of(row); next_slot(&s);) {
         put_key(e, s);
-        if (s.is_gap)
+        if (s.is_gap) {
             put_blanks(e, n_score);
-        else
-            put_score(e, &row->keys[s.first]);
+        } else {
+            const struct attn_explained_key *key = &row->keys[s.first];
+
+            put_number(e, (double)key->fit);
+            if (e->is_capped)
+                put_number(e, key->scaled);
+            put_number(e, (double)key->score);
+            put_number(e, (double)key->score - e->largest_score);
+        }
         put_shares(e, s);
     }
     put_heading(e, "sum");
@@ -634,21 +592,6 @@ static void add_context(struct explaining *e)
 
 /* --- 4. What the layer gives ------------------------------------------------------------------ */
 
-/* "plus b_O, normalized" */
-static void add_layer_rules(struct explaining *e)
-{
-    const struct attn_config *config = e->run->config;
-    const bool is_normed = config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE;
-
-    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n", ++e->n_step,
-        config->has_out_proj ? ", times W_O" : "",
-        config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
-        is_normed ? ", normalized" : "");
-    if (config->has_residual)
-        say(e, "   Added to x%s it is what the block goes on with.\n",
-            config->has_parallel_residual ? ", with what the MLP makes of x," : "");
-}
-
 static void put_named(struct explaining *e, const char *name, const float *vector, size_t n)
 {
     put_heading(e, name);
@@ -660,10 +603,18 @@ static void add_layer(struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
     const struct attn_explanation *row = e->row;
+    const bool is_normed =
+        config && config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE;
 
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
-    add_layer_rules(e);
+    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n", ++e->n_step,
+        config->has_out_proj ? ", times W_O" : "",
+        config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
+        is_normed ? ", normalized" : "");
+    if (config->has_residual)
+        say(e, "   Added to x%s it is what the block goes on with.\n",
+            config->has_parallel_residual ? ", with what the MLP makes of x," : "");
     if (!row->attn_out)
         return;
     say(e, "\n");
@@ -684,8 +635,9 @@ static void add_layer(struct explaining *e)
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-enum attn_status explain_print(const struct attn_explanation *row, const struct explained_run *run,
-                               struct attn_sink *out, struct attn_error *err)
+enum attn_status attn_explanation_print(const struct attn_explanation *row,
+                                        const struct attn_explained_run *run, struct attn_sink *out,
+                                        struct attn_error *err)
 {
     const struct attn_attention *attention = row->attention;
     struct explaining e = {.run = run,
@@ -717,5 +669,5 @@ enum attn_status explain_print(const struct attn_explanation *row, const struct 
     add_layer(&e);
     status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, err);
     attn_document_release(&e.document);
-    return at_stage(ATTN_STAGE_OUTPUT, status, err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
