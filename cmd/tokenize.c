@@ -255,8 +255,8 @@ static enum attn_status pairs_print(const struct pairs_args *args, struct attn_s
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where there
- * are any, the positions of the tokens that the tokenizer added. */
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where
+ * there are any, the positions of the tokens that the tokenizer added. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {
