@@ -135,7 +135,7 @@ static enum attn_status read_with(const char *value, struct attn_ablate_args *ho
                   value);
 }
 
-/* Texts of a file, one a line, that means or rows are taken from. */
+/* Texts of a file, one per line, from which means or rows are taken. */
 struct references {
     struct text text;         /* owns; the file */
     struct attn_input *items; /* [n] owns; its lines */

@@ -34,7 +34,7 @@ struct label_file {
     size_t *sizes;      /* [list.n] owns */
 };
 
-/* Those that were given; of --x alone q. */
+/* The arrays that were given; with --x only q. */
 struct attend_arrays {
     struct attn_ndarray q, k, v, scores;
     struct label_file query_labels, key_labels;

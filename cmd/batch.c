@@ -182,7 +182,7 @@ struct batch {
     struct attn_batch_options options;
     struct attn_batch *batch;
     bool has_begun; /* records are computed */
-    double emitted; /* seconds; when a plain line said how far it is */
+    double emitted; /* seconds; when the last line of --progress was printed */
 };
 
 /* --- Options --------------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
     return attention_check(&args->attention, err);
 }
 
-/* Whether the option NAME has no part in what the results are. */
+/* Whether the option NAME does not change the results. */
 static bool is_circumstance(const char *name)
 {
     static const char *const names[] = {
@@ -506,7 +506,7 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
     progress_clear();
     attn_quantity_count(result.n_record, all);
-    if (result.is_abandoned) /* who read it wants no more */
+    if (result.is_abandoned) /* the reader has closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
         name_options(&failure);

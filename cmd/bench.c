@@ -28,7 +28,7 @@ struct bench_args {
     int format;     /* enum bench_format */
 };
 
-/* What the figures are of. */
+/* The machine that was measured. */
 struct machine {
     struct attn_processor processor;
     char products[ATTN_GEMM_LIBRARY_SIZE];
@@ -168,7 +168,7 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* A number with three digits that matter, in a column of 8; blank for 0. */
+/* A number with three significant digits, in a column of 8; blank for 0. */
 static void print_figure(struct attn_sink *out, double value)
 {
     if (value <= 0)
@@ -267,7 +267,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
     options.gemm = running_gemm();
     options.isa = running_isa();
     status = attn_bench_run(&options, err);
-    if (status == ATTN_IO && attn_sink_is_closed_pipe(bench->out)) { /* nobody reads the rest */
+    if (status == ATTN_IO && attn_sink_is_closed_pipe(bench->out)) { /* the reader is gone */
         *err = (struct attn_error){0};
         return ATTN_OK;
     }

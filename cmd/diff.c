@@ -132,7 +132,7 @@ static enum attn_status read_inputs(const struct diff_args *args, struct attn_in
     return ATTN_OK;
 }
 
-/* What the second run has in place of the first one's: its model, its attention. */
+/* What the second run has instead of the first one's: its model, its attention. */
 static enum attn_status open_other(const struct diff_args *args, struct other *other,
                                    struct attn_error *err)
 {

@@ -153,7 +153,7 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     return ATTN_OK;
 }
 
-/* Options that --similarity has no use for. */
+/* Options that do not go with --similarity. */
 static enum attn_status check_similarity(const struct heads_args *args, struct attn_error *err)
 {
     const char *name = args->probe           ? "probe"

@@ -1,5 +1,4 @@
-/* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text
- * makes. */
+/* init.c - attn-cli init: a model directory with seeded weights, and the vocabulary of a text. */
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"

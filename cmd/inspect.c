@@ -108,7 +108,7 @@ const struct command command_inspect = {
 
 /* --- What is looked at ------------------------------------------------------------------------ */
 
-/* Takes PATH for -m; the environment's model gives way to it. */
+/* Takes PATH as -m, which wins over the model of the environment. */
 static enum attn_status check_arguments(struct inspect_args *args, struct attn_error *err)
 {
     static const char hint[] = "attn-cli inspect fable";

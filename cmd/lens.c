@@ -70,7 +70,7 @@ const struct command command_lens = {
     .work = lens,
 };
 
-/* What pictures draw: of many texts there are no positions, and of these a target has no places. */
+/* What pictures draw. Means over texts have no positions. */
 static struct attn_table_grid grid_of(const struct lens_args *args)
 {
     const bool is_of_texts = args->texts.path;

@@ -119,8 +119,8 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
 }
 
 /*
- * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. In place
- * of a closed one, standard input is empty and standard error takes what is said; standard output
+ * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. Instead of
+ * a closed one, standard input becomes empty and standard error takes what is said; standard output
  * stays one that cannot be written.
  */
 static void open_standard_streams(void)
@@ -157,8 +157,7 @@ int main(int argc, char **argv)
 
     open_standard_streams();
     clear_libxsmm_environment();
-    interrupt_ignore_writes();
-    interrupt_catch_truncation();
+    interrupt_prepare();
     code = finish(&call, dispatch(&call, argc, argv, &err), &err);
     interrupt_end();
     return code;

@@ -74,8 +74,7 @@ static bool is_predicting(const struct run_args *args)
     return args->prediction.top > 0 || args->prediction.next.n > 0;
 }
 
-/* Prints the predictions, a line a row, what comes next after a blank one, and writes them to the
- * outputs that hold tables. */
+/* Prints one line per row, --next after a blank line, and writes the outputs that hold tables. */
 static enum attn_status write_predictions(struct attn_table *const tables[2],
                                           const struct served *served, struct attn_error *err)
 {

@@ -122,7 +122,7 @@ static bool pairs_are_wanted(const struct pairs_args *args)
     return args->is_wanted || args->window > 0;
 }
 
-/* Pairs are many more than tokens: none are made for a reader that has gone. */
+/* There are many more pairs than tokens: none are made after the reader has closed the pipe. */
 static bool is_going_on(const struct page *page)
 {
     return attn_sink_check(page->out, NULL) == ATTN_OK;
@@ -255,8 +255,8 @@ static enum attn_status pairs_print(const struct pairs_args *args, struct attn_s
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column; and where there
- * are any, the positions of the tokens that the tokenizer added. */
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where
+ * there are any, the positions of the tokens that the tokenizer added. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {

@@ -15,7 +15,7 @@
 /* Values of --scale, in the order of their words. */
 enum scale_choice { SCALE_ON, SCALE_OFF };
 
-/* What was given; texts that were not are NULL, numbers -1. */
+/* What was given; NULL or -1 where it was not. */
 struct attention_args {
     const char *kind; /* as attn_attention_parse takes it */
     const char *mask; /* "causal", "none" or a file */

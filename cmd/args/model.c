@@ -69,8 +69,8 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A new text: HEAD, in front of which ~ is the home folder, as Python has it, and TAIL. NULL without
- * memory. */
+/* A new text: HEAD, in which ~ at the front is the home folder, as Python has it, then TAIL. NULL
+ * without memory. */
 static char *join(const char *head, const char *tail)
 {
     const char *home = variable("HOME");
@@ -164,7 +164,7 @@ void model_catalog_release(struct model_catalog *catalog)
 /* What a name was meant to be. */
 struct meant {
     struct typo typo;
-    char nearest[256]; /* what `typo` holds of the names that it was told */
+    char nearest[256]; /* a copy of the name that `typo` holds */
 };
 
 /* An attn_catalog_fn. */
@@ -204,7 +204,7 @@ static void say_other(void *user, const struct attn_found *other)
          other->source.directory ? "'" : "");
 }
 
-/* Says what a name stands for: a snapshot, or where a directory was found. */
+/* Notes what a name stands for: a snapshot, or a directory. */
 static void say_taken(const struct attn_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
@@ -225,7 +225,7 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
     struct places places = {catalog, found, false};
     const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
 
-    /* A bare name that is nearly one that there is was mistyped; another one may be fetched. */
+    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch. */
     if (status != ATTN_OK && !strpbrk(name, "/@"))
         attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
     if (typo_meant(&meant.typo))
@@ -250,7 +250,7 @@ static enum attn_status find_model(const char *name, const struct running_args *
     return status;
 }
 
-/* Copies what the pipe IN gives to OUT, and no more of it than is too much for any text. Returns
+/* Copies the bytes of the pipe IN to OUT, up to a size that is refused for any text. Returns
  * whether that worked. */
 static bool copy_pipe(int in, int out)
 {
@@ -270,8 +270,8 @@ static bool copy_pipe(int in, int out)
 
 /*
  * A pipe gives its bytes once, and a text is read by the model and by its tokenizer: they get a
- * file of memory that has these bytes, until the program ends. Writes its path into HELD. Where
- * that fails the pipe is left, and opening it again tells why.
+ * file in memory with these bytes, until the program ends. Writes its path into HELD. Where that
+ * fails PATH is used, and opening that again fails with the reason.
  */
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
@@ -374,8 +374,8 @@ void model_host_close(struct attn_host *host)
 
 /* --- For completion --------------------------------------------------------------------------- */
 
-/* An attn_catalog_fn. Completion hands names to the shell, which expands them: one is left out that
- * does not mean itself to a shell. */
+/* An attn_catalog_fn. Completion hands names to the shell, which expands them: only those that a
+ * shell takes as they are. */
 static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
     static const char plain[] =

@@ -1,4 +1,4 @@
-/* model.h - which model is meant: -m, its search path, and files that stand in for its own. */
+/* model.h - which model is meant: -m, its search path, and files that replace its own. */
 #ifndef CMD_MODEL_ARGS_H
 #define CMD_MODEL_ARGS_H
 
@@ -9,7 +9,7 @@
 
 struct model_args {
     const char *name;                     /* directory or name; NULL: the built-in default */
-    const char *config, *vocab, *weights; /* files in place of the model's own, or NULL */
+    const char *config, *vocab, *weights; /* files instead of the model's own, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
 };
@@ -74,7 +74,7 @@ enum attn_status model_open(const struct model_args *args, const struct running_
 
 void model_host_close(struct attn_host *host); /* NULL is allowed */
 
-/* Prints all names, one a line (attn_catalog_visit). Names with characters that are special to a
+/* Prints all names, one per line (attn_catalog_visit). Names with characters that are special to a
  * shell are left out. */
 enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err);
 

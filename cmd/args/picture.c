@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* These change the numbers that are shown, so outputs that tell of options tell of them. */
+/* These change the numbers that are shown, so outputs that list options list them. */
 static const struct option view_rows[] = {
     OPTION_FLAG("merge-words", struct picture_args, merges_words,
                 "show patterns between words: the columns of a word's tokens are summed, their "

@@ -198,7 +198,7 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
         parsed[n_id++] = (int32_t)id;
         at = skip_blanks(at + size);
         is_done = *at == '\0';
-        if (*at == ',') /* one comma, blanks, or both lie between two */
+        if (*at == ',') /* between two items are a comma, blanks, or both */
             at = skip_blanks(at + 1);
     }
     *ids = parsed;

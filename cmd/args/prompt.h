@@ -1,6 +1,6 @@
 /*
  * prompt.h - what a command works on: a text from an option, an argument, a file or standard input,
- * token ids or embeddings in its place, and for cross-attention a source.
+ * or token ids or embeddings instead; and for cross-attention a source.
  */
 #ifndef CMD_PROMPT_H
 #define CMD_PROMPT_H
@@ -13,7 +13,7 @@ struct prompt_args {
     const char *text;       /* --prompt, --sentence */
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
-    const char *embeds;     /* --embeds: an array in place of a text */
+    const char *embeds;     /* --embeds: an array instead of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
@@ -26,7 +26,7 @@ extern const struct option_group prompt_options;
 extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;
-/* The same: numbers in place of a text, --ids and --embeds. */
+/* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
 /* --source, which fills a text: the second sequence, or a file of it. */
 extern const struct option_group source_options;

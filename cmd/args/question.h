@@ -42,7 +42,7 @@ struct question_args {
  * them; the rest. */
 extern const struct option_group question_input_options, question_picture_options, question_options;
 
-/* A file of texts in place of one, for commands that take a mean over many. */
+/* A file of texts instead of one text, for commands that take a mean over many. */
 struct texts_args {
     const char *path; /* NULL: not given */
     bool is_lines;    /* each line is a text, and not an object */
@@ -50,7 +50,7 @@ struct texts_args {
 
 extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
 
-/* Whether there is a text, or many in its place: prompt_check without --texts. */
+/* Checks that there is a text, or --texts instead. */
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                              const char *example, struct attn_error *err);
 
@@ -66,7 +66,7 @@ struct question {
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
-    struct attn_texts *texts; /* owns; that stand in place of a text, or NULL */
+    struct attn_texts *texts; /* owns; many texts instead of one, or NULL */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
@@ -84,8 +84,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
 /* Reads the input of the shared options into the request. */
 enum attn_status question_read(struct question *question, struct attn_error *err);
 
-/* Both, or where ARGS name a file of texts, opens the host and reads these in place of the input:
- * ITEMS [*n], borrowed until the answer is there. */
+/* Both, or where ARGS name a file of texts, opens the host and reads these instead of the input:
+ * ITEMS [*n], borrowed until question_answer returns. */
 enum attn_status question_begin(struct question *question, const struct texts_args *args,
                                 const struct attn_input **items, size_t *n, struct attn_error *err);
 

@@ -84,7 +84,7 @@ enum attn_status request_open_model(struct served *served, const struct model_ar
 /* Puts what the shared options say into the request. KEEP_PATH is a file of --keep, or NULL. */
 enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err);
 
-/* Prepares and performs the request, or compares; prints what is no output of it. */
+/* Prepares and performs the request, or compares; prints what goes to no output. */
 enum attn_status request_serve(struct served *served, struct attn_error *err);
 
 #endif

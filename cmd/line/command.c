@@ -36,7 +36,7 @@ COMMAND_MAP(COMMAND_EXTERN)
 const struct command *const commands[] = {COMMAND_MAP(COMMAND_ADDRESS)};
 #undef COMMAND_ADDRESS
 
-const size_t n_command = sizeof(commands) / sizeof(commands[0]);
+const size_t n_command = sizeof commands / sizeof *commands;
 
 const struct command *command_find(const char *name)
 {
@@ -50,9 +50,10 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
 {
     char hint[128] = "'attn-cli --help' lists the commands";
     struct typo typo = {.typed = name, .size = strlen(name)};
+
     for (size_t i = 0; i < n_command; i++)
         typo_try(&typo, commands[i]->name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
+        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
     return refuse(err, hint, "unknown %s '%s'", what, name);
 }

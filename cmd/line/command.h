@@ -45,14 +45,14 @@ struct command {
     enum attn_status (*work)(struct call *call, struct attn_error *err);
 };
 
-/* What a command line asks for in place of the command's work. */
+/* What a command line asks for instead of the command's work. */
 enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 
 /* A command on its way: what main.c gives to it. */
 struct call {
     const struct command *command;
-    char **argv; /* [argc] after the command's name */
-    int argc;
+    char **argv;           /* [argc] after the command's name */
+    int argc, n_read;      /* of these, the arguments that were read */
     void *args;            /* [args_size] the command's struct of arguments */
     const char **given;    /* [options_count] the text of each option's value, of a list the last,
                               "true" of a flag; or NULL */

@@ -1,14 +1,11 @@
 /*
  * help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; the beginning of it that -h prints; the topics; and attn-cli help, which
- * prints all.
+ * heading, examples; the beginning of it that -h prints; and the topics.
  */
 #include "cmd/line/help.h"
 
-#include "cmd/line/manual.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
-#include "cmd/line/report.h"
 
 #include "tool.h"
 
@@ -26,17 +23,20 @@ enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_LINES = 20, BRIE
 
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column)
 {
-    print(out, "  %s", name);
     size_t at = 2 + strlen(name);
     bool is_first = true;
+
+    print(out, "  %s", name);
     while (*text) {
-        size_t word = strcspn(text, " ");
-        bool is_new_line = is_first ? at + 2 > column : at + 1 + word > WIDTH;
+        const size_t word = strcspn(text, " ");
+        const bool is_new_line = is_first ? at + 2 > column : at + 1 + word > WIDTH;
+        size_t gap;
+
         if (is_new_line) {
             print_text(out, "\n");
             at = 0;
         }
-        size_t gap = is_first || is_new_line ? column - at : 1;
+        gap = is_first || is_new_line ? column - at : 1;
         print(out, "%*s%.*s", (int)gap, "", (int)word, text);
         at += gap + word;
         is_first = false;
@@ -50,11 +50,12 @@ static void print_option(struct attn_sink *out, const struct option *option)
 {
     char name[64], text[1024];
     char letter[8] = "    ";
+
     if (option->letter)
-        snprintf(letter, sizeof(letter), "-%c, ", option->letter);
-    snprintf(name, sizeof(name), "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(name, sizeof name, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
-    snprintf(text, sizeof(text), "%s%s%s%s", option->help, option->environment ? " [" : "",
+    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->environment ? " [" : "",
              option->environment ? option->environment : "", option->environment ? "]" : "");
     help_row(out, name, text, OPTION_COLUMN);
 }
@@ -113,8 +114,10 @@ static size_t print_examples(struct attn_sink *out, const char *examples, size_t
 {
     const char *at = examples;
     size_t n_line = 0;
+
     for (; n > 0 && *at; n_line++) {
         const char *end = strchr(at, '\n');
+
         n -= end == at || end[-1] != '\\';
         at = end + 1;
     }
@@ -133,7 +136,8 @@ struct filled {
 static void begin_lines(struct filled *lines, const char *heading, size_t n)
 {
     char title[BRIEF_COLUMN + 1];
-    snprintf(title, sizeof(title), "%s:", heading);
+
+    snprintf(title, sizeof title, "%s:", heading);
     print(lines->out, "%s%-*s", lines->at > 0 ? "\n" : "", BRIEF_COLUMN, title);
     lines->at = BRIEF_COLUMN;
     lines->n_left = n - 1;
@@ -143,6 +147,7 @@ static void begin_lines(struct filled *lines, const char *heading, size_t n)
 static void add_word(struct filled *lines, const char *word)
 {
     const size_t size = 1 + strlen(word), gap = lines->n_left > 0 ? 0 : strlen(" ...");
+
     if (lines->is_full)
         return;
     if (lines->at + size + gap > WIDTH && lines->n_left > 0) {
@@ -177,7 +182,7 @@ static size_t count_lines(const struct command *command, const char *heading, si
     return n_longer < n_more ? 2 : 1;
 }
 
-/* The options of COMMAND by their names, a line per heading, and some two: N_LINE in all. */
+/* The options of COMMAND by their names: N_LINE lines, one per heading, two for the longest. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
 {
     struct filled lines = {.out = out};
@@ -202,9 +207,10 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 
 static void print_command_briefly(struct attn_sink *out, const struct command *command)
 {
+    size_t n_line = 4; /* these, and the last one */
+
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
           command->name, command->usage);
-    size_t n_line = 4; /* those above, and the last one */
     if (command->examples) {
         n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");
@@ -215,11 +221,13 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 
 static void print_overview_briefly(struct attn_sink *out)
 {
-    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
     size_t at = 1;
+
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
     for (size_t i = 0; i < n_command; i++) {
         size_t size = 1 + strlen(commands[i]->name);
         bool is_new_line = at + size > WIDTH;
+
         print(out, "%s %s", is_new_line ? "\n " : "", commands[i]->name);
         at = is_new_line ? 1 + size : at + size;
     }
@@ -229,7 +237,8 @@ static void print_overview_briefly(struct attn_sink *out)
     help_row(out, "attn-cli COMMAND --help", "all that it can do", 28);
     for (size_t i = 0; i < n_topic; i++) {
         char name[64];
-        snprintf(name, sizeof(name), "attn-cli help %s", topics[i].name);
+
+        snprintf(name, sizeof name, "attn-cli help %s", topics[i].name);
         help_row(out, name, topics[i].summary, 28);
     }
 }
@@ -249,6 +258,7 @@ static bool make_format(size_t i, struct topic_row *row)
 {
     for (size_t k = 0; k < attn_n_format(); k++) {
         const struct attn_format *format = attn_format_at(k);
+
         if (!format->argument || i-- > 0)
             continue;
         snprintf(row->name, sizeof(row->name), "--%s %s", format->name, format->argument);
@@ -331,7 +341,7 @@ const struct topic topics[] = {
                  "  printf 'The cat sat.\\n' | attn-cli batch --lines --measures far,first -\n"},
 };
 
-const size_t n_topic = sizeof(topics) / sizeof(topics[0]);
+const size_t n_topic = sizeof topics / sizeof *topics;
 
 const struct topic *topic_find(const char *name)
 {
@@ -344,6 +354,7 @@ const struct topic *topic_find(const char *name)
 void topic_print(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
+
     print(out, "attn-cli help %s: %s\n\n", topic->name, topic->summary);
     print_text(out, topic->text);
     for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
@@ -353,63 +364,4 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     }
     print_text(out, "\nExamples:\n");
     print_text(out, topic->examples);
-}
-
-/* --- The command ------------------------------------------------------------------------------ */
-
-struct help_args {
-    struct text_list names; /* a command or a topic */
-    bool is_manual;
-};
-
-static const struct option rows[] = {
-    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
-    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
-};
-
-static const struct option_group own_options = OPTION_GROUP("Output", rows);
-
-static const struct option_part parts[] = {{&own_options, 0}};
-
-static enum attn_status help(struct call *call, struct attn_error *err);
-
-const struct command command_help = {
-    .name = "help",
-    .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[COMMAND|TOPIC]",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct help_args),
-    .work = help,
-};
-
-static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
-{
-    char hint[128] = "'attn-cli --help' lists commands and topics";
-    struct typo typo = {.typed = name, .size = strlen(name)};
-
-    for (size_t i = 0; i < n_command; i++)
-        typo_try(&typo, commands[i]->name);
-    for (size_t i = 0; i < n_topic; i++)
-        typo_try(&typo, topics[i].name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return refuse(err, hint, "unknown command or topic '%s'", name);
-}
-
-static enum attn_status help(struct call *call, struct attn_error *err)
-{
-    const struct help_args *args = call->args;
-    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
-
-    if (args->names.n > 1)
-        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
-    if (args->is_manual)
-        manual_page(call->out);
-    else if (name && topic_find(name))
-        topic_print(call->out, topic_find(name));
-    else if (!name || command_find(name))
-        help_print(call->out, name ? command_find(name) : NULL, false);
-    else
-        return refuse_unknown(name, err);
-    return ATTN_OK;
 }

@@ -31,6 +31,7 @@ static void on_interrupt(int number)
 {
     static struct timespec first;
     struct timespec now;
+
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (!caught) {
         first = now;
@@ -67,15 +68,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     must_stop = 1;
 }
 
-void interrupt_ignore_writes(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
-void interrupt_catch_truncation(void)
+void interrupt_prepare(void)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }
@@ -85,11 +83,13 @@ void interrupt_catch(void)
     /* The last three come from ulimit -t and batch schedulers: the time is nearly over. */
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
     struct sigaction action = {.sa_handler = on_interrupt};
+
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old;
+
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }

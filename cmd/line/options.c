@@ -67,16 +67,11 @@ bool option_next(struct option_walk *walk)
 size_t options_count(const struct command *command)
 {
     struct option_walk walk = {.command = command};
+
     while (option_next(&walk))
         continue;
     return walk.n;
 }
-
-/* The command line on its way. */
-struct parser {
-    struct call *call;
-    int next; /* index of the argument after the one being read */
-};
 
 /* Where the value of OPTION goes. */
 static void *place_of(const struct call *call, const struct option *option)
@@ -94,6 +89,7 @@ static bool find_name(struct option_walk *walk, const char *name, size_t size)
 {
     while (option_next(walk)) {
         const char *other = walk->option.name;
+
         if (other && strlen(other) == size && memcmp(other, name, size) == 0)
             return true;
     }
@@ -114,8 +110,10 @@ enum { HINT_SIZE = 128 };
 static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
+
     for (size_t i = 0; i < n_command; i++) {
         struct option_walk walk = {.command = commands[i]};
+
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
@@ -132,23 +130,25 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
                                        size_t size, struct attn_error *err)
 {
+    struct typo typo = {.typed = typed + 2, .size = size - 2};
     char hint[HINT_SIZE];
+
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
-    struct typo typo = {.typed = typed + 2, .size = size - 2};
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)
             typo_try(&typo, walk.option.name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '--%s'?", typo_meant(&typo));
+        snprintf(hint, sizeof hint, "did you mean '--%s'?", typo_meant(&typo));
     else
-        snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
+        snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
 static enum attn_status append(struct text_list *list, const char *value, struct attn_error *err)
 {
     const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
         return attn_error_no_memory(err);
     list->items = items;
@@ -160,6 +160,7 @@ static enum attn_status append_named(struct named_list *list, const char *name, 
                                      struct attn_error *err)
 {
     struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
         return attn_error_no_memory(err);
     list->items = items;
@@ -181,6 +182,7 @@ static enum attn_status store_real(const struct option *option, const char *labe
 {
     double found;
     bool is_bounded = option->max != 0;
+
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
         (!is_bounded || found < (double)option->max)) {
         *number = found;
@@ -198,8 +200,10 @@ static enum attn_status store_choice(const struct option *option, const char *la
 {
     const char *words = option->argument;
     size_t size = strlen(value);
+
     for (int i = 0;; i++) {
         size_t word = strcspn(words, "|");
+
         if (word == size && memcmp(words, value, size) == 0) {
             *choice = i;
             return ATTN_OK;
@@ -211,13 +215,13 @@ static enum attn_status store_choice(const struct option *option, const char *la
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */
-static enum attn_status check_once(const struct parser *parser, const struct option *option,
+static enum attn_status check_once(struct call *call, const struct option *option,
                                    const char *value, struct attn_error *err)
 {
     if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
         return ATTN_OK;
-    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);) {
-        const char *before = parser->call->given[walk.n - 1], *name = walk.option.name;
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *before = call->given[walk.n - 1], *name = walk.option.name;
         bool has_same_place =
             option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
         if (before && strcmp(name, option->name) == 0)
@@ -232,12 +236,13 @@ static enum attn_status check_once(const struct parser *parser, const struct opt
 
 /* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
  * variable. */
-static enum attn_status store(const struct parser *parser, const struct option_walk *walk,
-                              const char *label, const char *value, struct attn_error *err)
+static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
+                              const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
-    void *place = place_of(parser->call, option);
-    parser->call->given[walk->n - 1] = takes_value(option) ? value : "true";
+    void *place = place_of(call, option);
+
+    call->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
     case OPTION_KIND_FLAG:
         *(bool *)place = true;
@@ -259,97 +264,93 @@ static enum attn_status store(const struct parser *parser, const struct option_w
     case OPTION_KIND_HEADING:
         break;
     }
-    parser->call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
+    call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
     return ATTN_OK;
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. */
-static enum attn_status take_option(struct parser *parser, const struct option_walk *walk,
+static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
+
     if (takes_value(option) && !value) {
-        if (parser->next == parser->call->argc)
+        if (call->n_read == call->argc)
             return refuse(err, NULL, "option '%s' needs a value: %s %s", label, label,
                           option->argument);
-        value = parser->call->argv[parser->next++];
+        value = call->argv[call->n_read++];
     }
-    ATTN_TRY(check_once(parser, option, value, err));
-    return store(parser, walk, label, value, err);
+    ATTN_TRY(check_once(call, option, value, err));
+    return store(call, walk, label, value, err);
 }
 
-static enum attn_status take_long(struct parser *parser, const char *argument,
-                                  struct attn_error *err)
+static enum attn_status take_long(struct call *call, const char *argument, struct attn_error *err)
 {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
-    struct option_walk walk = {.command = parser->call->command};
-    if (!find_name(&walk, argument + 2, size - 2))
-        return refuse_unknown(parser->call->command, argument, size, err);
+    struct option_walk walk = {.command = call->command};
     char label[64];
-    snprintf(label, sizeof(label), "--%s", walk.option.name);
+
+    if (!find_name(&walk, argument + 2, size - 2))
+        return refuse_unknown(call->command, argument, size, err);
+    snprintf(label, sizeof label, "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
         return refuse(err, NULL, "option '%s' takes no value", label);
-    return take_option(parser, &walk, label, equals ? equals + 1 : NULL, err);
+    return take_option(call, &walk, label, equals ? equals + 1 : NULL, err);
 }
 
 /* "-t4", "-t" "4", "-qv", "-qt4". */
-static enum attn_status take_letters(struct parser *parser, const char *letters,
-                                     struct attn_error *err)
+static enum attn_status take_letters(struct call *call, const char *letters, struct attn_error *err)
 {
     for (size_t i = 0; letters[i]; i++) {
         char label[3] = {'-', letters[i], '\0'};
-        struct option_walk walk = {.command = parser->call->command};
+        struct option_walk walk = {.command = call->command};
+        bool has_rest;
+
         if (!find_letter(&walk, letters[i]))
-            return refuse_unknown(parser->call->command, label, 2, err);
-        bool has_rest = takes_value(&walk.option) && letters[i + 1];
-        ATTN_TRY(take_option(parser, &walk, label, has_rest ? letters + i + 1 : NULL, err));
-        if (has_rest || parser->call->help != CALL_HELP_NONE)
+            return refuse_unknown(call->command, label, 2, err);
+        has_rest = takes_value(&walk.option) && letters[i + 1];
+        ATTN_TRY(take_option(call, &walk, label, has_rest ? letters + i + 1 : NULL, err));
+        if (has_rest || call->help != CALL_HELP_NONE)
             return ATTN_OK;
     }
     return ATTN_OK;
 }
 
-static enum attn_status take_plain(const struct parser *parser, const char *argument,
-                                   struct attn_error *err)
+static enum attn_status take_plain(struct call *call, const char *argument, struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);)
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.option.name)
-            return append(place_of(parser->call, &walk.option), argument, err);
-    return refuse(err, NULL, "'%s' takes no argument '%s'", parser->call->command->name, argument);
-}
-
-/* Variables that stand for options that were not given. */
-static enum attn_status take_environment(const struct parser *parser, struct attn_error *err)
-{
-    for (struct option_walk walk = {.command = parser->call->command}; option_next(&walk);) {
-        const char *variable = walk.option.environment;
-        const char *value = variable ? getenv(variable) : NULL;
-        if (!value || !value[0] || parser->call->given[walk.n - 1])
-            continue;
-        ATTN_TRY(store(parser, &walk, variable, value, err));
-    }
-    return ATTN_OK;
+            return append(place_of(call, &walk.option), argument, err);
+    return refuse(err, NULL, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 
 enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
-    struct parser parser = {.call = call};
     bool is_ended = false;
 
-    while (parser.next < call->argc && call->help == CALL_HELP_NONE) {
-        const char *argument = call->argv[parser.next++];
+    while (call->n_read < call->argc && call->help == CALL_HELP_NONE) {
+        const char *argument = call->argv[call->n_read++];
 
         if (is_ended || argument[0] != '-' || !argument[1])
-            ATTN_TRY(take_plain(&parser, argument, err));
+            ATTN_TRY(take_plain(call, argument, err));
         else if (strcmp(argument, "--") == 0)
             is_ended = true;
         else if (argument[1] == '-')
-            ATTN_TRY(take_long(&parser, argument, err));
+            ATTN_TRY(take_long(call, argument, err));
         else
-            ATTN_TRY(take_letters(&parser, argument + 1, err));
+            ATTN_TRY(take_letters(call, argument + 1, err));
     }
-    return call->help == CALL_HELP_NONE ? take_environment(&parser, err) : ATTN_OK;
+    /* Variables stand for options that were not given. */
+    for (struct option_walk walk = {.command = call->command};
+         call->help == CALL_HELP_NONE && option_next(&walk);) {
+        const char *variable = walk.option.environment;
+        const char *value = variable ? getenv(variable) : NULL;
+
+        if (value && value[0] && !call->given[walk.n - 1])
+            ATTN_TRY(store(call, &walk, variable, value, err));
+    }
+    return ATTN_OK;
 }
 
 void options_release(struct call *call)
@@ -385,10 +386,12 @@ void text_list_release(struct text_list *list)
 void typo_try(struct typo *typo, const char *name)
 {
     struct attn_letters typed, known;
+    size_t distance;
+
     if (!attn_letters_read(typo->typed, typo->size, &typed) ||
         !attn_letters_read(name, strlen(name), &known))
         return;
-    size_t distance = attn_edit_distance(&typed, &known);
+    distance = attn_edit_distance(&typed, &known);
     if (typo->nearest && distance >= typo->distance)
         return;
     typo->nearest = name;
@@ -398,5 +401,6 @@ void typo_try(struct typo *typo, const char *name)
 const char *typo_meant(const struct typo *typo)
 {
     size_t most = typo->size > 5 ? 2 : 1;
+
     return typo->nearest && typo->distance <= most ? typo->nearest : NULL;
 }

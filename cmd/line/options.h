@@ -13,7 +13,7 @@
  *     static const struct option_part parts[] = {
  *         {&prediction_options, offsetof(struct run_args, prediction)},
  *     };
- *     const struct command command_run = {.name = "run", OPTION_PARTS(parts), .main = run_main};
+ *     const struct command command_run = {.name = "run", OPTION_PARTS(parts), .work = run};
  *
  * Every command also has --help, the last of its options.
  *

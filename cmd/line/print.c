@@ -24,10 +24,12 @@ void print(struct attn_sink *out, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
+    int size;
+
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof(text), format, arguments);
+    size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    assert(size >= 0 && (size_t)size < sizeof(text));
+    assert(size >= 0 && (size_t)size < sizeof text);
     attn_sink_write(out, text, (size_t)size);
 }
 
@@ -54,7 +56,7 @@ enum attn_status print_lines(struct attn_sink *out, const char *text, size_t siz
 
     for (size_t at = 0, end; at < size; at = end) {
         end = at;
-        while (end < size && !memchr(kept, text[end], sizeof(kept) - 1))
+        while (end < size && !memchr(kept, text[end], sizeof kept - 1))
             end++;
         ATTN_TRY(print_escaped(out, text + at, end - at, err));
         if (end < size)
@@ -89,6 +91,7 @@ size_t terminal_width(void)
     const char *columns = getenv("COLUMNS");
     struct winsize size;
     int64_t width;
+
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     if (columns && attn_parse_int(columns, strlen(columns), 1, MOST_WIDTH, &width))
@@ -100,12 +103,14 @@ size_t terminal_width(void)
 static const char *value_of(const char *variable, const char *otherwise)
 {
     const char *value = getenv(variable);
+
     return value && *value ? value : otherwise;
 }
 
 static bool ends_in(const char *text, const char *ending)
 {
     size_t size = strlen(text), n = strlen(ending);
+
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
@@ -113,6 +118,7 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
 {
     const char *terminal = value_of("TERM", "dumb"), *depth = value_of("COLORTERM", "");
     bool has_none = strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
+
     if (wish == COLOR_NEVER)
         return ATTN_DEPTH_NONE;
     if (wish == COLOR_AUTO && (has_none || *value_of("NO_COLOR", "") || !isatty(STDOUT_FILENO)))
@@ -126,8 +132,10 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
 bool terminal_is_utf8(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = value_of(variables[i], "");
+
         if (*value)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
     }

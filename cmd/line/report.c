@@ -51,6 +51,7 @@ static const struct {
 static void name_option(const char *message, char line[ATTN_ERROR_MESSAGE_SIZE + 8])
 {
     const size_t size = strcspn(message, ":");
+
     snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s", message);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         if (strlen(fields[i].field) == size && strncmp(message, fields[i].field, size) == 0)
@@ -150,6 +151,7 @@ void note(const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list arguments;
+
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);

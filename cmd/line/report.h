@@ -1,5 +1,5 @@
 /*
- * report.h - what the tool says on standard error: one line an error, at most one hint after it.
+ * report.h - what the tool says on standard error: one line per error, at most one hint after it.
  */
 #ifndef CMD_REPORT_H
 #define CMD_REPORT_H

@@ -29,7 +29,7 @@ enum { NAME_SIZE = 32 };
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
-/* A comparison for reading: its tables, a row a head, and the document that shows them. */
+/* A comparison as text: its tables, one row per head, and the document that shows them. */
 struct comparison_text {
     const struct attn_compared_run *comparison;
     struct attn_table *local, *propagated; /* own */
@@ -226,7 +226,8 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* The tables of all parts that there are, a file each; the heads alone where there is no path. */
+/* The tables of all parts that there are, one file per table; the heads alone where there is no
+ * path. */
 static enum attn_status write_tables(const struct attn_compared_run *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_table *made[3], struct attn_error *err)
@@ -267,8 +268,8 @@ static enum attn_status write_folder(const struct attn_compared_run *comparison,
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* An object in the making. Its members stand on lines of their own, and so do those of heads and
- * layers, one blank further in. */
+/* A JSON object that is being written. Its members have lines of their own, and so do those of
+ * heads and layers, indented by one more blank. */
 struct comparison_json {
     const struct attn_compared_run *comparison;
     int precision;

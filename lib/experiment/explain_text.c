@@ -21,7 +21,7 @@ enum {
     N_LABEL = 2 /* columns before the numbers: of a key its number and its token */
 };
 
-/* An explanation in the making. */
+/* An explanation that is being made. */
 struct explaining {
     const struct attn_explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
@@ -47,8 +47,8 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
 
 /* --- What is left out ------------------------------------------------------------------------- */
 
-/* Goes over N things, of which LIMIT are shown and, if there is one, thing EXTRA: one at a time, or
- * those between two that are shown. */
+/* A walk over N things, of which LIMIT are shown, and thing EXTRA if there is one. A slot is one
+ * thing that is shown, or all the hidden ones between two of these. */
 struct slot {
     size_t n, limit, extra;
     size_t first, last; /* first .. last - 1; 0 before the first slot */
@@ -305,14 +305,14 @@ static void put_names(struct explaining *e, const char *name, size_t n)
             attn_text_table_format(e->table, "%s_%zu", name, s.first);
 }
 
-/* The first two cells of a row that is no key's. */
+/* The first two cells of a row that is not about a key. */
 static void put_heading(struct explaining *e, const char *text)
 {
     put(e, "");
     put(e, text);
 }
 
-/* Those of a key, or of the keys between two: number and token. */
+/* Those of a row about a key, number and token, or about hidden keys, their number. */
 static void put_key(struct explaining *e, struct slot cells)
 {
     const struct attn_labels *labels = e->run->labels;

@@ -1,16 +1,16 @@
 /*
- * manual.c - writes the manual page. What it says of commands, options, variables and exit codes
- * comes from the tables that parsing and --help use. The macros are those of man(7) that groff and
- * mandoc share.
+ * help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
+ * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
+ * The macros are those of man(7) that groff and mandoc share.
  */
-#include "cmd/line/manual.h"
-
-#include "cmd/line/command.h"
 #include "cmd/line/help.h"
+#include "cmd/line/command.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -27,6 +27,7 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
         print_text(out, "\\&");
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
+
         if (c < 128 && escapes[c])
             print_text(out, escapes[c]);
         else
@@ -42,9 +43,11 @@ static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
     enum { WIDTH = 70 };
     char last = ' '; /* character of this line, if it has any */
+
     for (size_t at = 0, column = 0; at < size;) {
         const char *space = memchr(text + at, ' ', size - at);
         size_t word = space ? (size_t)(space - text) - at : size - at;
+
         if (column > 0 && column + 1 + word > WIDTH) {
             print_text(out, strchr(".!?*", last) ? "\\&\n" : "\n");
             column = 0;
@@ -83,6 +86,7 @@ static void print_examples(struct attn_sink *out, const char *text)
     print_text(out, ".EX\n");
     for (size_t size; *text; text += size + (text[size] == '\n')) {
         size_t indent = strspn(text, " ");
+
         size = strcspn(text, "\n");
         print_roff(out, text + indent, size - indent);
         print_text(out, "\n");
@@ -131,6 +135,7 @@ static void print_command(struct attn_sink *out, const struct command *command)
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
+
     print(out, ".SH TOPIC %s\n", topic->name);
     print_paragraphs(out, topic->text);
     for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
@@ -214,7 +219,7 @@ static void print_exit_status(struct attn_sink *out)
                     "A closed pipe ends the program quietly with 0.\n");
 }
 
-void manual_page(struct attn_sink *out)
+static void print_manual(struct attn_sink *out)
 {
     print_text(out, ".TH ATTN\\-CLI 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION
                     "\" \"User Commands\"\n"
@@ -267,4 +272,63 @@ void manual_page(struct attn_sink *out)
     print_text(out, ".SH SEE ALSO\n"
                     "The library that the program is made of: \\fI<attn.h>\\fP,\n"
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
+
+struct help_args {
+    struct text_list names; /* a command or a topic */
+    bool is_manual;
+};
+
+static const struct option rows[] = {
+    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
+    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
+};
+
+static const struct option_group own_options = OPTION_GROUP("Output", rows);
+
+static const struct option_part parts[] = {{&own_options, 0}};
+
+static enum attn_status help(struct call *call, struct attn_error *err);
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[COMMAND|TOPIC]",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct help_args),
+    .work = help,
+};
+
+static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
+{
+    char hint[128] = "'attn-cli --help' lists commands and topics";
+    struct typo typo = {.typed = name, .size = strlen(name)};
+
+    for (size_t i = 0; i < n_command; i++)
+        typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; i < n_topic; i++)
+        typo_try(&typo, topics[i].name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+    return refuse(err, hint, "unknown command or topic '%s'", name);
+}
+
+static enum attn_status help(struct call *call, struct attn_error *err)
+{
+    const struct help_args *args = call->args;
+    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
+
+    if (args->names.n > 1)
+        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
+    if (args->is_manual)
+        print_manual(call->out);
+    else if (name && topic_find(name))
+        topic_print(call->out, topic_find(name));
+    else if (!name || command_find(name))
+        help_print(call->out, name ? command_find(name) : NULL, false);
+    else
+        return refuse_unknown(name, err);
+    return ATTN_OK;
 }

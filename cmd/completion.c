@@ -46,30 +46,27 @@ static const struct {
 static enum value value_of(const struct option *option)
 {
     static const struct {
-        const char *name;
+        const char *name, *argument;
         enum value value;
     } known[] = {
-        {"PATH", VALUE_FILE},
-        {"DIR", VALUE_FOLDER},
-        {"COMMAND|TOPIC", VALUE_SUBJECT},
+        {"model", NULL, VALUE_MODEL},    {"sites", NULL, VALUE_SITES},
+        {"attention", NULL, VALUE_KIND}, {NULL, "PATH", VALUE_FILE},
+        {NULL, "DIR", VALUE_FOLDER},     {NULL, "COMMAND|TOPIC", VALUE_SUBJECT},
     };
-    if (option->name && strcmp(option->name, "model") == 0)
-        return VALUE_MODEL;
-    if (option->name && strcmp(option->name, "sites") == 0)
-        return VALUE_SITES;
-    if (option->name && strcmp(option->name, "attention") == 0)
-        return VALUE_KIND;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].name ? option->name && strcmp(option->name, known[i].name) == 0
+                          : strcmp(option->argument, known[i].argument) == 0)
+            return known[i].value;
     if (strstr(option->argument, "FILE"))
         return VALUE_FILE;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(option->argument, known[i].name) == 0)
-            return known[i].value;
     return strchr(option->argument, '|') ? VALUE_WORDS : VALUE_OWN;
 }
 
 static bool has_choices(const struct option *option)
 {
     enum value value = value_of(option);
+
     return value == VALUE_WORDS || value == VALUE_KIND ||
            (value == VALUE_FILE && option->argument[0] >= 'a');
 }
@@ -78,6 +75,7 @@ static bool has_choices(const struct option *option)
 static void print_choices(struct attn_sink *out, const struct option *option)
 {
     const char *gap = "";
+
     for (int kind = 0; value_of(option) == VALUE_KIND && kind < ATTN_N_ATTENTION_KIND; kind++)
         print(out, "%s%s", kind > 0 ? " " : "", attn_attention_kind_name(kind));
     if (value_of(option) == VALUE_KIND) {
@@ -86,30 +84,13 @@ static void print_choices(struct attn_sink *out, const struct option *option)
     }
     for (const char *word = option->argument; *word;) {
         size_t size = strcspn(word, "|");
+
         if (word[0] >= 'a') {
             print(out, "%s%.*s", gap, (int)size, word);
             gap = " ";
         }
         word += size + (word[size] == '|');
     }
-}
-
-static void print_commands(struct attn_sink *out)
-{
-    for (size_t i = 0; i < n_command; i++)
-        print(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
-}
-
-static void print_topics(struct attn_sink *out)
-{
-    for (size_t i = 0; i < n_topic; i++)
-        print(out, "%s%s", i > 0 ? " " : "", topics[i].name);
-}
-
-static void print_sites(struct attn_sink *out)
-{
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        print(out, "%s%s", site > 0 ? " " : "", attn_site_name((enum attn_site)site));
 }
 
 /*
@@ -119,6 +100,7 @@ static void print_sites(struct attn_sink *out)
 static void print_brief(struct attn_sink *out, const char *help)
 {
     size_t size = strcspn(help, ";:");
+
     for (size_t i = 0; i < size; i++)
         if (help[i] == '\'')
             print_text(out, "’");
@@ -157,8 +139,9 @@ static void print_bash_values(struct attn_sink *out, const struct command *comma
 /* All else: a line of `case "$command $kind"` for names of options and one for plain arguments. */
 static void print_bash_names(struct attn_sink *out, const struct command *command)
 {
-    print(out, "        '%s option') _attn_cli_words '", command->name);
     const char *gap = "";
+
+    print(out, "        '%s option') _attn_cli_words '", command->name);
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
         if (walk.option.name) {
             print(out, "%s--%s", gap, walk.option.name);
@@ -173,62 +156,49 @@ static void print_bash_names(struct attn_sink *out, const struct command *comman
         }
 }
 
-static void print_bash(struct attn_sink *out)
-{
-    print_text(out,
-               "# bash completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion bash'\n\n"
-               "_attn_cli_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
-               "_attn_cli_paths() {\n"
-               "    compopt -o filenames 2>/dev/null\n"
-               "    mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\")\n"
-               "}\n"
-               "_attn_cli_files() { _attn_cli_paths -f -W \"$1\"; }\n"
-               "_attn_cli_folders() { _attn_cli_paths -d; }\n"
-               "_attn_cli_models() {\n"
-               "    _attn_cli_paths -d -W \"$(attn-cli completion --models 2>/dev/null)\"\n"
-               "}\n"
-               "_attn_cli_sites() {\n"
-               "    local before=''\n"
-               "    [[ $cur != *,* ]] || before=${cur%,*},\n"
-               "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W '");
-    print_sites(out);
-    print_text(out, " help' -- \"${cur##*,}\")\n"
-                    "}\n"
-                    "_attn_cli_commands() { _attn_cli_words '");
-    print_commands(out);
-    print_text(out, "'; }\n"
-                    "_attn_cli_subjects() { _attn_cli_words '");
-    print_commands(out);
-    print_text(out, " ");
-    print_topics(out);
-    print_text(out, "'; }\n\n"
-                    "_attn_cli() {\n"
-                    "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-                    "    local command=${COMP_WORDS[1]} kind=plain\n"
-                    "    COMPREPLY=()\n"
-                    "    [[ $cur != -* ]] || kind=option\n"
-                    "    if ((COMP_CWORD == 1)); then\n"
-                    "        command='' before=''\n"
-                    "    elif [[ $cur == '=' ]]; then # --name=VALUE comes as three words\n"
-                    "        cur=''\n"
-                    "    elif [[ $before == '=' ]]; then\n"
-                    "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-                    "    fi\n"
-                    "    case \"$command $before\" in\n");
-    for (size_t i = 0; i < n_command; i++)
-        print_bash_values(out, commands[i]);
-    print_text(out, "    *)\n"
-                    "        case \"$command $kind\" in\n"
-                    "        ' plain') _attn_cli_commands ;;\n"
-                    "        ' option') _attn_cli_words '--help --version' ;;\n");
-    for (size_t i = 0; i < n_command; i++)
-        print_bash_names(out, commands[i]);
-    print_text(out, "        esac\n"
-                    "        ;;\n"
-                    "    esac\n"
-                    "}\n\n"
-                    "complete -F _attn_cli attn-cli\n");
-}
+static const char bash_script[] =
+    "# bash completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion bash'\n\n"
+    "_attn_cli_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
+    "_attn_cli_paths() {\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\")\n"
+    "}\n"
+    "_attn_cli_files() { _attn_cli_paths -f -W \"$1\"; }\n"
+    "_attn_cli_folders() { _attn_cli_paths -d; }\n"
+    "_attn_cli_models() {\n"
+    "    _attn_cli_paths -d -W \"$(attn-cli completion --models 2>/dev/null)\"\n"
+    "}\n"
+    "_attn_cli_sites() {\n"
+    "    local before=''\n"
+    "    [[ $cur != *,* ]] || before=${cur%,*},\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W '@SITES@ help' -- \"${cur##*,}\")\n"
+    "}\n"
+    "_attn_cli_commands() { _attn_cli_words '@COMMANDS@'; }\n"
+    "_attn_cli_subjects() { _attn_cli_words '@COMMANDS@ @TOPICS@'; }\n\n"
+    "_attn_cli() {\n"
+    "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+    "    local command=${COMP_WORDS[1]} kind=plain\n"
+    "    COMPREPLY=()\n"
+    "    [[ $cur != -* ]] || kind=option\n"
+    "    if ((COMP_CWORD == 1)); then\n"
+    "        command='' before=''\n"
+    "    elif [[ $cur == '=' ]]; then # --name=VALUE comes as three words\n"
+    "        cur=''\n"
+    "    elif [[ $before == '=' ]]; then\n"
+    "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "    fi\n"
+    "    case \"$command $before\" in\n"
+    "@BASH_VALUES@"
+    "    *)\n"
+    "        case \"$command $kind\" in\n"
+    "        ' plain') _attn_cli_commands ;;\n"
+    "        ' option') _attn_cli_words '--help --version' ;;\n"
+    "@BASH_NAMES@"
+    "        esac\n"
+    "        ;;\n"
+    "    esac\n"
+    "}\n\n"
+    "complete -F _attn_cli attn-cli\n";
 
 /* --- zsh -------------------------------------------------------------------------------------- */
 
@@ -237,6 +207,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 {
     enum value value = value_of(option);
     bool is_either = value == VALUE_FILE && has_choices(option);
+
     print(out, ":%s:", has_choices(option) ? "value" : option->argument);
     print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value].zsh);
     if (!has_choices(option))
@@ -248,6 +219,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 static void print_zsh_option(struct attn_sink *out, const struct option *option)
 {
     const char *attached = option->argument ? "=" : "";
+
     if (option->kind == OPTION_KIND_LIST)
         print(out, "'*--%s%s", option->name, attached);
     else if (option->letter)
@@ -263,7 +235,7 @@ static void print_zsh_option(struct attn_sink *out, const struct option *option)
     print_text(out, "'");
 }
 
-static void print_zsh_command(struct attn_sink *out, const struct command *command)
+static void print_zsh_options(struct attn_sink *out, const struct command *command)
 {
     print(out, "    %s) _arguments -s -S", command->name);
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
@@ -280,65 +252,50 @@ static void print_zsh_command(struct attn_sink *out, const struct command *comma
     print_text(out, " ;;\n");
 }
 
-static void print_zsh(struct attn_sink *out)
+static void print_zsh_summary(struct attn_sink *out, const struct command *command)
 {
-    print_text(out,
-               "#compdef attn-cli\n"
-               "# zsh completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion zsh'\n\n"
-               "_attn_cli_models() {\n"
-               "    local -a models=(${(f)\"$(attn-cli completion --models 2>/dev/null)\"})\n"
-               "    _alternative 'models:model:compadd -a models' 'folders:folder:_files -/'\n"
-               "}\n\n"
-               "_attn_cli_words_or_files() { compadd -- $*; _files; }\n\n"
-               "_attn_cli_sites() { _values -s , site ");
-    print_sites(out);
-    print_text(out, " help; }\n\n"
-                    "_attn_cli_commands() {\n"
-                    "    local -a names=(\n");
-    for (size_t i = 0; i < n_command; i++) {
-        print(out, "        '%s:", commands[i]->name);
-        print_brief(out, commands[i]->summary);
-        print_text(out, "'\n");
-    }
-    print_text(out, "    )\n"
-                    "    _describe -t commands command names\n"
-                    "}\n\n"
-                    "_attn_cli_subjects() { _attn_cli_commands; compadd -- ");
-    print_topics(out);
-    print_text(out, "; }\n\n"
-                    "_attn-cli() {\n"
-                    "    local curcontext=$curcontext state line\n"
-                    "    typeset -A opt_args\n"
-                    "    _arguments -C '(- *)'{-h,--help}'[print help]' \\\n"
-                    "        '(- *)--version[print the version]' \\\n"
-                    "        '1:command:_attn_cli_commands' '*::argument:->rest'\n"
-                    "    [[ $state == rest ]] || return\n"
-                    "    case $words[1] in\n");
-    for (size_t i = 0; i < n_command; i++)
-        print_zsh_command(out, commands[i]);
-    print_text(out, "    esac\n"
-                    "}\n\n"
-                    "# Loaded as a function of this name, or sourced.\n"
-                    "if [[ $funcstack[1] == _attn-cli ]]; then\n"
-                    "    _attn-cli \"$@\"\n"
-                    "else\n"
-                    "    compdef _attn-cli attn-cli\n"
-                    "fi\n");
+    print(out, "        '%s:", command->name);
+    print_brief(out, command->summary);
+    print_text(out, "'\n");
 }
+
+static const char zsh_script[] =
+    "#compdef attn-cli\n"
+    "# zsh completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion zsh'\n\n"
+    "_attn_cli_models() {\n"
+    "    local -a models=(${(f)\"$(attn-cli completion --models 2>/dev/null)\"})\n"
+    "    _alternative 'models:model:compadd -a models' 'folders:folder:_files -/'\n"
+    "}\n\n"
+    "_attn_cli_words_or_files() { compadd -- $*; _files; }\n\n"
+    "_attn_cli_sites() { _values -s , site @SITES@ help; }\n\n"
+    "_attn_cli_commands() {\n"
+    "    local -a names=(\n"
+    "@ZSH_SUMMARIES@"
+    "    )\n"
+    "    _describe -t commands command names\n"
+    "}\n\n"
+    "_attn_cli_subjects() { _attn_cli_commands; compadd -- @TOPICS@; }\n\n"
+    "_attn-cli() {\n"
+    "    local curcontext=$curcontext state line\n"
+    "    typeset -A opt_args\n"
+    "    _arguments -C '(- *)'{-h,--help}'[print help]' \\\n"
+    "        '(- *)--version[print the version]' \\\n"
+    "        '1:command:_attn_cli_commands' '*::argument:->rest'\n"
+    "    [[ $state == rest ]] || return\n"
+    "    case $words[1] in\n"
+    "@ZSH_OPTIONS@"
+    "    esac\n"
+    "}\n\n"
+    "# Loaded as a function of this name, or sourced.\n"
+    "if [[ $funcstack[1] == _attn-cli ]]; then\n"
+    "    _attn-cli \"$@\"\n"
+    "else\n"
+    "    compdef _attn-cli attn-cli\n"
+    "fi\n";
 
 /* --- fish ------------------------------------------------------------------------------------- */
 
-static void print_fish_value(struct attn_sink *out, const struct option *option)
-{
-    print_text(out, actions[value_of(option)].fish);
-    if (!has_choices(option))
-        return;
-    print_text(out, " -a '");
-    print_choices(out, option);
-    print_text(out, "'");
-}
-
-static void print_fish_command(struct attn_sink *out, const struct command *command)
+static void print_fish_options(struct attn_sink *out, const struct command *command)
 {
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         const struct option *option = &walk.option;
@@ -350,7 +307,12 @@ static void print_fish_command(struct attn_sink *out, const struct command *comm
         if (option->name)
             print(out, " -l %s", option->name);
         if (option->argument)
-            print_fish_value(out, option);
+            print_text(out, actions[value_of(option)].fish);
+        if (option->argument && has_choices(option)) {
+            print_text(out, " -a '");
+            print_choices(out, option);
+            print_text(out, "'");
+        }
         if (option->help) {
             print_text(out, " -d '");
             print_brief(out, option->help);
@@ -360,44 +322,104 @@ static void print_fish_command(struct attn_sink *out, const struct command *comm
     }
 }
 
-static void print_fish(struct attn_sink *out)
+static void print_fish_summary(struct attn_sink *out, const struct command *command)
 {
-    print_text(out,
-               "# fish completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion fish'\n\n"
-               "function __attn_cli_is -a command\n"
-               "    set -l words (commandline -opc) ''\n"
-               "    test \"$words[2]\" = \"$command\"\n"
-               "end\n"
-               "function __attn_cli_models\n"
-               "    attn-cli completion --models 2>/dev/null\n"
-               "    __fish_complete_directories\n"
-               "end\n"
-               "function __attn_cli_sites\n"
-               "    set -l before (string match -r '.*,' -- (commandline -ct))\n"
-               "    printf '%s\\n' $before{");
+    print(out, " %s '", command->name);
+    print_brief(out, command->summary);
+    print_text(out, "'");
+}
+
+static void print_fish_sites(struct attn_sink *out)
+{
     for (int site = 0; site < ATTN_N_SITE; site++)
         print(out, "%s,", attn_site_name((enum attn_site)site));
-    print_text(out, "help}\n"
-                    "end\n"
-                    "function __attn_cli_commands\n"
-                    "    printf '%s\\t%s\\n'");
-    for (size_t i = 0; i < n_command; i++) {
-        print(out, " %s '", commands[i]->name);
-        print_brief(out, commands[i]->summary);
-        print_text(out, "'");
-    }
-    print_text(out, "\nend\n"
-                    "function __attn_cli_topics\n"
-                    "    printf '%s\\n' ");
-    print_topics(out);
-    print_text(out,
-               "\nend\n\n"
-               "complete -c attn-cli -f\n"
-               "complete -c attn-cli -n '__attn_cli_is \"\"' -a '(__attn_cli_commands)'\n"
-               "complete -c attn-cli -n '__attn_cli_is \"\"' -s h -l help -d 'print help'\n"
-               "complete -c attn-cli -n '__attn_cli_is \"\"' -l version -d 'print the version'\n");
+}
+
+static const char fish_script[] =
+    "# fish completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion fish'\n\n"
+    "function __attn_cli_is -a command\n"
+    "    set -l words (commandline -opc) ''\n"
+    "    test \"$words[2]\" = \"$command\"\n"
+    "end\n"
+    "function __attn_cli_models\n"
+    "    attn-cli completion --models 2>/dev/null\n"
+    "    __fish_complete_directories\n"
+    "end\n"
+    "function __attn_cli_sites\n"
+    "    set -l before (string match -r '.*,' -- (commandline -ct))\n"
+    "    printf '%s\\n' $before{@FISH_SITES@help}\n"
+    "end\n"
+    "function __attn_cli_commands\n"
+    "    printf '%s\\t%s\\n'@FISH_SUMMARIES@\n"
+    "end\n"
+    "function __attn_cli_topics\n"
+    "    printf '%s\\n' @TOPICS@\n"
+    "end\n\n"
+    "complete -c attn-cli -f\n"
+    "complete -c attn-cli -n '__attn_cli_is \"\"' -a '(__attn_cli_commands)'\n"
+    "complete -c attn-cli -n '__attn_cli_is \"\"' -s h -l help -d 'print help'\n"
+    "complete -c attn-cli -n '__attn_cli_is \"\"' -l version -d 'print the version'\n"
+    "@FISH_OPTIONS@";
+
+/* --- scripts ---------------------------------------------------------------------------------- */
+
+static void print_commands(struct attn_sink *out)
+{
     for (size_t i = 0; i < n_command; i++)
-        print_fish_command(out, commands[i]);
+        print(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
+}
+
+static void print_topics(struct attn_sink *out)
+{
+    for (size_t i = 0; i < n_topic; i++)
+        print(out, "%s%s", i > 0 ? " " : "", topics[i].name);
+}
+
+static void print_sites(struct attn_sink *out)
+{
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        print(out, "%s%s", site > 0 ? " " : "", attn_site_name((enum attn_site)site));
+}
+
+/* The lists in scripts, by their marks: printed at once, or for one command after another. */
+static const struct {
+    const char *mark;
+    void (*print)(struct attn_sink *out);
+    void (*print_of)(struct attn_sink *out, const struct command *command);
+} lists[] = {
+    {"@COMMANDS@", print_commands, NULL},
+    {"@TOPICS@", print_topics, NULL},
+    {"@SITES@", print_sites, NULL},
+    {"@BASH_VALUES@", NULL, print_bash_values},
+    {"@BASH_NAMES@", NULL, print_bash_names},
+    {"@ZSH_SUMMARIES@", NULL, print_zsh_summary},
+    {"@ZSH_OPTIONS@", NULL, print_zsh_options},
+    {"@FISH_SITES@", print_fish_sites, NULL},
+    {"@FISH_SUMMARIES@", NULL, print_fish_summary},
+    {"@FISH_OPTIONS@", NULL, print_fish_options},
+};
+enum { N_LIST = sizeof lists / sizeof *lists };
+
+static void print_script(struct attn_sink *out, const char *script)
+{
+    for (const char *at = script; *at;) {
+        const size_t size = strcspn(at, "@");
+        size_t i = 0;
+
+        attn_sink_write(out, at, size);
+        at += size;
+        while (i < N_LIST && strncmp(at, lists[i].mark, strlen(lists[i].mark)) != 0)
+            i++;
+        if (i == N_LIST && *at) { /* an @ of the shell's own */
+            attn_sink_write(out, at++, 1);
+        } else if (*at) {
+            at += strlen(lists[i].mark);
+            if (lists[i].print)
+                lists[i].print(out);
+            for (size_t k = 0; lists[i].print_of && k < n_command; k++)
+                lists[i].print_of(out, commands[k]);
+        }
+    }
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -435,9 +457,8 @@ const struct command command_completion = {
 };
 
 static const struct {
-    const char *name;
-    void (*print)(struct attn_sink *out);
-} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    const char *name, *script;
+} shells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 
 static enum attn_status complete(struct call *call, struct attn_error *err)
 {
@@ -447,9 +468,9 @@ static enum attn_status complete(struct call *call, struct attn_error *err)
         return model_names_print(call->out, err);
     if (args->shells.n != 1 || args->has_models)
         return refuse(err, NULL, "'completion' takes one shell: bash, zsh or fish");
-    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(args->shells.items[0], shells[i].name) == 0) {
-            shells[i].print(call->out);
+            print_script(call->out, shells[i].script);
             return ATTN_OK;
         }
     return refuse(err, NULL, "unknown shell '%s', expected bash, zsh or fish",
