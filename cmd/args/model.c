@@ -225,7 +225,8 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
     struct places places = {catalog, found, false};
     const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
 
-    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch. */
+    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch.
+     */
     if (status != ATTN_OK && !strpbrk(name, "/@"))
         attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
     if (typo_meant(&meant.typo))
