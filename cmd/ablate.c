@@ -88,6 +88,7 @@ const struct command command_ablate = {
 static bool begins_with(const char *value, const char *word, const char **rest)
 {
     size_t size = strlen(word);
+
     *rest = value + size;
     return strncmp(value, word, size) == 0;
 }
@@ -98,7 +99,8 @@ static enum attn_status read_parts(const char *value, struct attn_ablate_args *h
     static const char *const names[] = {"heads", "attn", "mlp", "layers"};
     const char *rest;
     int64_t layer;
-    for (size_t i = 0; value && i < sizeof(names) / sizeof(names[0]); i++)
+
+    for (size_t i = 0; value && i < sizeof names / sizeof *names; i++)
         if (strcmp(value, names[i]) == 0) {
             how->parts = (enum attn_ablate_parts)i;
             return ATTN_OK;
@@ -118,6 +120,7 @@ static enum attn_status read_with(const char *value, struct attn_ablate_args *ho
                                   struct attn_error *err)
 {
     const char *rest;
+
     if (!value || strcmp(value, "zero") == 0)
         return ATTN_OK;
     if (strcmp(value, "mean") == 0) {

@@ -223,6 +223,7 @@ static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_sh
 {
     int64_t i = 0, n = 0;
     const char *slash = text ? strchr(text, '/') : NULL;
+
     if (!text)
         return ATTN_OK;
     if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
@@ -259,7 +260,8 @@ static bool is_circumstance(const char *name)
         "model",   "config", "vocab", "weights", "load",     "threads",    "quiet",
         "verbose", "resume", "sync",  "color",   "progress", "max-errors",
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
@@ -269,7 +271,8 @@ static bool is_circumstance(const char *name)
 static bool is_output(const char *name)
 {
     static const char *const names[] = {"output", "csv", "npy", "edges", "npz"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
