@@ -91,15 +91,6 @@ const struct command command_bench = {
     .work = run_bench,
 };
 
-static enum attn_status find_machine(struct bench *bench, struct attn_error *err)
-{
-    ATTN_TRY(attn_pool_create((int)bench->args->running.threads, &bench->pool, err));
-    attn_processor_find(&bench->machine.processor);
-    attn_gemm_library(running_gemm(), running_isa(), bench->machine.products);
-    bench->machine.n_thread = attn_pool_n_thread(bench->pool);
-    return ATTN_OK;
-}
-
 static enum attn_status open_model(struct bench *bench, struct attn_error *err)
 {
     const struct model_args *args = &bench->args->model;
@@ -146,22 +137,10 @@ static enum attn_status print_machine_json(const struct bench *bench, struct att
     return status;
 }
 
-/* "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f", without what is not
- * known. */
-static void print_processor(struct attn_sink *out, const struct attn_processor *processor)
-{
-    print_text(out, processor->name);
-    if (processor->n_core > 0)
-        print(out, "; %zu core%s", processor->n_core, processor->n_core == 1 ? "" : "s");
-    if (processor->n_thread > 0)
-        print(out, "%s %zu hardware thread%s", processor->n_core > 0 ? "," : ";",
-              processor->n_thread, processor->n_thread == 1 ? "" : "s");
-    print(out, "%s%s\n", processor->features[0] != '\0' ? "; " : "", processor->features);
-}
-
 static enum attn_status begin(struct bench *bench, struct attn_error *err)
 {
     const struct machine *machine = &bench->machine;
+    const struct attn_processor *processor = &machine->processor;
 
     ATTN_TRY(attn_bench_table(&bench->rows, err));
     if (bench->args->format == FORMAT_JSON)
@@ -172,7 +151,15 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
                                "processor,features,threads,products,version\n");
         return ATTN_OK;
     }
-    print_processor(bench->out, &machine->processor);
+    /* "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f", without what is
+     * not known. */
+    print_text(bench->out, processor->name);
+    if (processor->n_core > 0)
+        print(bench->out, "; %zu core%s", processor->n_core, processor->n_core == 1 ? "" : "s");
+    if (processor->n_thread > 0)
+        print(bench->out, "%s %zu hardware thread%s", processor->n_core > 0 ? "," : ";",
+              processor->n_thread, processor->n_thread == 1 ? "" : "s");
+    print(bench->out, "%s%s\n", processor->features[0] != '\0' ? "; " : "", processor->features);
     print(bench->out,
           "%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
           "share: of what the machine can do at most, measured beside each round\n",
@@ -243,18 +230,6 @@ static void find_range(const struct bench *bench, size_t column, double *first, 
     }
 }
 
-/* What the machine could do beside the rows. */
-static void print_limits(const struct bench *bench)
-{
-    double flops[2], bytes[2];
-    find_range(bench, LIMIT_GFLOPS, &flops[0], &flops[1]);
-    find_range(bench, LIMIT_GBYTES, &bytes[0], &bytes[1]);
-    if (flops[1] > 0)
-        print(bench->out,
-              "\nlimits beside the rows: %.0f to %.0f GF/s on registers, %.1f to %.1f GB/s read\n",
-              flops[0], flops[1], bytes[0], bytes[1]);
-}
-
 static enum attn_status take_row(void *user, const struct attn_bench_row *measured,
                                  struct attn_error *err)
 {
@@ -277,6 +252,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
 {
     const struct bench_args *args = bench->args;
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
+    double flops[2], bytes[2];
     enum attn_status status;
 
     options.model = bench->model;
@@ -301,15 +277,24 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
                       status, err));
     if (args->format == FORMAT_JSON)
         print_text(bench->out, "\n]\n}\n");
-    else if (args->format == FORMAT_TEXT)
-        print_limits(bench);
+    if (args->format != FORMAT_TEXT)
+        return ATTN_OK;
+    find_range(bench, LIMIT_GFLOPS, &flops[0], &flops[1]);
+    find_range(bench, LIMIT_GBYTES, &bytes[0], &bytes[1]);
+    if (flops[1] > 0) /* what the machine could do beside the rows */
+        print(bench->out,
+              "\nlimits beside the rows: %.0f to %.0f GF/s on registers, %.1f to %.1f GB/s read\n",
+              flops[0], flops[1], bytes[0], bytes[1]);
     return ATTN_OK;
 }
 
 static enum attn_status work(struct bench *bench, struct attn_error *err)
 {
     interrupt_catch();
-    ATTN_TRY(find_machine(bench, err));
+    ATTN_TRY(attn_pool_create((int)bench->args->running.threads, &bench->pool, err));
+    attn_processor_find(&bench->machine.processor);
+    attn_gemm_library(running_gemm(), running_isa(), bench->machine.products);
+    bench->machine.n_thread = attn_pool_n_thread(bench->pool);
     ATTN_TRY(interrupt_check(err));
     ATTN_TRY(open_model(bench, err));
     ATTN_TRY(interrupt_check(err));

@@ -179,20 +179,6 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     return ATTN_OK;
 }
 
-static bool is_archive(const char *name)
-{
-    static const char ending[] = ".npz";
-    size_t size = strlen(name), n = sizeof(ending) - 1;
-    return size > n && strcmp(name + size - n, ending) == 0;
-}
-
-/* How many of two arguments are dumps. */
-static int count_archives(const struct diff_args *args)
-{
-    const struct text_list *plain = &args->question.prompt.plain;
-    return plain->n == 2 ? is_archive(plain->items[0]) + is_archive(plain->items[1]) : 0;
-}
-
 static enum attn_status diff_archives(struct question *question, struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
@@ -220,8 +206,11 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
-    const int n_archive = count_archives(args);
+    const struct text_list *plain = &args->question.prompt.plain;
+    int n_archive = 0; /* arguments that are dumps */
 
+    for (size_t i = 0; plain->n == 2 && i < 2; i++)
+        n_archive += path_has_ending(plain->items[i], ".npz");
     if (n_archive == 2)
         return diff_archives(question, err);
     if (n_archive == 1)

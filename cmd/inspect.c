@@ -7,6 +7,7 @@
  * (sizes in binary units, operations in decimal ones).
  */
 #include "cmd/args/model.h"
+#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -124,13 +125,11 @@ static enum attn_status check_arguments(struct inspect_args *args, struct attn_e
 /* Whether NAME is a file of tensors and not a model; one that is missing is known by its ending. */
 static bool is_file(const char *name)
 {
-    static const char suffix[] = ".safetensors";
-    size_t size = strlen(name), suffix_size = sizeof suffix - 1;
     struct stat status;
 
     if (stat(name, &status) == 0)
         return !S_ISDIR(status.st_mode);
-    return size > suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
+    return path_has_ending(name, ".safetensors");
 }
 
 static enum attn_status open_file(const struct inspect_args *args, struct inspection *inspection,

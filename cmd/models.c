@@ -47,20 +47,11 @@ const struct command command_models = {
  * have all columns of the table. */
 enum { NAME, ORIGIN, FAMILY, PARAMETERS, ABOUT, N_COLUMN, PROBLEM = N_COLUMN };
 
-/* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */
-static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
-{
-    char count[ATTN_QUANTITY_SIZE];
-    if (cell->type == ATTN_VALUE_INTEGER)
-        attn_text_table_string(text, attn_quantity_count((uint64_t)cell->integer, count));
-    else
-        attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
-}
-
 static enum attn_status print_text_table(const struct attn_table *table, struct attn_sink *out,
                                          struct attn_error *err)
 {
     struct attn_text_table text = {0};
+    char count[ATTN_QUANTITY_SIZE];
     enum attn_status status;
 
     attn_text_table_begin(&text, N_COLUMN);
@@ -75,7 +66,11 @@ static enum attn_status print_text_table(const struct attn_table *table, struct 
 
             if (column == ABOUT && cell.type == ATTN_VALUE_MISSING)
                 cell = attn_table_cell(table, row, PROBLEM);
-            add_cell(&text, &cell);
+            if (cell.type == ATTN_VALUE_INTEGER)
+                attn_text_table_string(&text, attn_quantity_count((uint64_t)cell.integer, count));
+            else
+                attn_text_table_string(&text,
+                                       attn_quote(cell.text ? cell.text : "", cell.size).text);
         }
     status = attn_text_table_write(&text, out, err);
     attn_text_table_release(&text);

@@ -74,31 +74,30 @@ static bool is_predicting(const struct run_args *args)
     return args->prediction.top > 0 || args->prediction.next.n > 0;
 }
 
-/* One line per row, --next after a blank line; and the outputs that hold tables. */
-static enum attn_status print_tables(struct attn_table *const tables[2],
-                                     const struct output_args *args, bool is_standard_used,
-                                     struct attn_sink *out, struct attn_error *err)
+/* Prints one line per row, --next after a blank line, and writes the outputs that hold tables. */
+static enum attn_status write_predictions(struct attn_table *const tables[2],
+                                          const struct served *served, struct attn_error *err)
 {
-    for (size_t i = 0; !is_standard_used && i < 2; i++) {
+    struct attn_sink *out = served->call->out;
+
+    for (size_t i = 0; !served->is_standard_used && i < 2; i++) {
         if (i > 0 && tables[0] && tables[1])
             print_text(out, "\n");
         if (tables[i])
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
                               attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
     }
-    return outputs_write_tables(args, tables, 2, out, err);
+    return outputs_write_tables(&served->args->output, tables, 2, out, err);
 }
 
-static enum attn_status write_predictions(const struct attn_result *result,
-                                          const struct output_args *args, bool is_standard_used,
-                                          struct attn_sink *out, struct attn_error *err)
+static enum attn_status predict(const struct served *served, struct attn_error *err)
 {
     struct attn_table *tables[2] = {NULL, NULL};
-    enum attn_status status =
-        at_stage(ATTN_STAGE_NONE, attn_result_tables(result, &tables[0], &tables[1], err), err);
+    enum attn_status status = at_stage(
+        ATTN_STAGE_NONE, attn_result_tables(&served->result, &tables[0], &tables[1], err), err);
 
     if (status == ATTN_OK)
-        status = print_tables(tables, args, is_standard_used, out, err);
+        status = write_predictions(tables, served, err);
     attn_table_free(tables[0]);
     attn_table_free(tables[1]);
     return status;
@@ -125,10 +124,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ablation_fill(&args->ablation, request);
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(request_serve(served, err));
-    if (!is_predicting(args))
-        return ATTN_OK;
-    return write_predictions(&served->result, output, served->is_standard_used, served->call->out,
-                             err);
+    return is_predicting(args) ? predict(served, err) : ATTN_OK;
 }
 
 static enum attn_status run(struct call *call, struct attn_error *err)

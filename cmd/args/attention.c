@@ -1,6 +1,7 @@
 /* attention.c - see attention.h. */
 #include "cmd/args/attention.h"
 
+#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
@@ -51,18 +52,6 @@ const char *attention_mask_file(const struct attention_args *args)
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
 }
 
-static enum attn_status check_mask(const struct attention_args *args, struct attn_error *err)
-{
-    const char *file = attention_mask_file(args);
-    size_t size = file ? strlen(file) : 0;
-    if (!file || (size > 4 && strcmp(file + size - 4, ".npy") == 0))
-        return ATTN_OK;
-    return refuse(err, NULL,
-                  "'--mask' is '%s', expected causal, none or a file whose name ends in "
-                  ".npy",
-                  file);
-}
-
 /* Options that change nothing in the attention they are given with. */
 static enum attn_status check_use(const struct attention_args *args,
                                   const struct attn_attention *attention, struct attn_error *err)
@@ -83,13 +72,17 @@ static enum attn_status check_use(const struct attention_args *args,
 
 enum attn_status attention_check(const struct attention_args *args, struct attn_error *err)
 {
+    const char *file = attention_mask_file(args);
     struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
 
     if (args->kind && attn_attention_parse(args->kind, &attention, err) != ATTN_OK) {
         attn_error_hint(err, "'--attention help' explains the kinds");
         return at_stage(ATTN_STAGE_OPTIONS, err->status, err);
     }
-    ATTN_TRY(check_mask(args, err));
+    if (file && !path_has_ending(file, ".npy"))
+        return refuse(err, NULL,
+                      "'--mask' is '%s', expected causal, none or a file whose name ends in .npy",
+                      file);
     return check_use(args, &attention, err);
 }
 
@@ -107,23 +100,13 @@ static bool mark(bool is_given, struct attn_attention_change *change, enum attn_
     return is_given;
 }
 
-static enum attn_status change_mask(const struct attention_args *args,
-                                    struct attn_attention_change *change,
-                                    struct attn_mask_array *mask, struct attn_error *err)
-{
-    const char *file = attention_mask_file(args);
-    change->to.mask = file                              ? ATTN_MASK_MATRIX
-                      : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
-                                                        : ATTN_MASK_CAUSAL;
-    change->mask = file ? mask : NULL;
-    return file ? attention_read_mask(file, mask, err) : ATTN_OK;
-}
-
 enum attn_status attention_change(const struct attention_args *args,
                                   struct attn_attention_change *change,
                                   struct attn_mask_array *mask, struct attn_error *err)
 {
+    const char *file = attention_mask_file(args);
     struct attn_attention *to = &change->to;
+
     if (mark(args->kind, change, ATTN_PART_KIND))
         attn_attention_parse(args->kind, to, NULL);
     if (mark(args->masking >= 0, change, ATTN_PART_MASKING))
@@ -141,15 +124,12 @@ enum attn_status attention_change(const struct attention_args *args,
     if (mark(args->seed >= 0, change, ATTN_PART_DROPOUT_SEED))
         to->dropout_seed = (uint64_t)args->seed;
     if (mark(args->mask, change, ATTN_PART_MASK))
-        return change_mask(args, change, mask, err);
-    return ATTN_OK;
+        to->mask = file                              ? ATTN_MASK_MATRIX
+                   : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
+                                                     : ATTN_MASK_CAUSAL;
+    change->mask = file ? mask : NULL;
+    return file ? attention_read_mask(file, mask, err) : ATTN_OK;
 }
-
-/* Sites that depend on the attention, and not on the model. */
-static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
-                                              ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
-                                              ATTN_SITE_PATTERN_LOWRANK};
-enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
 
 /* --- Help ------------------------------------------------------------------------------------- */
 
@@ -157,17 +137,20 @@ enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
  * ones. */
 static void describe(const struct attn_attention *attention, char *text, size_t size)
 {
+    /* Those that depend on the attention, and not on the model. */
+    static const enum attn_site sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                                           ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK};
     const struct attn_attention full = ATTN_ATTENTION_DEFAULT;
     const char *before = "; shows ";
     size_t n = 0;
     attn_fixed_text_append(text, size, &n, "%s", attn_attention_kind_summary(attention->kind));
     if (attn_attention_sites(attention) == attn_attention_sites(&full))
         return;
-    for (size_t i = 0; i < N_MATRIX_SITE; i++) {
-        enum attn_gives gives = attn_attention_gives(attention, matrix_sites[i]);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        enum attn_gives gives = attn_attention_gives(attention, sites[i]);
         if (gives == ATTN_GIVES_NOT)
             continue;
-        attn_fixed_text_append(text, size, &n, "%s%s%s", before, attn_site_name(matrix_sites[i]),
+        attn_fixed_text_append(text, size, &n, "%s%s%s", before, attn_site_name(sites[i]),
                                gives == ATTN_GIVES_ON_DEMAND ? ", computed for that alone" : "");
         before = ", ";
     }

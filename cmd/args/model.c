@@ -69,21 +69,17 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A new text: HEAD, then TAIL. NULL without memory. */
+/* A new text: HEAD, in which ~ at the front is the home folder, as Python has it, then TAIL. NULL
+ * without memory. */
 static char *join(const char *head, const char *tail)
 {
-    char *joined;
-    return asprintf(&joined, "%s%s", head, tail) < 0 ? NULL : joined;
-}
-
-/* The same, where ~ in front of HEAD is the home folder, as Python has it. */
-static char *join_home(const char *head, const char *tail)
-{
     const char *home = variable("HOME");
+    const bool is_home = home && head[0] == '~' && (head[1] == '/' || head[1] == '\0');
     char *joined;
-    if (!home || head[0] != '~' || (head[1] != '/' && head[1] != '\0'))
-        return join(head, tail);
-    return asprintf(&joined, "%s%s%s", home, head + 1, tail) < 0 ? NULL : joined;
+
+    if (asprintf(&joined, "%s%s%s", is_home ? home : "", head + is_home, tail) < 0)
+        return NULL;
+    return joined;
 }
 
 /* The cache of Hugging Face, found as huggingface_hub finds it; NULL where nothing says. */
@@ -94,65 +90,53 @@ static char *find_hub(void)
     if (!hub)
         hub = variable("HUGGINGFACE_HUB_CACHE");
     if (hub)
-        return join_home(hub, "");
+        return join(hub, "");
     if (home)
-        return join_home(home, "/hub");
+        return join(home, "/hub");
     if (cache)
-        return join_home(cache, "/huggingface/hub");
-    return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
-}
-
-/* Where the program lies: its folder, without a slash at the end. */
-static bool find_program(char folder[MODEL_PATH_SIZE])
-{
-    ssize_t size = readlink("/proc/self/exe", folder, MODEL_PATH_SIZE);
-    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(folder, '/', (size_t)size) : NULL;
-    if (slash)
-        *slash = '\0';
-    return slash;
+        return join(cache, "/huggingface/hub");
+    return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
 }
 
 /*
- * The source tree, seen from FOLDER: a line of the file that the Makefile puts beside what it
- * builds, and that no installation has. Other programs may lie two folders below a `models` of
- * their user.
+ * The folder of the models that came with the program; NULL where there is none. A program in its
+ * source tree is known by the file that the Makefile puts beside what it builds, and that no
+ * installation has: its line is the way to the tree. Other programs may lie two folders below a
+ * `models` of their user.
  */
-static bool read_source_tree(const char *folder, char tree[MODEL_PATH_SIZE])
-{
-    char path[MODEL_PATH_SIZE];
-    snprintf(path, sizeof(path), "%.4000s/attn-cli.source", folder);
-    FILE *file = fopen(path, "re");
-    bool is_read = file && fgets(tree, MODEL_PATH_SIZE, file);
-    if (file)
-        fclose(file);
-    if (is_read)
-        tree[strcspn(tree, "\n")] = '\0';
-    return is_read;
-}
-
-/* The folder of the models that came with the program; NULL where there is none. */
 static char *find_own(void)
 {
     char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
-    if (!find_program(program))
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(program, '/', (size_t)size) : NULL;
+    FILE *source;
+
+    if (!slash)
         return NULL;
-    if (read_source_tree(program, tree))
-        snprintf(path, sizeof(path), "%s/%s/models", program, tree);
+    *slash = '\0';
+    snprintf(path, sizeof path, "%.4000s/attn-cli.source", program);
+    source = fopen(path, "re");
+    if (source && fgets(tree, sizeof tree, source))
+        snprintf(path, sizeof path, "%s/%.*s/models", program, (int)strcspn(tree, "\n"), tree);
     else
-        snprintf(path, sizeof(path), "%s/../share/attn-cli/models", program);
+        snprintf(path, sizeof path, "%s/../share/attn-cli/models", program);
+    if (source)
+        fclose(source);
     return realpath(path, NULL);
 }
 
 enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err)
 {
-    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
     const char *path = variable("ATTN_CLI_MODEL_PATH");
+    char *rest;
     size_t n = 0;
+
+    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
     catalog->search_path = strdup(path ? path : "");
     catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof *catalog->folders);
     if (!catalog->search_path || !catalog->folders)
         return attn_error_no_memory(err);
-    char *rest = catalog->search_path;
+    rest = catalog->search_path;
     for (char *folder; (folder = strsep(&rest, ":"));)
         if (*folder)
             catalog->folders[n++] = folder;
@@ -196,17 +180,6 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
     return ATTN_OK;
 }
 
-/* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch. */
-static void hint_at_name(const struct attn_catalog *catalog, const char *name,
-                         struct attn_error *err)
-{
-    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
-    if (!strpbrk(name, "/@"))
-        attn_catalog_visit(catalog, compare_name, &meant, NULL);
-    if (typo_meant(&meant.typo))
-        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
-}
-
 /* Where a model was found, and whether it was said that there is another of its name. */
 struct places {
     const struct model_catalog *catalog;
@@ -248,13 +221,16 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
                                 const struct running_args *running, struct attn_found *found,
                                 struct attn_error *err)
 {
+    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
     struct places places = {catalog, found, false};
     const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
 
-    if (status != ATTN_OK) {
-        hint_at_name(&catalog->catalog, name, err);
-        return at_stage(ATTN_STAGE_MODEL, status, err);
-    }
+    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch. */
+    if (status != ATTN_OK && !strpbrk(name, "/@"))
+        attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
+    if (typo_meant(&meant.typo))
+        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (found->source.directory && !(running && running->is_quiet))
         attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);
     if (running && running->is_verbose)
@@ -300,12 +276,15 @@ static bool copy_pipe(int in, int out)
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
     struct stat status;
+    bool is_held;
+    int in, out;
+
     if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
         return path;
-    int in = open(path, O_RDONLY | O_CLOEXEC);
-    int out = memfd_create(name, MFD_CLOEXEC);
+    in = open(path, O_RDONLY | O_CLOEXEC);
+    out = memfd_create(name, MFD_CLOEXEC);
     snprintf(held, 32, "/proc/self/fd/%d", out);
-    bool is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
+    is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
     if (in >= 0)
         close(in);
     return is_held ? held : path;
@@ -313,10 +292,11 @@ static const char *hold_pipe(const char *name, const char *path, char held[32])
 
 static void add_override(struct model_source *found, const char *name, const char *path)
 {
-    size_t i = found->source.n_override;
+    const size_t i = found->source.n_override;
+    const bool is_text = strcmp(name, "model.safetensors") != 0;
+
     if (!path)
         return;
-    bool is_text = strcmp(name, "model.safetensors") != 0;
     found->overrides[i] =
         (struct attn_override){name, is_text ? hold_pipe(name, path, found->held[i]) : path};
     found->source.n_override++;
@@ -394,19 +374,15 @@ void model_host_close(struct attn_host *host)
 
 /* --- For completion --------------------------------------------------------------------------- */
 
-/* Whether a shell takes NAME as it is: completion hands names to the shell, which expands them. */
-static bool is_plain(const char *name)
+/* An attn_catalog_fn. Completion hands names to the shell, which expands them: only those that a
+ * shell takes as they are. */
+static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/";
-    return name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0';
-}
 
-/* An attn_catalog_fn. */
-static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
-{
     (void)err;
-    if (is_plain(name))
+    if (name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0')
         print(user, "%s\n", name);
     return ATTN_OK;
 }

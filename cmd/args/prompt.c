@@ -1,4 +1,4 @@
-/* prompt.c - reads texts and lists of ids. */
+/* prompt.c - reads texts, lists of ids and arrays of embeddings. */
 #include "cmd/args/prompt.h"
 
 #include "cmd/line/command.h"
@@ -91,6 +91,13 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
     request->special_tokens = (enum attn_special_tokens)args->special_tokens;
 }
 
+bool path_has_ending(const char *path, const char *ending)
+{
+    const size_t size = strlen(path), n = strlen(ending);
+
+    return size > n && strcmp(path + size - n, ending) == 0;
+}
+
 static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
 {
     return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
@@ -168,51 +175,35 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* The next item of the list after AT: between two items are a comma, blanks, or both. */
-static const char *skip_separator(const char *at)
-{
-    at = skip_blanks(at);
-    return *at == ',' ? skip_blanks(at + 1) : at;
-}
-
-static enum attn_status refuse_ids(const char *list, const char *item, size_t size,
-                                   struct attn_error *err)
-{
-    static const char hint[] = "ids are numbers separated by commas or spaces";
-    if (size == 0)
-        return refuse(err, hint, "'%s' has an empty item, expected a token id", list);
-    return refuse(err, hint, "'%.*s' is not a token id", (int)size, item);
-}
-
 enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
 {
-    size_t n_id = 0;
+    static const char hint[] = "ids are numbers separated by commas or spaces";
     int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
-    if (!parsed)
-        return attn_error_no_memory(err);
     const char *at = skip_blanks(list);
     bool is_done = *at == '\0';
+    size_t n_id = 0;
+
+    if (!parsed)
+        return attn_error_no_memory(err);
     while (!is_done) {
-        int64_t id;
         const size_t size = strcspn(at, ", \t\n");
+        int64_t id;
+
         if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
             free(parsed);
-            return refuse_ids(list, at, size, err);
+            if (size == 0)
+                return refuse(err, hint, "'%s' has an empty item, expected a token id", list);
+            return refuse(err, hint, "'%.*s' is not a token id", (int)size, at);
         }
         parsed[n_id++] = (int32_t)id;
-        is_done = *skip_blanks(at + size) == '\0';
-        at = skip_separator(at + size);
+        at = skip_blanks(at + size);
+        is_done = *at == '\0';
+        if (*at == ',') /* between two items are a comma, blanks, or both */
+            at = skip_blanks(at + 1);
     }
     *ids = parsed;
     *n = n_id;
     return ATTN_OK;
-}
-
-static bool is_array(const char *source)
-{
-    static const char ending[] = ".npy";
-    size_t size = strlen(source), n = sizeof(ending) - 1;
-    return size > n && strcmp(source + size - n, ending) == 0;
 }
 
 /* Reads a file of rows, [.., AXES], into ARRAY. */
@@ -238,7 +229,7 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    if (source && is_array(source)) {
+    if (source && path_has_ending(source, ".npy")) {
         ATTN_TRY(read_rows(source, "[S, d_source]", &input->source, err));
         request->source.embeddings = &input->source;
     } else if (source) {

@@ -43,6 +43,9 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
 /* Puts into REQUEST what becomes of special tokens. */
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
 
+/* Whether the name of a file has something before its ENDING, ".npy". */
+bool path_has_ending(const char *path, const char *ending);
+
 /* A text and who owns it. */
 struct text {
     const char *data; /* [size], not terminated */

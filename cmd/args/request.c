@@ -267,27 +267,23 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
 
 /* --- A run ------------------------------------------------------------------------------------ */
 
-static bool uses_amx(const struct served *served)
-{
-    return attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
-           attn_gemm_has_tiles(running_gemm(), running_isa());
-}
-
 static void note_work(const struct served *served)
 {
     const struct attn_result *result = &served->result;
     const struct attn_attend_args *arrays = attn_run_arrays(served->run);
+    const char *threads = result->n_thread == 1 ? "" : "s";
     const char *isa = attn_isa_name(attn_isa_detect());
-    if (!served->args->running.is_verbose)
-        return;
-    if (arrays)
+    bool uses_amx;
+
+    if (arrays) {
         note("%zu heads, %zu queries, %zu keys, %d thread%s, at most %s", arrays->n_head,
-             arrays->n_query, arrays->n_key, result->n_thread, result->n_thread == 1 ? "" : "s",
-             isa);
-    else
-        note("%zu token%s, %d thread%s, at most %s%s", result->n_token,
-             result->n_token == 1 ? "" : "s", result->n_thread, result->n_thread == 1 ? "" : "s",
-             isa, uses_amx(served) ? ", products in bfloat16 by amx" : "");
+             arrays->n_query, arrays->n_key, result->n_thread, threads, isa);
+        return;
+    }
+    uses_amx = attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
+               attn_gemm_has_tiles(running_gemm(), running_isa());
+    note("%zu token%s, %d thread%s, at most %s%s", result->n_token, result->n_token == 1 ? "" : "s",
+         result->n_thread, threads, isa, uses_amx ? ", products in bfloat16 by amx" : "");
 }
 
 static enum attn_status start_explanation(const struct served *served,
@@ -330,7 +326,8 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
     interrupt_catch();
     ATTN_TRY(attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
                               &served->result, err));
-    note_work(served);
+    if (served->args->running.is_verbose)
+        note_work(served);
     stopwatch_note(&served->watch, &served->args->running, "ran");
     return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
 }
@@ -346,28 +343,23 @@ static enum attn_status explain(struct served *served, struct attn_error *err)
     return status;
 }
 
-enum { MOST_WHOLE_HEADS = 2 }; /* of a model that is shown whole, in numbers */
-
-/* Whether nothing was asked for, and the model has more heads than can be shown whole. */
-static bool shows_first_screen(const struct served *served)
-{
-    const struct selection_args *asked = &served->args->selection;
-    const struct attn_selection *selection = attn_run_labels(served->run)->selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    return served->has_first_screen && served->request.n_output == 1 &&
-           served->outputs[0].format == attn_format_find("text") &&
-           !served->args->picture.is_full && !asked->sites && !asked->layers && !asked->heads &&
-           !served->request.queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&
-           dims->n_layer * dims->n_head > MOST_WHOLE_HEADS;
-}
-
+/* Where nothing was asked for, and the model has more heads than can be shown whole, in numbers. */
 static void choose_first_screen(struct served *served)
 {
+    enum { MOST_WHOLE_HEADS = 2 };
+    const struct selection_args *asked = &served->args->selection;
+    const struct attn_labels *labels = attn_run_labels(served->run);
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
-    if (!shows_first_screen(served))
+
+    if (!served->has_first_screen || served->request.n_output != 1 ||
+        served->outputs[0].format != attn_format_find("text") || served->args->picture.is_full ||
+        asked->sites || asked->layers || asked->heads || served->request.queries ||
+        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) ||
+        dims->n_layer * dims->n_head <= MOST_WHOLE_HEADS)
         return;
     served->outputs[0].format = attn_format_find("screen");
-    n_split = attn_token_labels_n_split(attn_run_labels(served->run));
+    n_split = attn_token_labels_n_split(labels);
     if (n_split > 0 && !served->args->running.is_quiet)
         note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
              "bytes: each piece is shown as its character with a number, as in \xe2\x82\xac/1",
