@@ -137,7 +137,7 @@ static enum attn_status make(const struct init_args *args, const struct attn_wor
                              const struct attn_draw *draws, struct attn_error *err)
 {
     const struct attn_init_options options = {
-        .size = sizeof(options),
+        .size = sizeof options,
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,
