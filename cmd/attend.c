@@ -135,6 +135,7 @@ const struct command command_attend = {
 static enum attn_status check_arrays(const struct arrays_args *args, struct attn_error *err)
 {
     static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";
+
     if (!args->x && !args->scores && !args->q && !args->k && !args->v)
         return refuse(err, example, "no arrays given");
     if (args->x && (args->q || args->k || args->v || args->scores))
@@ -156,6 +157,7 @@ static enum attn_status check_use(const struct attend_args *args, struct attn_er
                          : attention->scale >= 0    ? "scale"
                          : attention->eps >= 0      ? "eps"
                                                     : NULL;
+
     if (args->arrays.scores && unused)
         return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
                       unused);

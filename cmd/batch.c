@@ -223,6 +223,7 @@ static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_sh
 {
     int64_t i = 0, n = 0;
     const char *slash = text ? strchr(text, '/') : NULL;
+
     if (!text)
         return ATTN_OK;
     if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||

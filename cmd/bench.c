@@ -192,6 +192,7 @@ static void print_text_row(struct bench *bench, size_t row)
     struct attn_cell name = attn_table_cell(bench->rows, row, NAME);
     struct attn_cell last = row > 0 ? attn_table_cell(bench->rows, row - 1, PART) : part;
     double share = real_of(bench, row, SHARE);
+
     if (row == 0 || last.size != part.size || memcmp(last.text, part.text, part.size) != 0)
         print(out, "\n%-34.*s       ms   share   GF/s    GB/s\n", (int)part.size, part.text);
     print(out, "  %-30.*s %10.3f", (int)name.size, name.text, 1e3 * real_of(bench, row, SECONDS));
@@ -210,6 +211,7 @@ static void print_csv_row(struct bench *bench, size_t row)
     const struct machine *machine = &bench->machine;
     struct attn_cell part = attn_table_cell(bench->rows, row, PART);
     struct attn_cell name = attn_table_cell(bench->rows, row, NAME);
+
     print(bench->out, "%.*s,\"%.*s\",%.9g,%.4g,%.6g,%.6g,%d,%.6g,%.6g", (int)part.size, part.text,
           (int)name.size, name.text, real_of(bench, row, SECONDS), real_of(bench, row, SHARE),
           real_of(bench, row, GFLOPS), real_of(bench, row, GBYTES),
@@ -225,6 +227,7 @@ static void find_range(const struct bench *bench, size_t column, double *first, 
     *first = (double)INFINITY, *last = 0;
     for (size_t row = 0; row < attn_table_n_row(bench->rows); row++) {
         double value = real_of(bench, row, column);
+
         *first = value > 0 && value < *first ? value : *first;
         *last = value > *last ? value : *last;
     }

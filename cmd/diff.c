@@ -87,6 +87,7 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
 {
     const size_t n = args->question.prompt.plain.n + !!args->a_ids + !!args->b_ids;
     const bool has_with = args->with || args->with_attention;
+
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)

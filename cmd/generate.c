@@ -204,9 +204,11 @@ static enum attn_status write_json(const char *path, struct served *served,
 static const char *take_json(struct output_args *args)
 {
     struct named_list *list = &args->formats;
+
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->items[i].name, "json") == 0) {
             const char *path = list->items[i].value;
+
             list->n--;
             memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof *list->items);
             return path;

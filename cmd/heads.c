@@ -97,12 +97,14 @@ const struct command command_heads = {
 /* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
 static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
 {
+    const char *begin = *at + 1;
+    size_t size;
+
     if (**at == '\0')
         return true;
     if (**at != ':')
         return false;
-    const char *begin = *at + 1;
-    size_t size = strcspn(begin, ":");
+    size = strcspn(begin, ":");
     *at = begin + size;
     return attn_parse_int(begin, size, min, max, number);
 }
@@ -112,10 +114,12 @@ static enum attn_status read_probe(const char *value, struct attn_survey_args *h
 {
     static const char name[] = "induction";
     int64_t length = 0, repeats = 0, seed = 0;
+    const char *at;
+
     if (!value)
         return ATTN_OK;
-    const char *at = value + strcspn(value, ":");
-    if ((size_t)(at - value) != sizeof(name) - 1 || memcmp(value, name, sizeof(name) - 1) != 0 ||
+    at = value + strcspn(value, ":");
+    if ((size_t)(at - value) != sizeof name - 1 || memcmp(value, name, sizeof name - 1) != 0 ||
         !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
         !read_number(&at, 0, INT64_MAX, &seed) || *at)
         return refuse(err, NULL,

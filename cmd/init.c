@@ -124,7 +124,7 @@ static enum attn_status work(const struct init_args *args, struct attn_word_list
                              struct attn_draw *draws, struct attn_error *err)
 {
     struct attn_init_options options = {
-        .size = sizeof(options),
+        .size = sizeof options,
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,

@@ -76,6 +76,7 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     const bool is_of_texts = args->texts.path;
     const bool has_target = args->answer.target || args->answer.target_id >= 0;
     struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
+
     if (args->reads_heads) {
         grid.detail = is_of_texts ? NULL : "position";
         grid.columns = "head";

@@ -126,6 +126,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
 static void open_standard_streams(void)
 {
     static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
     for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF &&
             open("/dev/null", modes[descriptor]) != descriptor)
@@ -136,10 +137,12 @@ static void open_standard_streams(void)
 static void clear_libxsmm_environment(void)
 {
     static const char prefix[] = "LIBXSMM_";
+
     for (char **variable = environ; *variable;) {
         char name[128];
         size_t size = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof(prefix) - 1) != 0 || size >= sizeof(name)) {
+
+        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 || size >= sizeof name) {
             variable++;
             continue;
         }

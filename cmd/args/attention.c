@@ -49,6 +49,7 @@ const struct option_group dropout_options = OPTION_GROUP("Attention", dropout_ro
 const char *attention_mask_file(const struct attention_args *args)
 {
     const char *mask = args->mask;
+
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
 }
 
@@ -57,6 +58,7 @@ static enum attn_status check_use(const struct attention_args *args,
                                   const struct attn_attention *attention, struct attn_error *err)
 {
     const char *kind = attn_attention_kind_name(attention->kind);
+
     if (args->seed >= 0 && args->dropout < 0)
         return refuse(err, "a kind has its own seed: random:K:SEED, lowrank:R:SEED",
                       "--seed needs --dropout, whose choice it seeds");
@@ -143,11 +145,13 @@ static void describe(const struct attn_attention *attention, char *text, size_t 
     const struct attn_attention full = ATTN_ATTENTION_DEFAULT;
     const char *before = "; shows ";
     size_t n = 0;
+
     attn_fixed_text_append(text, size, &n, "%s", attn_attention_kind_summary(attention->kind));
     if (attn_attention_sites(attention) == attn_attention_sites(&full))
         return;
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         enum attn_gives gives = attn_attention_gives(attention, sites[i]);
+
         if (gives == ATTN_GIVES_NOT)
             continue;
         attn_fixed_text_append(text, size, &n, "%s%s%s", before, attn_site_name(sites[i]),
@@ -166,8 +170,9 @@ void attention_kinds_print(struct attn_sink *out)
     for (int kind = 0; kind < ATTN_N_ATTENTION_KIND; kind++) {
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
         char text[256];
+
         attention.kind = (enum attn_attention_kind)kind;
-        describe(&attention, text, sizeof(text));
+        describe(&attention, text, sizeof text);
         help_row(out, attn_attention_kind_written(attention.kind), text, TEXT_COLUMN);
     }
     print_text(out,

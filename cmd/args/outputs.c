@@ -36,7 +36,7 @@ static bool make_row(size_t i, struct option *row)
                 return true;
             }
     }
-    if (i >= sizeof(shared_rows) / sizeof(shared_rows[0]))
+    if (i >= sizeof shared_rows / sizeof *shared_rows)
         return false;
     *row = shared_rows[i];
     return true;
@@ -95,8 +95,8 @@ enum attn_status outputs_check_predictions(const struct output_args *args, struc
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (has_predictions(walk.output.format))
             return ATTN_OK;
-    attn_format_list(has_predictions, "or", formats, sizeof(formats));
-    snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
+    attn_format_list(has_predictions, "or", formats, sizeof formats);
+    snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint, "--top and --next print on standard output, which holds data");
 }
 
@@ -107,13 +107,14 @@ enum attn_status outputs_list_options(const struct call *call, struct attn_optio
     static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
                                            "View"};
     struct attn_option *made = calloc(options_count(call->command), sizeof *made);
+
     if (!made)
         return attn_error_no_memory(err);
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *value = call->given[walk.n - 1];
         bool is_listed =
             walk.option.kind != OPTION_KIND_FLAG || strcmp(walk.option.heading, view) == 0;
-        for (size_t i = 0; value && is_listed && i < sizeof(headings) / sizeof(headings[0]); i++)
+        for (size_t i = 0; value && is_listed && i < sizeof headings / sizeof *headings; i++)
             if (strcmp(walk.option.heading, headings[i]) == 0)
                 made[(*n)++] = (struct attn_option){walk.option.name, value};
     }
@@ -141,6 +142,7 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
 {
     struct attn_sink *file = NULL;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
+
     for (size_t i = 0; status == ATTN_OK && i < n_table; i++)
         if (tables[i])
             status = attn_table_write(tables[i], output->format->table_form, precision,
@@ -188,7 +190,7 @@ static enum attn_status check_use(const struct output_args *args, struct attn_er
         has_directory |=
             walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
     if (!has_directory) {
-        attn_format_list(is_directory, "or", list, sizeof(list));
+        attn_format_list(is_directory, "or", list, sizeof list);
         return refuse(err, NULL, "--add needs the DIR of %s", list);
     }
     for (size_t i = 0; i < attn_n_format(); i++) {
@@ -219,6 +221,7 @@ enum attn_status outputs_check_text(const struct output_args *args,
 {
     const size_t n = args->formats.n;
     const struct attn_option *last = n > 0 ? &args->formats.items[n - 1] : NULL;
+
     if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
         strcmp(last->value, "-") == 0)
         return ATTN_OK;
@@ -284,7 +287,8 @@ static bool make_shape(size_t i, struct option *row)
 {
     static const char *const names[] = {"colormap", "color-scale", "values", "cell",
                                         "width",    "title",       "theme",  "color"};
-    if (i >= sizeof(names) / sizeof(names[0]))
+
+    if (i >= sizeof names / sizeof *names)
         return false;
     for (size_t k = 0; k < picture_options.n; k++)
         if (strcmp(picture_options.rows[k].name, names[i]) == 0)

@@ -57,12 +57,14 @@ static enum attn_status find_colormap(const char *name, const struct attn_colorm
 {
     char names[128] = "";
     size_t used = 0;
+
     *map = attn_colormap_find(name);
     if (*map)
         return ATTN_OK;
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const char *before = i == 0 ? "" : i + 1 < attn_n_colormap() ? ", " : " or ";
-        attn_fixed_text_append(names, sizeof(names), &used, "%s%s", before,
+
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", before,
                                attn_colormap_name(attn_colormap_at(i)));
     }
     return refuse(err, "--colormap help shows them", "'%s' is no colour map, expected %s", name,
@@ -108,6 +110,7 @@ static void print_ramp(const struct attn_colormap *map, enum attn_color_depth de
     for (int i = 0; i < N_STEP; i++) {
         int level = i * (ATTN_N_COLOR - 1) / (N_STEP - 1);
         struct attn_rgb color = attn_colormap_color(map, ATTN_THEME_LIGHT, level);
+
         if (depth == ATTN_DEPTH_24_BIT)
             print(out, "\033[48;2;%d;%d;%dm ", color.r, color.g, color.b);
         else
@@ -119,8 +122,10 @@ static void print_ramp(const struct attn_colormap *map, enum attn_color_depth de
 void colormaps_print(const struct picture_args *args, struct attn_sink *out)
 {
     enum attn_color_depth depth = terminal_depth((enum color_wish)args->color);
+
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
+
         print(out, "%-9s  ", attn_colormap_name(map));
         if (depth != ATTN_DEPTH_NONE)
             print_ramp(map, depth, out);

@@ -74,6 +74,7 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
+
     if (n == 0)
         return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
@@ -112,10 +113,11 @@ static enum attn_status read_all(int descriptor, const char *name, struct text *
     ssize_t n_read;
     do {
         if (text->size == capacity) {
-            capacity = capacity ? 2 * capacity : FIRST_SIZE;
-            char *bigger = realloc(text->owned, capacity);
+            char *bigger = realloc(text->owned, capacity ? 2 * capacity : FIRST_SIZE);
+
             if (!bigger)
                 return attn_error_no_memory(err);
+            capacity = capacity ? 2 * capacity : FIRST_SIZE;
             text->owned = bigger;
             text->data = bigger;
         }

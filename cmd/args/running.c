@@ -42,8 +42,10 @@ enum attn_gemm running_gemm(void)
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
 {
     struct timespec now;
+    double seconds;
+
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (what && args->is_verbose)
         note("%s in %.2f ms", what, 1e3 * (seconds - watch->begun));
     watch->begun = seconds;

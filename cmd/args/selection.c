@@ -82,6 +82,7 @@ void sites_print(struct attn_sink *out)
     for (int site = 0; site < ATTN_N_SITE; site++) {
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
+
         print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
