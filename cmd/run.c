@@ -7,7 +7,9 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
@@ -103,6 +105,25 @@ static enum attn_status predict(const struct served *served, struct attn_error *
     return status;
 }
 
+static bool has_predictions(const struct attn_format *format)
+{
+    return format->has_predictions;
+}
+
+/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
+ * other place for them. */
+static enum attn_status check_predictions(const struct output_args *args, struct attn_error *err)
+{
+    char formats[128], hint[192];
+
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (has_predictions(walk.output.format))
+            return ATTN_OK;
+    attn_format_list(has_predictions, "or", formats, sizeof formats);
+    snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
+    return refuse(err, hint, "--top and --next print on standard output, which holds data");
+}
+
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     const struct run_args *args = served->call->args;
@@ -113,7 +134,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     ATTN_TRY(request_check(served, err));
     if (served->is_standard_used && is_predicting(args))
-        ATTN_TRY(outputs_check_predictions(output, err));
+        ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)
         ATTN_TRY(outputs_check_tables(output, err));
     ATTN_TRY(request_open_model(served, &args->model, false, err));

@@ -83,45 +83,6 @@ bool outputs_are_wanted(const struct output_args *args)
     return output_next(&(struct output_walk){.args = args});
 }
 
-static bool has_predictions(const struct attn_format *format)
-{
-    return format->has_predictions;
-}
-
-enum attn_status outputs_check_predictions(const struct output_args *args, struct attn_error *err)
-{
-    char formats[128], hint[192];
-
-    for (struct output_walk walk = {.args = args}; output_next(&walk);)
-        if (has_predictions(walk.output.format))
-            return ATTN_OK;
-    attn_format_list(has_predictions, "or", formats, sizeof formats);
-    snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
-    return refuse(err, hint, "--top and --next print on standard output, which holds data");
-}
-
-enum attn_status outputs_list_options(const struct call *call, struct attn_option **options,
-                                      size_t *n, struct attn_error *err)
-{
-    static const char view[] = "View"; /* alone has flags that change what is written */
-    static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
-                                           "View"};
-    struct attn_option *made = calloc(options_count(call->command), sizeof *made);
-
-    if (!made)
-        return attn_error_no_memory(err);
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *value = call->given[walk.n - 1];
-        bool is_listed =
-            walk.option.kind != OPTION_KIND_FLAG || strcmp(walk.option.heading, view) == 0;
-        for (size_t i = 0; value && is_listed && i < sizeof headings / sizeof *headings; i++)
-            if (strcmp(walk.option.heading, headings[i]) == 0)
-                made[(*n)++] = (struct attn_option){walk.option.name, value};
-    }
-    *options = made;
-    return ATTN_OK;
-}
-
 enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err)

@@ -59,15 +59,6 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err);
 
-/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
- * other place for them. */
-enum attn_status outputs_check_predictions(const struct output_args *args, struct attn_error *err);
-
-/* What was given of the options that decide what the tensors hold: those of the headings Attention,
- * Precision, Selection, Interventions and View. free() *options. */
-enum attn_status outputs_list_options(const struct call *call, struct attn_option **options,
-                                      size_t *n, struct attn_error *err);
-
 /* Refuses outputs that are files of HOST's model. */
 enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
                                      struct attn_error *err);

@@ -161,6 +161,27 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
+/* What was given of the options that decide what the tensors hold. Flags among them are those of
+ * the view alone. */
+static enum attn_status list_options(struct served *served, struct attn_error *err)
+{
+    static const char headings[] = "Attention|Precision|Selection|Interventions|View";
+    const struct call *call = served->call;
+
+    served->options = calloc(options_count(call->command), sizeof *served->options);
+    if (!served->options)
+        return attn_error_no_memory(err);
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+        const char *value = call->given[walk.n - 1];
+
+        if (value && word_find(headings, option->heading) >= 0 &&
+            (option->kind != OPTION_KIND_FLAG || strcmp(option->heading, "View") == 0))
+            served->options[served->request.n_option++] = (struct attn_option){option->name, value};
+    }
+    return ATTN_OK;
+}
+
 enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -169,7 +190,7 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
     if (keep_path)
         ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));
-    ATTN_TRY(outputs_list_options(served->call, &served->options, &request->n_option, err));
+    ATTN_TRY(list_options(served, err));
     ATTN_TRY(list_outputs(served, err));
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
