@@ -84,58 +84,12 @@ const struct command command_ablate = {
     .work = ablate,
 };
 
-/* Whether VALUE begins with WORD; *rest is what follows. */
-static bool begins_with(const char *value, const char *word, const char **rest)
+/* What follows WORD in VALUE, or NULL where it does not begin so. */
+static const char *after(const char *word, const char *value)
 {
-    size_t size = strlen(word);
+    const size_t size = strlen(word);
 
-    *rest = value + size;
-    return strncmp(value, word, size) == 0;
-}
-
-static enum attn_status read_parts(const char *value, struct attn_ablate_args *how,
-                                   struct attn_error *err)
-{
-    static const char *const names[] = {"heads", "attn", "mlp", "layers"};
-    const char *rest;
-    int64_t layer;
-
-    for (size_t i = 0; value && i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0) {
-            how->parts = (enum attn_ablate_parts)i;
-            return ATTN_OK;
-        }
-    if (!value)
-        return ATTN_OK;
-    if (!begins_with(value, "neurons:", &rest) ||
-        !attn_parse_int(rest, strlen(rest), 0, INT32_MAX, &layer))
-        return refuse(err, NULL,
-                      "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L", value);
-    how->parts = ATTN_ABLATE_NEURONS;
-    how->layer = (int)layer;
-    return ATTN_OK;
-}
-
-static enum attn_status read_with(const char *value, struct attn_ablate_args *how,
-                                  struct attn_error *err)
-{
-    const char *rest;
-
-    if (!value || strcmp(value, "zero") == 0)
-        return ATTN_OK;
-    if (strcmp(value, "mean") == 0) {
-        how->with = ATTN_ABLATE_WITH_MEAN;
-        return ATTN_OK;
-    }
-    if (strcmp(value, "uniform") == 0) {
-        how->with = ATTN_ABLATE_WITH_UNIFORM;
-        return ATTN_OK;
-    }
-    how->with = ATTN_ABLATE_WITH_RESAMPLE;
-    if (begins_with(value, "resample:", &rest) && attn_parse_uint(rest, strlen(rest), &how->seed))
-        return ATTN_OK;
-    return refuse(err, NULL, "'--with' is '%s', expected zero, mean, uniform or resample:SEED",
-                  value);
+    return strncmp(value, word, size) == 0 ? value + size : NULL;
 }
 
 /* Texts of a file, one per line, from which means or rows are taken. */
@@ -177,8 +131,26 @@ static enum attn_status references_read(const char *path, struct references *ref
 static enum attn_status read_how(const struct ablate_args *args, struct attn_ablate_args *how,
                                  struct attn_error *err)
 {
-    ATTN_TRY(read_parts(args->parts, how, err));
-    ATTN_TRY(read_with(args->with, how, err));
+    const char *what = args->parts ? args->parts : "heads";
+    const char *with = args->with ? args->with : "zero";
+    const int part = word_find("heads|attn|mlp|layers", what);
+    const char *number = after("neurons:", what);
+    int64_t layer = 0;
+
+    how->parts = part < 0 ? ATTN_ABLATE_NEURONS : (enum attn_ablate_parts)part;
+    if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
+        return refuse(err, NULL,
+                      "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L", what);
+    how->layer = (int)layer;
+    how->with = strcmp(with, "zero") == 0      ? ATTN_ABLATE_WITH_ZERO
+                : strcmp(with, "mean") == 0    ? ATTN_ABLATE_WITH_MEAN
+                : strcmp(with, "uniform") == 0 ? ATTN_ABLATE_WITH_UNIFORM
+                                               : ATTN_ABLATE_WITH_RESAMPLE;
+    number = after("resample:", with);
+    if (how->with == ATTN_ABLATE_WITH_RESAMPLE &&
+        !(number && attn_parse_uint(number, strlen(number), &how->seed)))
+        return refuse(err, NULL, "'--with' is '%s', expected zero, mean, uniform or resample:SEED",
+                      with);
     ATTN_TRY(control_read(&args->control, &how->n_control, &how->seed, err));
     if (args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))

@@ -237,20 +237,13 @@ static void release_labels(struct label_file *file)
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
-static const char *const table_formats[] = {"csv", "json", "jsonl"};
-
 static bool is_refused(const char *name)
 {
-    static const char *const refused[] = {"sites",      "compare",     "explain",    "heatmap",
-                                          "hide-first", "renormalize", "merge-words"};
+    static const char refused[] =
+        "sites|compare|explain|heatmap|hide-first|renormalize|merge-words";
 
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(name, refused[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof table_formats / sizeof *table_formats; i++)
-        if (strcmp(name, table_formats[i]) == 0)
-            return false;
-    return attn_format_find(name);
+    return word_find(refused, name) >= 0 ||
+           (attn_format_find(name) && word_find("csv|json|jsonl", name) < 0);
 }
 
 /* Reads the list of measures, and refuses what shows something else. */

@@ -253,69 +253,38 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
     return attention_check(&args->attention, err);
 }
 
-/* Whether the option NAME does not change the results. */
-static bool is_circumstance(const char *name)
-{
-    static const char *const names[] = {
-        "model",   "config", "vocab", "weights", "load",     "threads",    "quiet",
-        "verbose", "resume", "sync",  "color",   "progress", "max-errors",
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the option NAME is the path of an output. */
-static bool is_output(const char *name)
-{
-    static const char *const names[] = {"output", "csv", "npy", "edges", "npz"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void append_string(struct attn_buffer *out, const char *text)
-{
-    attn_json_append_string(out, text, strlen(text));
-}
-
 /* The options that shape the results, as an object of JSON. Lists have all their values. */
 static void describe_options(struct batch *batch)
 {
-    struct attn_buffer *text = &batch->asked;
+    static const char circumstances[] = "model|config|vocab|weights|load|threads|quiet|verbose|"
+                                        "resume|sync|color|progress|max-errors";
+    struct attn_json_writer json = {.out = &batch->asked, .comma = ",", .colon = ":"};
 
-    attn_buffer_append_char(text, '{');
+    attn_json_begin(&json, '{');
     for (struct option_walk walk = {.command = &command_batch}; option_next(&walk);) {
         const struct option *option = &walk.option;
         const char *given = batch->call->given[walk.n - 1];
 
-        if (!given || !option->name || is_circumstance(option->name))
+        if (!given || !option->name || word_find(circumstances, option->name) >= 0)
             continue;
-        attn_buffer_append_string(text, text->size > 1 ? "," : "");
-        append_string(text, option->name);
-        attn_buffer_append_char(text, ':');
-        if (is_output(option->name)) {
-            attn_buffer_append_string(text, "true");
+        attn_json_key(&json, option->name);
+        if (word_find("output|csv|npy|edges|npz", option->name) >= 0) { /* wherever it goes */
+            attn_json_bool(&json, true);
         } else if (option->kind == OPTION_KIND_LIST) {
             const struct text_list *list =
                 (const struct text_list *)(const void *)((const char *)batch->args +
                                                          option->offset);
 
-            for (size_t i = 0; i < list->n; i++) {
-                attn_buffer_append_char(text, i > 0 ? ',' : '[');
-                append_string(text, list->items[i]);
-            }
-            attn_buffer_append_char(text, ']');
+            attn_json_begin(&json, '[');
+            for (size_t i = 0; i < list->n; i++)
+                attn_json_text(&json, list->items[i]);
+            attn_json_end(&json);
         } else {
-            append_string(text, given);
+            attn_json_text(&json, given);
         }
     }
-    attn_buffer_append_char(text, '}');
-    batch->options.asked = attn_buffer_string(text);
+    attn_json_end(&json);
+    batch->options.asked = attn_buffer_string(&batch->asked);
 }
 
 /* What the options name that is a file. */

@@ -87,14 +87,10 @@ static enum attn_status refuse_beside(const char *name, struct attn_error *err)
 
 static bool is_refused(const char *name)
 {
-    static const char *const refused[] = {"sites",          "top",        "next", "ablate",
-                                          "ablate-pattern", "renormalize"};
     const struct attn_format *format = attn_format_find(name);
 
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(name, refused[i]) == 0)
-            return true;
-    return format && !is_possible(format);
+    return word_find("sites|top|next|ablate|ablate-pattern|renormalize", name) >= 0 ||
+           (format && !is_possible(format));
 }
 
 /* Refuses what shows something else than a comparison. */

@@ -20,20 +20,13 @@ static const struct option running_rows[] = {
 
 const struct option_group running_options = OPTION_GROUP("Other", running_rows);
 
-/* The index of VARIABLE's value among the words of LIST ("a|b"), OTHERWISE when it is not there. */
+/* Which of the words of LIST the value of VARIABLE is, OTHERWISE when it is none. */
 static int test_switch(const char *variable, const char *list, int otherwise)
 {
     const char *value = getenv(variable);
-    int index = 0;
+    const int found = value ? word_find(list, value) : -1;
 
-    for (const char *word = list; value && *word; index++) {
-        size_t size = strcspn(word, "|");
-
-        if (strlen(value) == size && memcmp(value, word, size) == 0)
-            return index;
-        word += size + (word[size] == '|');
-    }
-    return otherwise;
+    return found < 0 ? otherwise : found;
 }
 
 enum attn_isa running_isa(void)

@@ -195,23 +195,30 @@ static enum attn_status store_real(const struct option *option, const char *labe
                   value, (long long)option->min, (long long)option->max);
 }
 
+int word_find(const char *list, const char *word)
+{
+    const size_t size = strlen(word);
+
+    for (int i = 0;; i++) {
+        const size_t n = strcspn(list, "|");
+
+        if (n == size && memcmp(list, word, n) == 0)
+            return i;
+        if (list[n] == '\0')
+            return -1;
+        list += n + 1;
+    }
+}
+
 static enum attn_status store_choice(const struct option *option, const char *label,
                                      const char *value, int *choice, struct attn_error *err)
 {
-    const char *words = option->argument;
-    size_t size = strlen(value);
+    const int found = word_find(option->argument, value);
 
-    for (int i = 0;; i++) {
-        size_t word = strcspn(words, "|");
-
-        if (word == size && memcmp(words, value, size) == 0) {
-            *choice = i;
-            return ATTN_OK;
-        }
-        if (words[word] == '\0')
-            return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
-        words += word + 1;
-    }
+    if (found < 0)
+        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
+    *choice = found;
+    return ATTN_OK;
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */

@@ -168,6 +168,9 @@ enum attn_status options_parse(struct call *call, struct attn_error *err);
 /* Frees the lists that options_parse filled. */
 void options_release(struct call *call);
 
+/* Which of the words of LIST, "map|read", WORD is; -1: none. */
+int word_find(const char *list, const char *word);
+
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);
 
