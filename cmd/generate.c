@@ -245,31 +245,12 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     return ATTN_OK;
 }
 
-/* Runs prompt and answer as one text, for the outputs of `run`. */
-static enum attn_status run_whole(struct served *served, const struct attn_generation *made,
-                                  struct attn_error *err)
-{
-    if (made->n_prompt == 0)
-        return refuse(err, NULL,
-                      "embeddings and an answer are not one text: their "
-                      "tensors cannot be written");
-    served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
-    return request_serve(served, err);
-}
-
-static bool shows_run(const struct generate_args *args)
-{
-    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
-        if (walk.output.format->tensors)
-            return true;
-    return args->request.picture.is_heatmap;
-}
-
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     struct generate_args *args = served->call->args;
     struct attn_generation *made = served->own;
     const char *json;
+    bool shows_run;
 
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
@@ -283,7 +264,17 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(make_text(args, served, made, err));
     if (json)
         ATTN_TRY(write_json(json, served, made, err));
-    return shows_run(args) ? run_whole(served, made, err) : ATTN_OK;
+    shows_run = args->request.picture.is_heatmap;
+    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
+        shows_run |= !!walk.output.format->tensors;
+    if (!shows_run)
+        return ATTN_OK;
+    /* Prompt and answer are run as one text, for the outputs of `run`. */
+    if (made->n_prompt == 0)
+        return refuse(err, NULL,
+                      "embeddings and an answer are not one text: their tensors cannot be written");
+    served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
+    return request_serve(served, err);
 }
 
 static enum attn_status generate(struct call *call, struct attn_error *err)

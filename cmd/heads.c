@@ -133,15 +133,11 @@ static enum attn_status read_probe(const char *value, struct attn_survey_args *h
     return ATTN_OK;
 }
 
-static bool asks_for_answer(const struct answer_args *answer)
-{
-    return answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
-           answer->at || answer->metric > 0;
-}
-
 static enum attn_status check(const struct heads_args *args, struct attn_survey_args *how,
                               struct attn_error *err)
 {
+    const struct answer_args *answer = &args->answer;
+
     ATTN_TRY(read_probe(args->probe, how, err));
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
@@ -152,7 +148,8 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
-    if (asks_for_answer(&args->answer) && !args->has_effect)
+    if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
+                              answer->foil_id >= 0 || answer->at || answer->metric > 0))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
     return ATTN_OK;
 }

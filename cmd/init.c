@@ -120,44 +120,37 @@ static enum attn_status read_words(const struct init_args *args, struct attn_wor
     return at_stage(ATTN_STAGE_INPUT, status, err);
 }
 
-/* The draws of ARGS; free *draws with free(). */
-static enum attn_status parse_draws(const struct init_args *args, struct attn_draw **draws,
-                                    struct attn_error *err)
+static enum attn_status work(const struct init_args *args, struct attn_word_list *words,
+                             struct attn_draw *draws, struct attn_error *err)
 {
-    *draws = calloc(args->draws.n + 1, sizeof **draws);
-    if (!*draws)
-        return attn_error_no_memory(err);
-    for (size_t i = 0; i < args->draws.n; i++)
-        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
-                          attn_draw_parse(args->draws.items[i], &(*draws)[i], err), err));
-    return ATTN_OK;
-}
-
-static enum attn_status make(const struct init_args *args, const struct attn_word_list *words,
-                             const struct attn_draw *draws, struct attn_error *err)
-{
-    const struct attn_init_options options = {
+    struct attn_init_options options = {
         .size = sizeof options,
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,
-        .words = words->n > 0 ? words : NULL,
         .draws = draws,
         .n_draw = args->draws.n,
         .seed = (uint64_t)args->seed,
         .n_embedding_row = (size_t)args->embedding_rows,
         .is_synced = args->is_synced,
     };
-    struct attn_init *init;
-    enum attn_status status = attn_init_create(&options, &init, err);
+    struct attn_init *made;
+    enum attn_status status;
 
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(read_words(args, words, err));
+    options.words = words->n > 0 ? words : NULL;
+    for (size_t i = 0; i < args->draws.n; i++)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_draw_parse(args->draws.items[i], &draws[i], err),
+                          err));
+    status = attn_init_create(&options, &made, err);
     if (status != ATTN_OK) /* only a file can be unreadable */
         return at_stage(args->config && status != ATTN_INVALID ? ATTN_STAGE_MODEL
                                                                : ATTN_STAGE_OPTIONS,
                         status, err);
     interrupt_catch(); /* from here on there are temporary files to remove */
-    status = attn_init_write(init, args->directories.items[0], err);
-    attn_init_free(init);
+    status = attn_init_write(made, args->directories.items[0], err);
+    attn_init_free(made);
     return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
@@ -165,15 +158,10 @@ static enum attn_status init(struct call *call, struct attn_error *err)
 {
     const struct init_args *args = call->args;
     struct attn_word_list words = {0};
-    struct attn_draw *draws = NULL;
-    enum attn_status status = check(args, err);
+    struct attn_draw *draws = calloc(args->draws.n + 1, sizeof *draws);
+    const enum attn_status status =
+        draws ? work(args, &words, draws, err) : attn_error_no_memory(err);
 
-    if (status == ATTN_OK)
-        status = read_words(args, &words, err);
-    if (status == ATTN_OK)
-        status = parse_draws(args, &draws, err);
-    if (status == ATTN_OK)
-        status = make(args, &words, draws, err);
     attn_word_list_release(&words);
     free(draws);
     return status;

@@ -161,22 +161,6 @@ static void on_model_note(void *user, const char *message)
         note("%s", message);
 }
 
-/* A model without a vocabulary runs on ids; one that cannot be read is an error. */
-static enum attn_status open_tokenizer(struct inspect_args *args, struct inspection *inspection,
-                                       struct attn_error *err)
-{
-    struct attn_error *failure = &inspection->no_tokenizer;
-    const enum attn_status status =
-        attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, failure);
-
-    if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
-        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
-    if (status == ATTN_OK || status == ATTN_IO || status == ATTN_UNSUPPORTED)
-        return ATTN_OK;
-    *err = *failure;
-    return at_stage(ATTN_STAGE_MODEL, status, err);
-}
-
 static enum attn_status find_cost(const struct inspect_args *args, struct inspection *inspection,
                                   struct attn_error *err)
 {
@@ -221,7 +205,13 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
         attn_error_hint(err, "'attn-cli inspect FILE.safetensors' shows the tensors of any file");
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     inspection->weights = attn_model_safetensors(inspection->model);
-    ATTN_TRY(open_tokenizer(args, inspection, err));
+    status = attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer,
+                                 &inspection->no_tokenizer);
+    /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
+    if (status != ATTN_OK && status != ATTN_IO && status != ATTN_UNSUPPORTED)
+        return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
+    if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
+        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
     return find_cost(args, inspection, err);
 }
 

@@ -226,16 +226,17 @@ static enum attn_status put_all(struct page *page, size_t window, size_t stride,
     return print_buffer(page->out, &page->text, err);
 }
 
-static enum attn_status pairs_print(const struct pairs_args *args, struct attn_sink *out,
+static enum attn_status print_pairs(const struct tokenize_args *all,
                                     const struct attn_tokenizer *tokenizer,
-                                    const struct attn_encoding *encoding, bool is_json,
+                                    const struct attn_encoding *encoding, struct attn_sink *out,
                                     struct attn_error *err)
 {
+    const struct pairs_args *args = &all->pairs;
     struct page page = {.out = out,
                         .tokenizer = tokenizer,
                         .ids = encoding->ids,
                         .n = encoding->n,
-                        .is_json = is_json,
+                        .is_json = all->format == FORMAT_JSON,
                         .json.out = &page.text};
     const size_t least = args->is_wanted ? 1 : (size_t)args->window;
     enum attn_status status;
@@ -294,40 +295,27 @@ static enum attn_status print_json(struct attn_sink *out, const struct attn_tabl
     return status;
 }
 
-static enum attn_status print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
-                                     const struct attn_encoding *encoding, bool is_json,
+static enum attn_status print_tokens(const struct tokenize_args *args,
+                                     const struct attn_tokenizer *tokenizer,
+                                     const struct attn_encoding *encoding, struct attn_sink *out,
                                      struct attn_error *err)
 {
     struct attn_table *tokens = NULL;
-    enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, err);
+    enum attn_status status;
 
+    if (args->format == FORMAT_IDS) {
+        for (size_t i = 0; i < encoding->n; i++)
+            print(out, "%s%d", i > 0 ? " " : "", (int)encoding->ids[i]);
+        print_text(out, "\n");
+        return ATTN_OK;
+    }
+    status = attn_token_table(tokenizer, encoding, &tokens, err);
     if (status == ATTN_OK)
-        status = is_json ? print_json(out, tokens, encoding, err)
-                         : attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, err);
+        status = args->format == FORMAT_JSON
+                     ? print_json(out, tokens, encoding, err)
+                     : attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, err);
     attn_table_free(tokens);
     return at_stage(ATTN_STAGE_OUTPUT, status, err);
-}
-
-static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding)
-{
-    for (size_t i = 0; i < encoding->n; i++)
-        print(out, "%s%d", i > 0 ? " " : "", (int)encoding->ids[i]);
-    print_text(out, "\n");
-}
-
-static enum attn_status print_encoding(const struct tokenize_args *args,
-                                       const struct attn_tokenizer *tokenizer,
-                                       const struct attn_encoding *encoding, struct attn_sink *out,
-                                       struct attn_error *err)
-{
-    const bool is_json = args->format == FORMAT_JSON;
-
-    if (pairs_are_wanted(&args->pairs))
-        return pairs_print(&args->pairs, out, tokenizer, encoding, is_json, err);
-    if (args->format != FORMAT_IDS)
-        return print_tokens(out, tokenizer, encoding, is_json, err);
-    print_ids(out, encoding);
-    return ATTN_OK;
 }
 
 static enum attn_status encode(const struct tokenize_args *args,
@@ -348,7 +336,8 @@ static enum attn_status encode(const struct tokenize_args *args,
         ATTN_STAGE_INPUT,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
     if (status == ATTN_OK)
-        status = print_encoding(args, tokenizer, &encoding, out, err);
+        status = (pairs_are_wanted(&args->pairs) ? print_pairs : print_tokens)(args, tokenizer,
+                                                                               &encoding, out, err);
     attn_encoding_release(&encoding);
     text_release(&text);
     return status;
@@ -378,25 +367,19 @@ static enum attn_status decode(const struct tokenize_args *args,
     return status;
 }
 
-static enum attn_status pairs_check(const struct pairs_args *args, struct attn_error *err)
-{
-    if (args->is_wanted && args->window > 0)
-        return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
-    if (args->stride > 0 && args->window == 0)
-        return refuse(err, "--window W says how long a window is",
-                      "'--stride' is given without '--window'");
-    return ATTN_OK;
-}
-
 static enum attn_status check(const struct tokenize_args *args, struct attn_error *err)
 {
+    const struct pairs_args *pairs = &args->pairs;
+
     ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
-    ATTN_TRY(pairs_check(&args->pairs, err));
-    if (!pairs_are_wanted(&args->pairs))
-        return ATTN_OK;
-    if (args->prompt.ids)
+    if (pairs->is_wanted && pairs->window > 0)
+        return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
+    if (pairs->stride > 0 && pairs->window == 0)
+        return refuse(err, "--window W says how long a window is",
+                      "'--stride' is given without '--window'");
+    if (pairs_are_wanted(pairs) && args->prompt.ids)
         return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
-    if (args->format == FORMAT_IDS)
+    if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
         return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
     return ATTN_OK;
 }
