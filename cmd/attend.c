@@ -237,26 +237,24 @@ static void release_labels(struct label_file *file)
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
-static bool is_refused(const char *name)
-{
-    static const char refused[] =
-        "sites|compare|explain|heatmap|hide-first|renormalize|merge-words";
-
-    return word_find(refused, name) >= 0 ||
-           (attn_format_find(name) && word_find("csv|json|jsonl", name) < 0);
-}
-
 /* Reads the list of measures, and refuses what shows something else. */
 static enum attn_status check_measures(const char *list, const struct call *call,
                                        attn_measure_set *measures, struct attn_error *err)
 {
+    static const char others[] = "sites|compare|explain|heatmap|hide-first|renormalize|merge-words";
+    struct option_walk walk = {.command = call->command};
+
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+    while (option_next(&walk)) {
+        const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
+
+        if (name && (word_find(others, name) >= 0 ||
+                     (attn_format_find(name) && word_find("csv|json|jsonl", name) < 0)))
             return refuse(err, NULL,
                           "--measures and --%s do not go together: measures are text, --csv, "
                           "--json or --jsonl",
-                          walk.option.name);
+                          name);
+    }
     return ATTN_OK;
 }
 

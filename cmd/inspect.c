@@ -310,7 +310,7 @@ static const char *const memory_labels[] = {"weights read", "working memory of '
                                             "  with multi-query heads"};
 
 #define COLUMNS(list)                                                                              \
-    .text = ATTN_TEXT_COLUMNS, .columns = (list), .n_column = sizeof list / sizeof *(list)
+    .text = ATTN_TEXT_COLUMNS, .columns = (list), .n_column = sizeof(list) / sizeof *(list)
 
 static const struct attn_document_view views[N_PART] = {
     [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,

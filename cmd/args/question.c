@@ -123,32 +123,27 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
     return args->path ? ATTN_OK : prompt_check(prompt, example, err);
 }
 
-/* Reads the file of ARGS: ITEMS [*n] are borrowed from the question. */
-static enum attn_status read_texts(struct question *question, const struct texts_args *args,
-                                   const struct attn_input **items, size_t *n,
-                                   struct attn_error *err)
+enum attn_status question_begin(struct question *question, const struct texts_args *args,
+                                const struct attn_input **items, size_t *n, struct attn_error *err)
 {
-    const char *path = strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
-    const enum attn_status status = attn_texts_read(
-        path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, &question->texts, err);
+    enum attn_status status;
 
+    ATTN_TRY(texts_check(args, &args_of(question)->prompt, question->example, err));
+    if (!args->path) {
+        ATTN_TRY(question_open(question, err));
+        return question_read(question, err);
+    }
+    question->unit = "texts";
+    question->reuse = true;
+    ATTN_TRY(question_open(question, err));
+    status = attn_texts_read(strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path,
+                             args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
+                             &question->texts, err);
     if (status == ATTN_FORMAT && !args->is_lines)
         attn_error_hint(err, "with --lines each line is a text");
     ATTN_TRY(status);
     *items = attn_texts_items(question->texts, n);
     return ATTN_OK;
-}
-
-enum attn_status question_begin(struct question *question, const struct texts_args *args,
-                                const struct attn_input **items, size_t *n, struct attn_error *err)
-{
-    ATTN_TRY(texts_check(args, &args_of(question)->prompt, question->example, err));
-    if (args->path) {
-        question->unit = "texts";
-        question->reuse = true;
-    }
-    ATTN_TRY(question_open(question, err));
-    return args->path ? read_texts(question, args, items, n, err) : question_read(question, err);
 }
 
 enum attn_status question_write(const struct question *question, struct attn_error *err)

@@ -29,13 +29,16 @@ static const struct option explain_rows[] = {
 
 const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
 
-static enum attn_status answer(struct served *served,
-                               enum attn_status (*work)(struct served *, struct attn_error *),
-                               struct attn_error *err)
+enum attn_status request_answer(struct served *served,
+                                enum attn_status (*work)(struct served *, struct attn_error *),
+                                struct attn_error *err)
 {
     const struct request_args *args = served->args;
     struct attn_sink *out = served->call->out;
+    enum attn_status status = ATTN_OK;
 
+    served->request = ATTN_REQUEST_DEFAULT;
+    stopwatch_note(&served->watch, &args->running, NULL);
     if (help_is_asked(args->selection.sites))
         served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
@@ -43,19 +46,7 @@ static enum attn_status answer(struct served *served,
     else if (help_is_asked(args->picture.colormap))
         colormaps_print(&args->picture, out);
     else
-        return work(served, err);
-    return ATTN_OK;
-}
-
-enum attn_status request_answer(struct served *served,
-                                enum attn_status (*work)(struct served *, struct attn_error *),
-                                struct attn_error *err)
-{
-    enum attn_status status;
-
-    served->request = ATTN_REQUEST_DEFAULT;
-    stopwatch_note(&served->watch, &served->args->running, NULL);
-    status = answer(served, work, err);
+        status = work(served, err);
     attn_result_release(&served->result);
     attn_run_free(served->run);
     model_host_close(served->host);
@@ -75,35 +66,27 @@ static bool is_possible(const struct attn_format *format)
     return format->has_tables || format->draws_differences;
 }
 
-static enum attn_status refuse_beside(const char *name, struct attn_error *err)
-{
-    char formats[128];
-
-    attn_format_list(is_possible, "or", formats, sizeof formats);
-    return refuse(err, NULL,
-                  "--compare and --%s do not go together: a comparison is written as text, %s",
-                  name, formats);
-}
-
-static bool is_refused(const char *name)
-{
-    const struct attn_format *format = attn_format_find(name);
-
-    return word_find("sites|top|next|ablate|ablate-pattern|renormalize", name) >= 0 ||
-           (format && !is_possible(format));
-}
-
 /* Refuses what shows something else than a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
-    const struct call *call = served->call;
+    static const char others[] = "sites|top|next|ablate|ablate-pattern|renormalize";
+    const char *beside = served->args->is_explained ? "explain" : NULL;
+    struct option_walk walk = {.command = served->call->command};
+    char formats[128];
 
-    if (served->args->is_explained)
-        return refuse_beside("explain", err);
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (call->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
-            return refuse_beside(walk.option.name, err);
-    return ATTN_OK;
+    while (!beside && option_next(&walk)) {
+        const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
+        const struct attn_format *format = name ? attn_format_find(name) : NULL;
+
+        if (name && (word_find(others, name) >= 0 || (format && !is_possible(format))))
+            beside = name;
+    }
+    if (!beside)
+        return ATTN_OK;
+    attn_format_list(is_possible, "or", formats, sizeof formats);
+    return refuse(err, NULL,
+                  "--compare and --%s do not go together: a comparison is written as text, %s",
+                  beside, formats);
 }
 
 enum attn_status request_check(struct served *served, struct attn_error *err)
