@@ -66,6 +66,7 @@ const struct option_group model_all_options = {OPTION_PARTS(parts)};
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
+
     return value && *value ? value : NULL;
 }
 
@@ -87,6 +88,7 @@ static char *find_hub(void)
 {
     const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
     const char *cache = variable("XDG_CACHE_HOME");
+
     if (!hub)
         hub = variable("HUGGINGFACE_HUB_CACHE");
     if (hub)
@@ -171,10 +173,11 @@ struct meant {
 static enum attn_status compare_name(void *user, const char *name, struct attn_error *err)
 {
     struct meant *meant = user;
+
     (void)err;
     typo_try(&meant->typo, name);
     if (meant->typo.nearest == name) {
-        snprintf(meant->nearest, sizeof(meant->nearest), "%s", name);
+        snprintf(meant->nearest, sizeof meant->nearest, "%s", name);
         meant->typo.nearest = meant->nearest;
     }
     return ATTN_OK;
@@ -194,6 +197,7 @@ static void say_other(void *user, const struct attn_found *other)
     const char *taken = places->taken->source.directory, *own = places->catalog->own;
     char *real = own ? realpath(taken, NULL) : NULL;
     const bool is_own = real && strncmp(real, own, strlen(own)) == 0;
+
     free(real);
     if (places->is_said || (is_own && other->origin == ATTN_ORIGIN_BUILTIN))
         return;
@@ -208,6 +212,7 @@ static void say_other(void *user, const struct attn_found *other)
 static void say_taken(const struct attn_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
+
     if (found->origin == ATTN_ORIGIN_CACHED && slash)
         note("'%s' is snapshot '%s', in '%s'", name, slash + 1,
              attn_quote_string(found->directory).text);
@@ -230,7 +235,7 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
     if (status != ATTN_OK && !strpbrk(name, "/@"))
         attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
     if (typo_meant(&meant.typo))
-        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
+        snprintf(err->hint, sizeof err->hint, "did you mean '%s'?", typo_meant(&meant.typo));
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (found->source.directory && !(running && running->is_quiet))
         attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);
@@ -260,7 +265,7 @@ static bool copy_pipe(int in, int out)
     size_t left = TOO_MUCH;
     ssize_t size;
     do {
-        size = read(in, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+        size = read(in, bytes, left < sizeof bytes ? left : sizeof bytes);
         for (ssize_t at = 0, n; at < size; at += n)
             if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
                 return false;
@@ -307,6 +312,7 @@ static void add_override(struct model_source *found, const char *name, const cha
 static bool is_tokenizer(const char *path)
 {
     size_t size = path ? strlen(path) : 0;
+
     return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
 }
 

@@ -70,12 +70,6 @@ void ablation_fill(const struct ablation_args *args, struct attn_request *reques
     request->n_patch = args->patches.n;
 }
 
-void ablation_release(struct ablation_args *args)
-{
-    text_list_release(&args->knockouts);
-    text_list_release(&args->patches);
-}
-
 void sites_print(struct attn_sink *out)
 {
     print_text(out, "site              shape   name in archives\n");

@@ -33,8 +33,6 @@ extern const struct option_group ablation_options;
 /* Options that fill a struct prediction_args. */
 extern const struct option_group prediction_options;
 
-void ablation_release(struct ablation_args *args);
-
 /* What ARGS change of REQUEST, which borrows them. */
 void ablation_fill(const struct ablation_args *args, struct attn_request *request);
 

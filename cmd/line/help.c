@@ -261,7 +261,7 @@ static bool make_format(size_t i, struct topic_row *row)
 
         if (!format->argument || i-- > 0)
             continue;
-        snprintf(row->name, sizeof(row->name), "--%s %s", format->name, format->argument);
+        snprintf(row->name, sizeof row->name, "--%s %s", format->name, format->argument);
         row->text = format->help;
         return true;
     }
@@ -272,7 +272,7 @@ static bool make_measure(size_t i, struct topic_row *row)
 {
     if (i >= ATTN_N_MEASURE)
         return false;
-    snprintf(row->name, sizeof(row->name), "%s", attn_measure_name((enum attn_measure)i));
+    snprintf(row->name, sizeof row->name, "%s", attn_measure_name((enum attn_measure)i));
     row->text = attn_measure_help((enum attn_measure)i);
     return true;
 }

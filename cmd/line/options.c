@@ -168,15 +168,6 @@ static enum attn_status append_named(struct named_list *list, const char *name, 
     return ATTN_OK;
 }
 
-static enum attn_status store_number(const struct option *option, const char *label,
-                                     const char *value, int64_t *number, struct attn_error *err)
-{
-    if (attn_parse_int(value, strlen(value), option->min, option->max, number))
-        return ATTN_OK;
-    return refuse(err, NULL, "'%s' is '%s', expected a whole number %lld to %lld", label, value,
-                  (long long)option->min, (long long)option->max);
-}
-
 static enum attn_status store_real(const struct option *option, const char *label,
                                    const char *value, double *number, struct attn_error *err)
 {
@@ -210,17 +201,6 @@ int word_find(const char *list, const char *word)
     }
 }
 
-static enum attn_status store_choice(const struct option *option, const char *label,
-                                     const char *value, int *choice, struct attn_error *err)
-{
-    const int found = word_find(option->argument, value);
-
-    if (found < 0)
-        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
-    *choice = found;
-    return ATTN_OK;
-}
-
 /* Refuses VALUE for an option that has one, perhaps by another name. */
 static enum attn_status check_once(struct call *call, const struct option *option,
                                    const char *value, struct attn_error *err)
@@ -231,6 +211,7 @@ static enum attn_status check_once(struct call *call, const struct option *optio
         const char *before = call->given[walk.n - 1], *name = walk.option.name;
         bool has_same_place =
             option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
+
         if (before && strcmp(name, option->name) == 0)
             return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
         if (before && has_same_place)
@@ -260,11 +241,17 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     case OPTION_KIND_LIST:
         return append(place, value, err);
     case OPTION_KIND_NUMBER:
-        return store_number(option, label, value, place, err);
+        if (attn_parse_int(value, strlen(value), option->min, option->max, place))
+            return ATTN_OK;
+        return refuse(err, NULL, "'%s' is '%s', expected a whole number %lld to %lld", label, value,
+                      (long long)option->min, (long long)option->max);
     case OPTION_KIND_REAL:
         return store_real(option, label, value, place, err);
     case OPTION_KIND_CHOICE:
-        return store_choice(option, label, value, place, err);
+        *(int *)place = word_find(option->argument, value);
+        if (*(int *)place >= 0)
+            return ATTN_OK;
+        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
     case OPTION_KIND_NAMED:
         return append_named(place, option->name, value, err);
     case OPTION_KIND_HELP:
@@ -363,10 +350,14 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
 void options_release(struct call *call)
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        if (walk.option.kind == OPTION_KIND_LIST)
+        if (walk.option.kind == OPTION_KIND_LIST) {
             text_list_release(place_of(call, &walk.option));
-        else if (walk.option.kind == OPTION_KIND_NAMED)
-            named_list_release(place_of(call, &walk.option));
+        } else if (walk.option.kind == OPTION_KIND_NAMED) {
+            struct named_list *list = place_of(call, &walk.option);
+
+            free(list->items); /* of several options */
+            *list = (struct named_list){0};
+        }
     }
 }
 
@@ -376,12 +367,6 @@ const char *named_list_find(const struct named_list *list, const char *name)
         if (strcmp(list->items[i].name, name) == 0)
             return list->items[i].value;
     return NULL;
-}
-
-void named_list_release(struct named_list *list)
-{
-    free(list->items);
-    *list = (struct named_list){0};
 }
 
 void text_list_release(struct text_list *list)

@@ -175,7 +175,6 @@ int word_find(const char *list, const char *word);
 const char *named_list_find(const struct named_list *list, const char *name);
 
 void text_list_release(struct text_list *list);
-void named_list_release(struct named_list *list);
 
 /*
  * What a mistyped name was meant to be: the known name that is nearest to it.

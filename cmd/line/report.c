@@ -53,7 +53,7 @@ static void name_option(const char *message, char line[ATTN_ERROR_MESSAGE_SIZE +
     const size_t size = strcspn(message, ":");
 
     snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s", message);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strlen(fields[i].field) == size && strncmp(message, fields[i].field, size) == 0)
             snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s%s", fields[i].option, message + size);
 }
@@ -90,8 +90,8 @@ static void shorten(char *text)
         head--;
     while (tail < size && (text[tail] & 0xc0) == 0x80)
         tail++;
-    memcpy(text + head, gap, sizeof(gap) - 1);
-    memmove(text + head + sizeof(gap) - 1, text + tail, size - tail + 1);
+    memcpy(text + head, gap, sizeof gap - 1);
+    memmove(text + head + sizeof gap - 1, text + tail, size - tail + 1);
 }
 
 ATTN_PRINTF(4, 0)
@@ -153,7 +153,7 @@ void note(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     progress_clear();
     fprintf(stderr, "attn-cli: note: %s\n", line);
