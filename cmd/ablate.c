@@ -189,9 +189,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
+    const struct ablate_args *args = call->args;
     struct references references = {0};
-    struct question question = {
-        .call = call, .reuse = true, .example = EXAMPLE, .own = &references};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .own = &references};
     const enum attn_status status = question_answer(&question, work, err);
 
     text_release(&references.text);

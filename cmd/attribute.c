@@ -94,7 +94,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
-    struct question question = {.call = call, .reuse = true, .example = EXAMPLE};
+    const struct attribute_args *args = call->args;
+    struct question question = {
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE};
 
     return question_answer(&question, work, err);
 }

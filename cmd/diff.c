@@ -229,8 +229,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status diff(struct call *call, struct attn_error *err)
 {
+    const struct diff_args *args = call->args;
     struct other other = {.host = NULL};
-    struct question question = {.call = call, .example = EXAMPLE, .own = &other};
+    struct question question = {
+        .call = call, .args = &args->question, .example = EXAMPLE, .own = &other};
     const enum attn_status status = question_answer(&question, work, err);
 
     model_host_close(other.host);

@@ -245,7 +245,8 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    struct question question = {.call = call, .example = EXAMPLE, .own = &pattern};
+    struct question question = {
+        .call = call, .args = &args->question, .example = EXAMPLE, .own = &pattern};
     const enum attn_status status =
         question_answer(&question, args->is_similarity ? compare_heads : survey, err);
 

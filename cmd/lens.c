@@ -129,7 +129,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status lens(struct call *call, struct attn_error *err)
 {
-    struct question question = {.call = call, .example = EXAMPLE};
+    const struct lens_args *args = call->args;
+    struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
 
     return question_answer(&question, work, err);
 }

@@ -143,8 +143,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status patch(struct call *call, struct attn_error *err)
 {
+    const struct patch_args *args = call->args;
     int32_t *ids[2] = {NULL, NULL};
-    struct question question = {.call = call, .reuse = true, .example = EXAMPLE, .own = ids};
+    struct question question = {
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = ids};
     const enum attn_status status = question_answer(&question, work, err);
 
     free(ids[0]);

@@ -90,7 +90,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status score(struct call *call, struct attn_error *err)
 {
-    struct question question = {.call = call, .unit = "tokens", .example = EXAMPLE};
+    const struct score_args *args = call->args;
+    struct question question = {
+        .call = call, .args = &args->question, .unit = "tokens", .example = EXAMPLE};
 
     return question_answer(&question, work, err);
 }

@@ -48,16 +48,11 @@ static const struct option_part parts[] = {
 
 const struct option_group question_options = {OPTION_PARTS(parts)};
 
-static const struct question_args *args_of(const struct question *question)
-{
-    return question->call->args;
-}
-
 enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err)
 {
-    const struct question_args *args = args_of(question);
+    const struct question_args *args = question->args;
     enum attn_status status = ATTN_OK;
 
     if (help_is_asked(args->attention.kind))
@@ -83,7 +78,7 @@ static void on_progress(void *user, size_t done, size_t total)
 
 enum attn_status question_open(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = args_of(question);
+    const struct question_args *args = question->args;
 
     ATTN_TRY(tables_check(&args->tables, err));
     if (tables_have_pictures(&args->tables) && !question->grid.rows)
@@ -108,7 +103,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
 
 enum attn_status question_read(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = args_of(question);
+    const struct question_args *args = question->args;
 
     return input_read(&args->prompt, args->source, &question->input, &question->request, err);
 }
@@ -128,7 +123,7 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
 {
     enum attn_status status;
 
-    ATTN_TRY(texts_check(args, &args_of(question)->prompt, question->example, err));
+    ATTN_TRY(texts_check(args, &question->args->prompt, question->example, err));
     if (!args->path) {
         ATTN_TRY(question_open(question, err));
         return question_read(question, err);
@@ -155,11 +150,11 @@ enum attn_status question_write(const struct question *question, struct attn_err
     grid.text = question->request.input.text;
     grid.n_text = question->request.input.n_text;
     progress_clear();
-    return tables_write(&args_of(question)->tables, question->table, grid.rows ? &grid : NULL,
+    return tables_write(&question->args->tables, question->table, grid.rows ? &grid : NULL,
                         question->call->out, err);
 }
 
 bool question_is_noted(const struct question *question)
 {
-    return !args_of(question)->running.is_quiet;
+    return !question->args->running.is_quiet;
 }

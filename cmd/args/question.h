@@ -9,7 +9,7 @@
  *         return question_write(question, err);
  *     }
  *
- *     struct question question = {.call = call, .example = EXAMPLE};
+ *     struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
  *     return question_answer(&question, work, err);
  */
 #ifndef CMD_QUESTION_H
@@ -54,10 +54,10 @@ extern const struct option_group texts_options; /* fills a struct texts_args: --
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                              const char *example, struct attn_error *err);
 
-/* Initialize with the call, whose arguments begin with a struct question_args, and the next four.
- */
+/* Initialize with the call, its arguments, and the next four. */
 struct question {
     struct call *call;
+    const struct question_args *args;
     bool reuse;                  /* the model will run many times */
     const char *unit;            /* of its progress, "texts"; NULL: "runs" */
     const char *example;         /* a whole command, for hints */
