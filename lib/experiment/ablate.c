@@ -19,7 +19,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SITES = 2, MOST_COLUMNS = 9 };
+enum { MOST_SITES = 2 };
+
+enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_FIRST, CONTROL, CONTROL_SD, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN("part", TEXT),
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [NEURON] = ATTN_COLUMN("neuron", INTEGER),
+    [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
+    [KL] = ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
+    [SAME_FIRST] = {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
+    [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
+    [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
+};
 
 /* One part of the model. */
 struct part {
@@ -36,18 +51,26 @@ struct material {
     size_t n_col;        /* of all heads together */
 };
 
+/* Sets of parts that are tried, and what came of them. */
+struct sets {
+    struct attn_trial_change *changes;   /* [n] */
+    struct attn_trial_outcome *outcomes; /* [n] */
+    struct attn_edit *edits;             /* of all */
+    size_t n;
+};
+
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    struct attn_trials trials;
     enum attn_site sites[MOST_SITES]; /* that parts change */
     size_t n_site;
     struct material material[MOST_SITES]; /* of each; of those that become zero without rows */
     struct material head_material;        /* of the heads that controls choose */
     struct part *parts;                   /* [n_part] */
     size_t n_part;
-    size_t *order; /* [n_layer * n_head] of the heads that controls choose */
+    struct sets sets, controls; /* of the parts; of heads that are drawn */
+    size_t *order;              /* [n_layer * n_head] of the heads that controls choose */
     struct attn_random random;
 };
 
@@ -110,6 +133,15 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
+/* Room for N sets of up to N_EDIT edits. */
+static void take_sets(struct attn_frame *frame, struct sets *sets, size_t n, size_t n_edit)
+{
+    sets->n = n;
+    sets->changes = attn_frame_alloc(frame, n, sizeof *sets->changes);
+    sets->outcomes = attn_frame_alloc(frame, n, sizeof *sets->outcomes);
+    sets->edits = attn_frame_alloc(frame, n, n_edit * sizeof *sets->edits);
+}
+
 /* The parts in the order of the table. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
@@ -120,14 +152,14 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     const size_t n_each = parts == ATTN_ABLATE_HEADS ? frame->config->n_head
                           : is_of_one                ? frame->config->d_mlp
                                                      : 1;
+    const size_t n_all = frame->config->n_layer * frame->config->n_head;
 
     ablation->n_part = n_layer * n_each;
-    ablation->order =
-        attn_frame_own(frame, attn_alloc(frame->config->n_layer * frame->config->n_head,
-                                         sizeof *ablation->order, err));
-    ablation->parts =
-        attn_frame_own(frame, attn_alloc(ablation->n_part, sizeof *ablation->parts, err));
-    ATTN_TRY(attn_frame_memory(frame));
+    ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
+    ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
+    take_sets(frame, &ablation->sets, ablation->n_part, ablation->n_site);
+    take_sets(frame, &ablation->controls, ablation->args->n_control, n_all);
+    ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < ablation->n_part; i++) {
         ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);
         ablation->parts[i].index = parts == ATTN_ABLATE_HEADS || is_of_one ? (int)(i % n_each) : -1;
@@ -160,10 +192,10 @@ static enum attn_status allocate_material(struct ablation *ablation, enum attn_s
     *material = (struct material){.site = site, .n_col = n_col};
     if (!needs_rows(ablation))
         return ATTN_OK;
-    material->rows = attn_frame_own(
-        frame, attn_alloc(dims->n_layer, dims->n_position * n_col * sizeof(float), err));
-    material->sums = attn_frame_own(frame, attn_alloc(dims->n_layer, n_col * sizeof(double), err));
-    return attn_frame_memory(frame);
+    material->rows =
+        attn_frame_alloc(frame, dims->n_layer, dims->n_position * n_col * sizeof(float));
+    material->sums = attn_frame_alloc(frame, dims->n_layer, n_col * sizeof(double));
+    return attn_frame_memory(frame, err);
 }
 
 /* The rows of LAYER, of N positions. */
@@ -211,34 +243,27 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* Runs over RUN, with a trace of SELECTION for SOURCE. */
-static enum attn_status trace_source(const struct attn_run *run, struct source *source,
-                                     struct attn_selection *selection, struct attn_error *err)
+/* Runs over RUN, whose rows SOURCE takes. */
+static enum attn_status run_source(const struct attn_run *run, struct source *source,
+                                   struct attn_error *err)
 {
-    const struct attn_trace trace = {selection, take_rows, source};
     struct attn_trial trial = attn_trial_of(run);
+    struct attn_trace trace = {NULL, take_rows, source};
+    struct attn_selection *selection = NULL;
     struct attn_session *session = NULL;
     enum attn_status status;
     attn_site_set sites = 0;
 
     for (size_t i = 0; i < source->n; i++)
         sites |= ATTN_SITE_BIT(source->items[i]->site);
-    ATTN_TRY(attn_selection_set_sites(selection, sites, err));
+    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
+    trace.selection = selection;
     trial.trace = &trace;
     trial.has_logits = false;
-    status = attn_trial_run(&trial, &session, err);
+    status = attn_selection_set_sites(selection, sites, err);
+    if (status == ATTN_OK)
+        status = attn_trial_run(&trial, &session, err);
     attn_session_free(session);
-    return status;
-}
-
-static enum attn_status run_source(const struct attn_run *run, struct source *source,
-                                   struct attn_error *err)
-{
-    struct attn_selection *selection = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
-    status = trace_source(run, source, selection, err);
     attn_selection_free(selection);
     return status;
 }
@@ -354,45 +379,21 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     return edit;
 }
 
-/* Sets of parts that are tried, and what came of them. */
-struct sets {
-    struct attn_trial_change *changes;   /* [n] owns */
-    struct attn_trial_outcome *outcomes; /* [n] owns */
-    struct attn_edit *edits;             /* owns; of all */
-    size_t n;
-};
-
-static enum attn_status allocate_sets(struct sets *sets, size_t n, size_t n_edit,
-                                      struct attn_error *err)
-{
-    sets->n = n;
-    sets->changes = attn_alloc(n, sizeof *sets->changes, err);
-    sets->outcomes = attn_alloc(n, sizeof *sets->outcomes, err);
-    sets->edits = attn_alloc(n_edit, sizeof *sets->edits, err);
-    return sets->changes && sets->outcomes && sets->edits ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-static void release_sets(struct sets *sets)
-{
-    attn_free(sets->changes);
-    attn_free(sets->outcomes);
-    attn_free(sets->edits);
-}
-
 /* Each part by itself, or the first 1, 2, ... of them. */
-static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative, struct sets *sets,
+static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
-    const size_t n = ablation->n_part, n_site = ablation->n_site;
+    const struct sets *sets = &ablation->sets;
+    const size_t n_site = ablation->n_site;
 
-    ATTN_TRY(allocate_sets(sets, n, n * n_site, err));
-    for (size_t i = 0; i < n * n_site; i++) /* a set of the parts i .. i+m-1 are neighbours here */
+    for (size_t i = 0; i < sets->n * n_site; i++) /* the parts of a set are neighbours here */
         sets->edits[i] =
             edit_of(ablation, &ablation->parts[i / n_site], &ablation->material[i % n_site]);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < sets->n; i++)
         sets->changes[i] = (struct attn_trial_change){
             sets->edits + (is_cumulative ? 0 : i * n_site), (is_cumulative ? i + 1 : 1) * n_site};
-    return attn_trials_perform(&ablation->trials, sets->changes, n, sets->outcomes, err);
+    return attn_trials_perform(&ablation->frame.trials, sets->changes, sets->n, sets->outcomes,
+                               err);
 }
 
 static int by_change(const void *a, const void *b)
@@ -410,15 +411,12 @@ static int by_change(const void *a, const void *b)
 /* The part with the smallest change of its own comes first. */
 static enum attn_status sort_parts(struct ablation *ablation, struct attn_error *err)
 {
-    struct sets sets = {0};
-    const enum attn_status status = try_parts(ablation, false, &sets, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < ablation->n_part; i++)
-        ablation->parts[i].change = sets.outcomes[i].reply.value - ablation->trials.base.value;
-    if (status == ATTN_OK)
-        qsort(ablation->parts, ablation->n_part, sizeof *ablation->parts, by_change);
-    release_sets(&sets);
-    return status;
+    ATTN_TRY(try_parts(ablation, false, err));
+    for (size_t i = 0; i < ablation->n_part; i++)
+        ablation->parts[i].change =
+            ablation->sets.outcomes[i].reply.value - ablation->frame.trials.base.value;
+    qsort(ablation->parts, ablation->n_part, sizeof *ablation->parts, by_change);
+    return ATTN_OK;
 }
 
 /* --- Controls --------------------------------------------------------------------------------- */
@@ -429,67 +427,49 @@ struct control {
 };
 
 /* Tries random choices of N_HEAD heads. */
-static enum attn_status try_choices(struct ablation *ablation, size_t n_head, struct sets *sets,
-                                    struct attn_error *err)
-{
-    const size_t n_each = ablation->frame.config->n_head, n = ablation->args->n_control;
-    const struct material *material =
-        is_of_heads(ablation->sites[0]) ? &ablation->material[0] : &ablation->head_material;
-    size_t *order = ablation->order;
-
-    ATTN_TRY(allocate_sets(sets, n, n * n_head, err));
-    for (size_t i = 0; i < n; i++) {
-        attn_random_permutation(&ablation->random, order, n_each * ablation->frame.config->n_layer);
-        for (size_t k = 0; k < n_head; k++) {
-            const struct part head = {(int)(order[k] / n_each), (int)(order[k] % n_each), 0};
-
-            sets->edits[i * n_head + k] = edit_of(ablation, &head, material);
-        }
-        sets->changes[i] = (struct attn_trial_change){sets->edits + i * n_head, n_head};
-    }
-    return attn_trials_perform(&ablation->trials, sets->changes, n, sets->outcomes, err);
-}
-
 static enum attn_status try_control(struct ablation *ablation, size_t n_head,
                                     struct control *control, struct attn_error *err)
 {
-    const size_t n = ablation->args->n_control;
-    struct sets sets = {0};
+    const struct attn_config *config = ablation->frame.config;
+    const struct material *material =
+        is_of_heads(ablation->sites[0]) ? &ablation->material[0] : &ablation->head_material;
+    const struct sets *sets = &ablation->controls;
+    const size_t n = sets->n, *order = ablation->order;
     double sum = 0, squares = 0;
-    const enum attn_status status = try_choices(ablation, n_head, &sets, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        const double change = sets.outcomes[i].reply.value - ablation->trials.base.value;
+    for (size_t i = 0; i < n; i++) {
+        struct attn_edit *edits = sets->edits + i * n_head;
+
+        attn_random_permutation(&ablation->random, ablation->order,
+                                config->n_head * config->n_layer);
+        for (size_t k = 0; k < n_head; k++) {
+            const struct part head = {(int)(order[k] / config->n_head),
+                                      (int)(order[k] % config->n_head), 0};
+
+            edits[k] = edit_of(ablation, &head, material);
+        }
+        sets->changes[i] = (struct attn_trial_change){edits, n_head};
+    }
+    ATTN_TRY(attn_trials_perform(&ablation->frame.trials, sets->changes, n, sets->outcomes, err));
+    for (size_t i = 0; i < n; i++) {
+        const double change = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
 
         sum += change;
         squares += change * change;
     }
     control->mean = sum / (double)n;
     control->sd = n > 1 ? sqrt(fmax(0, (squares - sum * control->mean) / (double)(n - 1))) : 0;
-    release_sets(&sets);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static void columns(const void *state, struct attn_columns *columns)
+static uint64_t hidden(const void *state)
 {
-    static const struct attn_column all[MOST_COLUMNS] = {
-        ATTN_COLUMN("part", TEXT),
-        ATTN_COLUMN("layer", INTEGER),
-        ATTN_COLUMN("head", INTEGER),
-        ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
-        {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
-        ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
-    };
-    const struct ablation *ablation = state;
+    const struct attn_ablate_args *args = ((const struct ablation *)state)->args;
 
-    attn_columns_add(columns, all, ablation->args->n_control > 0 ? MOST_COLUMNS : MOST_COLUMNS - 2);
-    if (ablation->args->parts == ATTN_ABLATE_NEURONS)
-        columns->items[2].name = "neuron";
+    return ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
+           (args->n_control > 0 ? 0 : ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD));
 }
 
 /* PART NULL: the base. CONTROL NULL: there is none. */
@@ -497,43 +477,24 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
                                const struct attn_reply *reply, const struct control *control,
                                struct attn_error *err)
 {
-    const char *name = part ? part_name(ablation->args->parts, true) : "base";
-    struct attn_cell row[MOST_COLUMNS] = {attn_cell_text(name, strlen(name))};
+    const struct attn_reply *base = &ablation->frame.trials.base;
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(part ? part_name(ablation->args->parts, true) : "base"),
+        [VALUE] = attn_cell_real(reply->value),
+        [CHANGE] = attn_cell_real(reply->value - base->value),
+        [KL] = attn_cell_real(reply->kl),
+        [SAME_FIRST] = attn_cell_boolean(reply->first == base->first),
+    };
 
     if (part)
-        row[1] = attn_cell_integer(part->layer);
+        row[LAYER] = attn_cell_integer(part->layer);
     if (part && part->index >= 0)
-        row[2] = attn_cell_integer(part->index);
-    row[3] = attn_cell_real(reply->value);
-    row[4] = attn_cell_real(reply->value - ablation->trials.base.value);
-    row[5] = attn_cell_real(reply->kl);
-    row[6] = attn_cell_boolean(reply->first == ablation->trials.base.first);
+        row[HEAD] = row[NEURON] = attn_cell_integer(part->index);
     if (control) {
-        row[7] = attn_cell_real(control->mean);
-        row[8] = attn_cell_real(control->sd);
+        row[CONTROL] = attn_cell_real(control->mean);
+        row[CONTROL_SD] = attn_cell_real(control->sd);
     }
     return attn_frame_append(&ablation->frame, row, err);
-}
-
-static enum attn_status append_parts(struct ablation *ablation, const struct sets *sets,
-                                     struct attn_error *err)
-{
-    const struct attn_ablate_args *args = ablation->args;
-    const struct attn_config *config = ablation->frame.config;
-    const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
-    const size_t n_all = config->n_layer * config->n_head;
-    struct control control = {0};
-
-    ATTN_TRY(append(ablation, NULL, &ablation->trials.base, NULL, err));
-    for (size_t i = 0; i < sets->n; i++) {
-        const size_t n_head = (args->is_cumulative ? i + 1 : 1) * n_each;
-
-        if (args->n_control > 0 && (i == 0 || args->is_cumulative))
-            ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, &control, err));
-        ATTN_TRY(append(ablation, &ablation->parts[i], &sets->outcomes[i].reply,
-                        args->n_control > 0 ? &control : NULL, err));
-    }
-    return ATTN_OK;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -558,68 +519,65 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &ablation->frame;
 
     ablation->args = frame->args;
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    attn_frame_choose_nothing(&frame->request);
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
     find_sites(ablation);
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_error_at(check(ablation, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_answer_find(frame->run, &ablation->args->answer, &ablation->answer, err));
-    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->sites[0], &ablation->trials,
-                               err));
+    ATTN_TRY(
+        attn_trials_start(frame->run, &ablation->answer, ablation->sites[0], &frame->trials, err));
     ATTN_TRY(make_material(ablation, err));
     return list_parts(ablation, err);
 }
 
-static enum attn_status ask_parts(struct ablation *ablation, struct sets *sets,
-                                  struct attn_error *err)
-{
-    const bool is_cumulative = ablation->args->is_cumulative;
-    const size_t n = ablation->n_part, n_control = ablation->args->n_control;
-    const enum attn_site site =
-        ablation->sites[0] == ATTN_SITE_QK ? ATTN_SITE_PATTERN : ablation->sites[0];
-    struct attn_ablate_sum *sum = ablation->frame.sum;
-
-    /* Those so far, each part, which is_cumulative tries by itself before, and controls. */
-    ablation->trials.n_expected =
-        ablation->trials.n_feed + (is_cumulative ? 2 * n + n * n_control : n + n_control);
-    if (is_cumulative)
-        ATTN_TRY(sort_parts(ablation, err));
-    ATTN_TRY(try_parts(ablation, is_cumulative, sets, err));
-    ATTN_TRY(append_parts(ablation, sets, err));
-    sum->n_row += sets->outcomes[0].n_row;
-    sum->n_feed += ablation->trials.n_feed;
-    sum->sites = ablation->n_site > 1 ? "attn_out and mlp_out" : attn_site_name(site);
-    return ATTN_OK;
-}
-
 static enum attn_status ask(void *state, struct attn_error *err)
 {
-    struct sets sets = {0};
-    const enum attn_status status = ask_parts(state, &sets, err);
-
-    release_sets(&sets);
-    return status;
-}
-
-static void release(void *state)
-{
     struct ablation *ablation = state;
+    const struct attn_ablate_args *args = ablation->args;
+    const struct attn_config *config = ablation->frame.config;
+    const size_t n = ablation->n_part, n_control = args->n_control;
+    const size_t n_all = config->n_layer * config->n_head;
+    const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
+    const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
+    struct attn_trials *trials = &ablation->frame.trials;
+    struct attn_ablate_sum *sum = ablation->frame.sum;
+    struct control control = {0};
 
-    attn_trials_release(&ablation->trials);
+    /* Those so far, each part, which is_cumulative tries by itself before, and controls. */
+    trials->n_expected =
+        trials->n_feed + (args->is_cumulative ? 2 * n + n * n_control : n + n_control);
+    if (args->is_cumulative)
+        ATTN_TRY(sort_parts(ablation, err));
+    ATTN_TRY(try_parts(ablation, args->is_cumulative, err));
+    ATTN_TRY(append(ablation, NULL, &trials->base, NULL, err));
+    for (size_t i = 0; i < n; i++) {
+        const size_t n_head = (args->is_cumulative ? i + 1 : 1) * n_each;
+
+        if (n_control > 0 && (i == 0 || args->is_cumulative))
+            ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, &control, err));
+        ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
+                        n_control > 0 ? &control : NULL, err));
+    }
+    sum->n_row += outcomes[0].n_row;
+    sum->n_feed += trials->n_feed;
+    sum->sites = ablation->n_site > 1                 ? "attn_out and mlp_out"
+                 : ablation->sites[0] == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
+                                                      : attn_site_name(ablation->sites[0]);
+    return ATTN_OK;
 }
 
 static const struct attn_experiment experiment = {
     .name = "ablate",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
     .texts = offsetof(struct attn_ablate_args, texts),
     .n_text = offsetof(struct attn_ablate_args, n_text),
     .check = check_args,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
