@@ -47,18 +47,6 @@ struct comparing {
 
 /* --- What a layer computes from --------------------------------------------------------------- */
 
-/* Numbers that dropout draws for the layers before LAYER: a run draws them from one stream. */
-static uint64_t count_drawn(const struct comparing *comparing, int layer)
-{
-    const struct attn_dims *dims = &comparing->dims;
-    uint64_t n = 0;
-
-    for (int i = 0; i < layer; i++)
-        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
-            n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
-    return n;
-}
-
 /* The arrays that LAYER computes the chosen or the exact attention from, with the heads of the
  * run. */
 static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
@@ -71,6 +59,7 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
     const enum attn_site query_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site key_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY);
     struct attn_attend_args inputs;
+    uint64_t n_drawn = 0;
 
     if (comparing->arrays) {
         inputs = *comparing->arrays;
@@ -78,6 +67,9 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
         inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
         return inputs;
     }
+    for (int i = 0; i < layer; i++) /* a run draws the numbers of all layers from one stream */
+        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
+            n_drawn += (uint64_t)config->n_head * args->n * attn_site_n_key(&comparing->dims, i);
     inputs = (struct attn_attend_args){
         .size = sizeof inputs,
         .n_head = config->n_head,
@@ -91,7 +83,7 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
         .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
         .attention = *attention,
         .random_layer = layer,
-        .n_drawn = count_drawn(comparing, layer),
+        .n_drawn = n_drawn,
         .pool = args->pool,
         .cancel = args->cancel,
         .gemm = args->gemm,
@@ -152,14 +144,18 @@ struct rows {
     const struct attn_pattern_pairs *pairs; /* gets both, or NULL */
 };
 
-/* Hands PAIRS the rows of EXACT, all or some of those of CHOSEN, whose layer and head both get. */
-static enum attn_status report_pair(const struct attn_pattern_pairs *pairs,
-                                    const struct attn_trace_event *chosen,
-                                    const struct attn_trace_event *exact, struct attn_error *err)
+/* An attn_trace_fn: the exact rows, all or some of those of the event. Who gets both reads layer
+ * and head of the event from either. */
+static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
+                                      struct attn_error *err)
 {
-    const size_t skipped = exact->row0 - chosen->row0;
-    struct attn_trace_event part = *chosen, named = *exact;
+    const struct rows *rows = user;
+    const size_t skipped = exact->row0 - rows->event->row0;
+    struct attn_trace_event part = *rows->event, named = *exact;
 
+    attn_measurement_add(rows->measurement, rows->event, exact);
+    if (!rows->pairs)
+        return ATTN_OK;
     part.row0 = exact->row0;
     part.n_row = exact->n_row;
     part.data += skipped * part.ld;
@@ -167,42 +163,20 @@ static enum attn_status report_pair(const struct attn_pattern_pairs *pairs,
         part.keys += skipped * part.ld;
         part.n_kept += skipped;
     }
-    named.layer = chosen->layer;
-    named.head = chosen->head;
-    return pairs->on_pair(pairs->user, &part, &named, err);
+    named.layer = part.layer;
+    named.head = part.head;
+    return rows->pairs->on_pair(rows->pairs->user, &part, &named, err);
 }
 
-/* An attn_trace_fn: the exact rows, all or some of those of the event. */
-static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
-                                      struct attn_error *err)
-{
-    const struct rows *rows = user;
-
-    attn_measurement_add(rows->measurement, rows->event, exact);
-    return rows->pairs ? report_pair(rows->pairs, rows->event, exact, err) : ATTN_OK;
-}
-
-/* Compares the rows of EVENT with those of the exact attention on INPUTS, of one head. SELECTION is
- * empty. */
-static enum attn_status compare_selected(const struct pass *pass,
-                                         const struct attn_attend_args *inputs,
-                                         const struct attn_trace_event *event,
-                                         struct attn_selection *selection, struct attn_error *err)
-{
-    const struct comparing *comparing = pass->comparing;
-    const bool is_local = pass->measurement == comparing->local;
-    struct rows rows = {pass->measurement, event, is_local ? comparing->pairs : NULL};
-
-    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    ATTN_TRY(attn_selection_keep_queries(selection, event->row0, event->n_row, err));
-    return attend(inputs, selection, on_exact_rows, &rows, err);
-}
-
+/* Compares the rows of EVENT with those of exact attention, which are computed for it. */
 static enum attn_status compare_pattern(const struct pass *pass,
                                         const struct attn_trace_event *event,
                                         struct attn_error *err)
 {
-    struct attn_attend_args inputs = layer_inputs(pass->comparing, event->layer, false);
+    const struct comparing *comparing = pass->comparing;
+    const bool is_local = pass->measurement == comparing->local;
+    struct rows rows = {pass->measurement, event, is_local ? comparing->pairs : NULL};
+    struct attn_attend_args inputs = layer_inputs(comparing, event->layer, false);
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
@@ -210,20 +184,13 @@ static enum attn_status compare_pattern(const struct pass *pass,
     narrow(&inputs, (size_t)event->head);
     dims = attn_attend_dims(&inputs);
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = compare_selected(pass, &inputs, event, selection, err);
+    status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status = attn_selection_keep_queries(selection, event->row0, event->n_row, err);
+    if (status == ATTN_OK)
+        status = attend(&inputs, selection, on_exact_rows, &rows, err);
     attn_selection_free(selection);
     return status;
-}
-
-static void compare_z(const struct pass *pass, const struct attn_trace_event *event)
-{
-    const float *exact_z =
-        attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, event->layer, event->head);
-    struct attn_trace_event exact = *event;
-
-    exact.data = exact_z + event->row0 * event->n_col;
-    exact.ld = event->n_col;
-    attn_measurement_add(pass->measurement, event, &exact);
 }
 
 /* An attn_trace_fn for patterns and z. */
@@ -231,31 +198,22 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     const struct pass *pass = user;
-    struct attn_trace_event own = *event;
+    struct attn_trace_event own = *event, exact = *event;
 
     if (pass->layer != ATTN_ALL_LAYERS)
         own.layer = pass->layer;
     if (event->site == ATTN_SITE_PATTERN)
         return compare_pattern(pass, &own, err);
-    compare_z(pass, &own);
+    exact.layer = own.layer;
+    exact.data = attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, own.layer, own.head) +
+                 own.row0 * own.n_col;
+    exact.ld = own.n_col;
+    attn_measurement_add(pass->measurement, &own, &exact);
     return ATTN_OK;
 }
 
-/* Selects the heads and queries of LAYER that are compared. SELECTION is for arrays with DIMS. */
-static enum attn_status select_layer(const struct comparing *comparing, int layer,
-                                     const struct attn_dims *dims, struct attn_selection *selection,
-                                     struct attn_error *err)
-{
-    for (int head = 0; head < (int)dims->n_head; head++)
-        if (attn_selection_has_head(comparing->selection, layer, head))
-            ATTN_TRY(attn_selection_keep(selection, 0, head, err));
-    for (size_t query = 0; query < dims->n_position; query++)
-        if (attn_selection_has_query(comparing->selection, query))
-            ATTN_TRY(attn_selection_keep_queries(selection, query, 1, err));
-    return ATTN_OK;
-}
-
-/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run. */
+/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run: of the heads
+ * and queries that are compared. */
 static enum attn_status compare_locally(struct comparing *comparing, int layer,
                                         struct attn_error *err)
 {
@@ -266,7 +224,13 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = select_layer(comparing, layer, &dims, selection, err);
+    status = ATTN_OK;
+    for (int head = 0; status == ATTN_OK && head < (int)dims.n_head; head++)
+        if (attn_selection_has_head(comparing->selection, layer, head))
+            status = attn_selection_keep(selection, 0, head, err);
+    for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
+        if (attn_selection_has_query(comparing->selection, query))
+            status = attn_selection_keep_queries(selection, query, 1, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_rows, &pass, err);
     attn_selection_free(selection);
@@ -305,33 +269,24 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* Times the attention up to what is computed last: z, or the weights where there are no values.
- * SELECTION is empty. */
-static enum attn_status time_attention(const struct attn_attend_args *inputs, attn_site_set sites,
-                                       struct attn_selection *selection, double *seconds,
-                                       struct attn_error *err)
-{
-    const uint64_t z = ATTN_SITE_BIT(ATTN_SITE_Z);
-    const uint64_t weights =
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
-    double begun;
-
-    ATTN_TRY(attn_selection_set_sites(selection, sites & z ? z : sites & weights, err));
-    begun = now();
-    ATTN_TRY(attend(inputs, selection, ignore, NULL, err));
-    *seconds = now() - begun;
-    return ATTN_OK;
-}
-
+/* Times the attention up to what is computed last: z, or the weights where there are no values. */
 static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
                                 struct attn_error *err)
 {
     const struct attn_dims dims = attn_attend_dims(inputs);
+    const attn_site_set z = ATTN_SITE_BIT(ATTN_SITE_Z),
+                        weights = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                  ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     struct attn_selection *selection;
     enum attn_status status;
+    double begun;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = time_attention(inputs, dims.sites, selection, seconds, err);
+    status = attn_selection_set_sites(selection, dims.sites & z ? z : dims.sites & weights, err);
+    begun = now();
+    if (status == ATTN_OK)
+        status = attend(inputs, selection, ignore, NULL, err);
+    *seconds = now() - begun;
     attn_selection_free(selection);
     return status;
 }
@@ -382,35 +337,27 @@ static void compare_row(void *context, size_t task, int worker)
     };
 }
 
-static enum attn_status compare_block(struct comparing *comparing, struct block *block,
-                                      struct attn_error *err)
-{
-    const struct attn_compare_args *args = comparing->args;
-
-    if (args->cancel && *args->cancel != 0)
-        return attn_error_set(err, ATTN_CANCELED, "canceled");
-    ATTN_TRY(
-        attn_session_logits_at(comparing->exact_run, block->first, block->n, block->exact, err));
-    ATTN_TRY(attn_session_logits_at(comparing->run, block->first, block->n, block->chosen, err));
-    attn_pool_run(args->pool, block->n, compare_row, block);
-    return ATTN_OK;
-}
-
 /* Compares blocks of up to N_MOST neighbours among the selected queries. */
 static enum attn_status compare_blocks(struct comparing *comparing, struct block *block,
                                        size_t n_most, struct attn_error *err)
 {
-    const size_t n = comparing->args->n;
+    const struct attn_compare_args *args = comparing->args;
 
-    while (block->first < n) {
+    for (; block->first<args->n; block->first += block->n> 0 ? block->n : 1) {
         block->n = 0;
-        while (block->n < n_most && block->first + block->n < n &&
+        while (block->n < n_most && block->first + block->n < args->n &&
                attn_selection_has_query(comparing->selection, block->first + block->n))
             block->n++;
-        if (block->n > 0)
-            ATTN_TRY(compare_block(comparing, block, err));
+        if (block->n == 0)
+            continue;
+        if (args->cancel && *args->cancel != 0)
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        ATTN_TRY(attn_session_logits_at(comparing->exact_run, block->first, block->n, block->exact,
+                                        err));
+        ATTN_TRY(
+            attn_session_logits_at(comparing->run, block->first, block->n, block->chosen, err));
+        attn_pool_run(args->pool, block->n, compare_row, block);
         block->logits += block->n;
-        block->first += block->n > 0 ? block->n : 1;
     }
     return ATTN_OK;
 }
@@ -443,11 +390,6 @@ static struct attn_attention find_exact_kind(const struct comparing *comparing, 
     return ATTN_ATTENTION_DEFAULT;
 }
 
-static bool is_other_kind(const struct attn_attention *a, struct attn_attention b)
-{
-    return a->kind != b.kind || (a->kind == ATTN_ATTENTION_WINDOW && a->window != b.window);
-}
-
 /* Whether anything differs from exact attention of the same scores. */
 static bool is_other(const struct comparing *comparing, const struct attn_attention *attention)
 {
@@ -455,8 +397,10 @@ static bool is_other(const struct comparing *comparing, const struct attn_attent
         return true;
     for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
         const struct attn_attention *own = &attention[layer];
+        const struct attn_attention exact = find_exact_kind(comparing, layer);
 
-        if (is_other_kind(own, find_exact_kind(comparing, layer)) ||
+        if (own->kind != exact.kind ||
+            (own->kind == ATTN_ATTENTION_WINDOW && own->window != exact.window) ||
             own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
             own->dropout > 0 || own->dropout_mask.cells)
             return true;
@@ -490,10 +434,19 @@ static enum attn_status check(const struct comparing *comparing,
     return ATTN_INVALID;
 }
 
-/* ATTENTION [n_layer], and the exact attention of the same scores. */
-static void choose_attention(struct comparing *comparing, const struct attn_attention *attention)
+/* Sets ATTENTION [n_layer], and the exact attention of the same scores. */
+static enum attn_status prepare(struct comparing *comparing, const struct attn_attention *attention,
+                                struct attn_error *err)
 {
-    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
+    const size_t n_layer = comparing->dims.n_layer;
+    const struct attn_metric *metric = attn_metric_find("difference");
+
+    ATTN_TRY(attn_error_at(check(comparing, attention, err), ATTN_STAGE_OPTIONS, err));
+    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
+    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
+    if (!comparing->chosen || !comparing->exact)
+        return ATTN_NO_MEMORY;
+    for (size_t layer = 0; layer < n_layer; layer++) {
         struct attn_attention *chosen = &comparing->chosen[layer];
         struct attn_attention *exact = &comparing->exact[layer];
 
@@ -508,37 +461,6 @@ static void choose_attention(struct comparing *comparing, const struct attn_atte
         exact->dropout = 0;
         exact->dropout_mask = (struct attn_mask_matrix){0};
     }
-}
-
-/* What is kept of the exact run: q, k, v and z of the layers with selected heads; q and k as scores
- * are made of them. */
-static enum attn_status choose_kept(struct comparing *comparing, struct attn_error *err)
-{
-    const attn_site_set sites =
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
-        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
-
-    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
-    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        if (attn_selection_n_head(comparing->selection, layer) > 0)
-            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
-    return attn_capture_create(comparing->kept, &comparing->capture, err);
-}
-
-static enum attn_status prepare(struct comparing *comparing, const struct attn_attention *attention,
-                                struct attn_error *err)
-{
-    const size_t n_layer = comparing->dims.n_layer;
-    const struct attn_metric *metric = attn_metric_find("difference");
-
-    ATTN_TRY(attn_error_at(check(comparing, attention, err), ATTN_STAGE_OPTIONS, err));
-    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
-    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
-    if (!comparing->chosen || !comparing->exact)
-        return ATTN_NO_MEMORY;
-    choose_attention(comparing, attention);
     ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->selection,
                                      comparing->pool, &comparing->local, err));
     return attn_measurement_create(metric, &comparing->settings, comparing->selection,
@@ -622,13 +544,24 @@ static void find_differences(const struct comparing *comparing, struct attn_comp
               &comparison->propagated);
 }
 
+/* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as scores
+ * are made of them; each layer beside it; the run of what was chosen. */
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
     struct pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
     const struct attn_trace trace = {comparing->selection, on_rows, &pass};
+    const attn_site_set sites =
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
+        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
 
-    ATTN_TRY(choose_kept(comparing, err));
+    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
+    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+        if (attn_selection_n_head(comparing->selection, layer) > 0)
+            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
+    ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
     ATTN_TRY(
         feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));
     ATTN_TRY(compare_layers(comparing, comparison, err));
@@ -659,24 +592,24 @@ static enum attn_status compare_arrays(struct comparing *comparing,
     return compare_layers(comparing, comparison, err);
 }
 
-static enum attn_status fill(struct comparing *comparing, const struct attn_attention *attention,
-                             struct attn_comparison **comparison, struct attn_error *err)
-{
-    ATTN_TRY(prepare(comparing, attention, err));
-    ATTN_TRY(attn_comparison_create(comparing->selection, comparison, err));
-    ATTN_TRY(comparing->arrays ? compare_arrays(comparing, *comparison, err)
-                               : compare_run(comparing, *comparison, err));
-    find_differences(comparing, *comparison);
-    return ATTN_OK;
-}
-
 /* Makes the comparison with ATTENTION [n_layer], and releases COMPARING. */
 static enum attn_status compare(struct comparing *comparing, const struct attn_attention *attention,
                                 struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_comparison *made = NULL;
-    const enum attn_status status = fill(comparing, attention, &made, err);
+    enum attn_status status = prepare(comparing, attention, err);
 
+    if (status == ATTN_OK)
+        status = attn_comparison_create(comparing->selection, &made, err);
+    if (status == ATTN_OK)
+        status = comparing->arrays ? compare_arrays(comparing, made, err)
+                                   : compare_run(comparing, made, err);
+    if (status == ATTN_OK) {
+        find_differences(comparing, made);
+        *comparison = made;
+    } else {
+        attn_comparison_free(made);
+    }
     attn_session_free(comparing->run);
     attn_session_free(comparing->exact_run);
     attn_capture_free(comparing->capture);
@@ -685,10 +618,6 @@ static enum attn_status compare(struct comparing *comparing, const struct attn_a
     attn_free(comparing->exact);
     attn_measurement_free(comparing->local);
     attn_measurement_free(comparing->propagated);
-    if (status == ATTN_OK)
-        *comparison = made;
-    else
-        attn_comparison_free(made);
     return status;
 }
 
@@ -755,30 +684,26 @@ static enum attn_status compare_run_of_model(const struct attn_run *run, size_t 
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t n_recalled,
-                                              const struct attn_pattern_pairs *pairs,
-                                              struct attn_comparison **comparison,
-                                              struct attn_error *err)
-{
-    const struct attn_host_options *host = &run->host->options;
-    struct attn_attend_args args = run->arrays;
-
-    args.pool = run->host->pool;
-    args.cancel = host->cancel;
-    args.gemm = host->gemm;
-    args.isa = host->isa;
-    return attn_error_at(
-        attn_compare_attend(&args, run->selection, n_recalled, pairs, comparison, err),
-        ATTN_STAGE_OPTIONS, err);
-}
-
 static enum attn_status compare_patterns(const struct attn_run *run, size_t n_recalled,
                                          const struct attn_pattern_pairs *pairs,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)
 {
-    ATTN_TRY(run->model ? compare_run_of_model(run, n_recalled, pairs, comparison, err)
-                        : compare_run_of_arrays(run, n_recalled, pairs, comparison, err));
+    const struct attn_host_options *host = &run->host->options;
+
+    if (run->model) {
+        ATTN_TRY(compare_run_of_model(run, n_recalled, pairs, comparison, err));
+    } else {
+        struct attn_attend_args args = run->arrays;
+
+        args.pool = run->host->pool;
+        args.cancel = host->cancel;
+        args.gemm = host->gemm;
+        args.isa = host->isa;
+        ATTN_TRY(attn_error_at(
+            attn_compare_attend(&args, run->selection, n_recalled, pairs, comparison, err),
+            ATTN_STAGE_OPTIONS, err));
+    }
     /* The flag may have been set after the last look. */
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
@@ -808,22 +733,24 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
     return n;
 }
 
-/* Emits the rows of EXACT to TRACE, all or some of those of CHOSEN, of one head each, as the chosen
- * weights minus the exact ones; layer and head are those of CHOSEN. A cell counts when it counts in
- * one of them, and has weight 0 in the other. */
-static enum attn_status emit_difference(const struct attn_trace *trace,
-                                        const struct attn_trace_event *chosen,
-                                        const struct attn_trace_event *exact,
-                                        struct attn_error *err)
+/* An attn_pattern_pair_fn: USER, the struct attn_outputs, gets the pair and its difference, the
+ * chosen weights minus the exact ones. A cell counts when it counts in one of them, and has weight 0
+ * in the other. */
+static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact, struct attn_error *err)
 {
     const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
     const size_t n_row = exact->n_row, skipped = exact->row0 - chosen->row0;
     struct attn_trace_event event = *chosen;
-    float *values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
-    int32_t *keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
-    size_t *n_kept = attn_alloc(n_row, sizeof *n_kept, err);
     enum attn_status status = ATTN_NO_MEMORY;
+    float *values;
+    int32_t *keys;
+    size_t *n_kept;
 
+    ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
+    values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
+    keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
+    n_kept = attn_alloc(n_row, sizeof *n_kept, err);
     if (values && keys && n_kept) {
         for (size_t r = 0; r < n_row; r++) {
             const struct attn_row row = attn_event_row(chosen, skipped + r);
@@ -837,22 +764,12 @@ static enum attn_status emit_difference(const struct attn_trace *trace,
         event.data = values;
         event.keys = keys;
         event.n_kept = n_kept;
-        status = trace->on_event(trace->user, &event, err);
+        status = attn_outputs_event(user, &event, err);
     }
     attn_free(values);
     attn_free(keys);
     attn_free(n_kept);
     return status;
-}
-
-/* An attn_pattern_pair_fn: USER is the struct attn_outputs. */
-static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact, struct attn_error *err)
-{
-    const struct attn_trace differences = {NULL, attn_outputs_event, user};
-
-    ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
-    return emit_difference(&differences, chosen, exact, err);
 }
 
 /* With the outputs open for LABELS: compares, and draws the differences. */
