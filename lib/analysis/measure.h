@@ -1,6 +1,6 @@
 /*
  * measure.h - the numbers of a head: which there are, in the order in which they are shown. Each is
- * what a measure of this layer finds (analysis/entropy.c and its neighbours define them).
+ * what a measure of this layer finds (analysis/head_metrics.c defines them).
  *
  *     attn_measure_set measures;
  *     attn_measures_parse("entropy,induction", &measures, &err);

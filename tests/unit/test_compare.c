@@ -2,7 +2,7 @@
  * test_compare.c - comparisons against the same numbers found another way: from recordings of two
  * whole runs, and from lists of kept keys.
  */
-#include "analysis/metric.h"
+#include "analysis/difference_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
@@ -186,15 +186,17 @@ static void assert_propagated(const struct setup *s, const struct attn_recording
     static const enum attn_difference_value measures[] = {
         ATTN_DIFFERENCE_TV, ATTN_DIFFERENCE_TV_MOST, ATTN_DIFFERENCE_KL, ATTN_DIFFERENCE_Z_ERROR,
         ATTN_DIFFERENCE_Z_COSINE};
+    struct attn_column names[ATTN_N_DIFFERENCE];
 
+    attn_difference_columns(names);
     for (size_t i = 0; i < s->found->n_head; i++) {
         const struct attn_compared_head *head = &s->found->heads[i];
         const struct attn_difference expected =
             from_recordings(s, exact, chosen, head->layer, (size_t)head->head);
 
         for (size_t j = 0; j < sizeof measures / sizeof *measures; j++)
-            assert_near(attn_metric_find("difference")->values[measures[j]].name, head,
-                        head->propagated.values[measures[j]], expected.values[measures[j]]);
+            assert_near(names[measures[j]].name, head, head->propagated.values[measures[j]],
+                        expected.values[measures[j]]);
     }
 }
 
