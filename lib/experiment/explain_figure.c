@@ -174,20 +174,9 @@ static void add_strip(struct sheet *sheet, struct strip strip)
     }
 }
 
-static void add_outline(struct sheet *sheet, const double at[2], const double size[2], double width)
+static void add_line(struct sheet *sheet, double x, double y, double x2, double y2, uint32_t color)
 {
-    const double x2 = at[0] + size[0], y2 = at[1] + size[1];
-    const double corners[5][2] = {
-        {at[0], at[1]}, {x2, at[1]}, {x2, y2}, {at[0], y2}, {at[0], at[1]}};
-
-    for (int i = 0; i < 4; i++)
-        attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){.x = corners[i][0],
-                                                                     .y = corners[i][1],
-                                                                     .x2 = corners[i + 1][0],
-                                                                     .y2 = corners[i + 1][1],
-                                                                     .width = width,
-                                                                     .opacity = 1,
-                                                                     .color = sheet->ink});
+    attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){x, y, x2, y2, 1, 1, color});
 }
 
 /* "3 eat", or "3" where there are no tokens. */
@@ -223,43 +212,40 @@ static void add_input(struct sheet *sheet)
                                     largest_of(row->x, row->d_model, 0), 1});
     add_text(sheet, sheet->label, y - 6, SMALL_SIZE, sheet->faint, "x");
     for (int i = -1; i <= 1; i++)
-        attn_shapes_add_line(
-            sheet->shapes, (struct attn_shape_line){.x = i == 0 ? sheet->label + width + 4 : to - 5,
-                                                    .y = middle + 4 * i,
-                                                    .x2 = to,
-                                                    .y2 = middle,
-                                                    .width = 1,
-                                                    .opacity = 1,
-                                                    .color = sheet->faint});
+        add_line(sheet, i == 0 ? sheet->label + width + 4 : to - 5, middle + 4 * i, to, middle,
+                 sheet->faint);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-static double row_top(const struct sheet *sheet, size_t i)
-{
-    return sheet->top + (double)i * PITCH;
-}
-
+/* The vectors of the query, of each key, and their sum. */
 static void add_strips(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
+    struct strip k = {sheet->k, sheet->top - 56, sheet->k_cell, row->q, row->d_head, sheet->k_most,
+                      1};
+    struct strip v = {.x = sheet->v, .cell = sheet->v_cell, .n = row->d_value};
 
     if (row->has_products)
-        add_strip(sheet, (struct strip){sheet->k, sheet->top - 56, sheet->k_cell, row->q,
-                                        row->d_head, sheet->k_most, 1});
+        add_strip(sheet, k);
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
-        const double y = row_top(sheet, i) + 3;
 
+        k.y = v.y = sheet->top + (double)i * PITCH + 3;
+        k.vector = key->k;
+        v.vector = key->v;
         if (row->has_products)
-            add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
-                                            sheet->k_most, 1});
+            add_strip(sheet, k);
         if (!row->has_values)
             continue;
-        add_strip(sheet, (struct strip){sheet->v, y, sheet->v_cell, key->v, row->d_value,
-                                        sheet->v_most, 1});
-        add_strip(sheet, (struct strip){sheet->product, y, sheet->v_cell, key->v, row->d_value,
-                                        sheet->z_most, (double)key->kept});
+        v.x = sheet->v;
+        v.most = sheet->v_most;
+        v.factor = 1;
+        add_strip(sheet, v);
+        v.x = sheet->product;
+        v.most = sheet->z_most;
+        v.factor = (double)key->kept;
+        add_strip(sheet, v);
     }
     if (row->has_values)
         add_strip(sheet, (struct strip){sheet->product, sheet->bottom + 12, sheet->v_cell, row->z,
@@ -289,7 +275,8 @@ static void add_key(struct sheet *sheet, size_t i)
 {
     const struct attn_explained_key *key = &sheet->row->keys[i];
     const bool is_strongest = i == sheet->row->strongest;
-    const double y = row_top(sheet, i);
+    const double y = sheet->top + (double)i * PITCH, y2 = y + PITCH;
+    const double x = PAD - 5, x2 = sheet->shapes->width - PAD + 5;
     struct attn_shape_text text = {.x = sheet->label,
                                    .y = y + 15,
                                    .size = TEXT_SIZE,
@@ -307,9 +294,14 @@ static void add_key(struct sheet *sheet, size_t i)
                                                                fmax(0.5, BAR * key->exponential),
                                                                PITCH - 10, sheet->frame});
     add_weight(sheet, key, y);
-    if (is_strongest)
-        add_outline(sheet, (double[]){PAD - 5, y},
-                    (double[]){sheet->shapes->width - 2 * PAD + 10, PITCH}, 1.5);
+    if (is_strongest) {
+        const double corners[5][2] = {{x, y}, {x2, y}, {x2, y2}, {x, y2}, {x, y}};
+
+        for (int k = 0; k < 4; k++)
+            attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){
+                                                    corners[k][0], corners[k][1], corners[k + 1][0],
+                                                    corners[k + 1][1], 1.5, 1, sheet->ink});
+    }
 }
 
 /* --- Heads of columns ------------------------------------------------------------------------- */
@@ -333,15 +325,9 @@ static void add_names(struct sheet *sheet)
         add_text(sheet, sheet->product, y, SMALL_SIZE, sheet->faint, "weight x v");
         add_text(sheet, sheet->product - text_width(4, SMALL_SIZE), sheet->bottom + 23, SMALL_SIZE,
                  sheet->faint, "z");
-        attn_shapes_add_line(
-            sheet->shapes,
-            (struct attn_shape_line){.x = sheet->product,
-                                     .y = sheet->bottom + 6,
-                                     .x2 = sheet->product + sheet->v_cell * (double)row->d_value,
-                                     .y2 = sheet->bottom + 6,
-                                     .width = 1,
-                                     .opacity = 1,
-                                     .color = sheet->ink});
+        add_line(sheet, sheet->product, sheet->bottom + 6,
+                 sheet->product + sheet->v_cell * (double)row->d_value, sheet->bottom + 6,
+                 sheet->ink);
     }
 }
 
@@ -432,20 +418,6 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
     return attn_buffer_check(&sheet->scratch, err);
 }
 
-/* Draws, and writes into OUTPUT: by *FILE, the caller's, or its sink. */
-static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
-                                    struct attn_sink **file, struct attn_error *err)
-{
-    size_t n_unknown;
-
-    ATTN_TRY(draw(sheet, err));
-    if (output->path)
-        ATTN_TRY(attn_output_create_file(output, file, err));
-    ATTN_TRY(output->format->tensors->draw(sheet->shapes, *file ? *file : output->sink, &n_unknown,
-                                           err));
-    return *file ? attn_sink_commit(*file, err) : attn_sink_check(output->sink, err);
-}
-
 static enum attn_status check(const struct attn_explanation *row, const struct attn_output *output,
                               struct attn_error *err)
 {
@@ -474,11 +446,19 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
 {
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
-    struct attn_sink *file = NULL;
+    struct attn_sink *file = NULL, *sink;
     enum attn_status status;
+    size_t n_unknown;
 
     ATTN_TRY(check(row, output, err));
-    status = write_sheet(&sheet, output, &file, err);
+    status = draw(&sheet, err);
+    if (status == ATTN_OK && output->path)
+        status = attn_output_create_file(output, &file, err);
+    sink = file ? file : output->sink;
+    if (status == ATTN_OK)
+        status = output->format->tensors->draw(&shapes, sink, &n_unknown, err);
+    if (status == ATTN_OK)
+        status = file ? attn_sink_commit(file, err) : attn_sink_check(sink, err);
     attn_sink_free(file);
     attn_token_texts_release(&sheet.queries);
     attn_token_texts_release(&sheet.keys);
