@@ -86,14 +86,14 @@ static struct attn_bench_limits find_limits(struct attn_bench *bench)
 
 /* --- Rounds ---------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
     return attn_compare_numbers(*(const double *)a, *(const double *)b);
 }
 
 static double median(double *x, size_t n)
 {
-    qsort(x, n, sizeof *x, compare);
+    qsort(x, n, sizeof *x, by_size);
     return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
