@@ -44,11 +44,11 @@ struct part {
 
 /* What stands instead of one site. */
 struct material {
-    enum attn_site site; /* qk where weights become uniform */
-    float *rows;         /* [n_layer] as a capture holds them: [H, T, Ev] of z, else [T, n] */
-    double *sums;        /* [n_layer, n_col] of all rows, while a mean is made */
-    size_t n_row;        /* of them */
-    size_t n_col;        /* of all heads together */
+    enum attn_site site;  /* qk where weights become uniform */
+    size_t n_head, width; /* of a row: its heads, or 1; and their columns */
+    float *rows;          /* [n_layer, n_head, T, width]; NULL: zeros */
+    double *sums;         /* [n_layer, n_head, width] of all rows, while a mean is made */
+    size_t n_row;         /* of them */
 };
 
 /* Sets of parts that are tried, and what came of them. */
@@ -63,11 +63,11 @@ struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    enum attn_site sites[MOST_SITES]; /* that parts change */
-    size_t n_site;
-    struct material material[MOST_SITES]; /* of each; of those that become zero without rows */
-    struct material head_material;        /* of the heads that controls choose */
-    struct part *parts;                   /* [n_part] */
+    struct material material[MOST_SITES + 1]; /* [n_material] first those of the sites that parts
+                                                 change; then what controls change, if they do not */
+    size_t n_site, n_material;
+    bool is_mean, is_of_others; /* material is a mean, or is that of a reference; or neither */
+    struct part *parts;         /* [n_part] */
     size_t n_part;
     struct sets sets, controls; /* of the parts; of heads that are drawn */
     size_t *order;              /* [n_layer * n_head] of the heads that controls choose */
@@ -85,23 +85,6 @@ static const char *part_name(enum attn_ablate_parts parts, bool is_row)
     };
 
     return names[parts][is_row];
-}
-
-static void find_sites(struct ablation *ablation)
-{
-    static const enum attn_site sites[][MOST_SITES] = {
-        [ATTN_ABLATE_HEADS] = {ATTN_SITE_Z},
-        [ATTN_ABLATE_ATTN] = {ATTN_SITE_ATTN_OUT},
-        [ATTN_ABLATE_MLP] = {ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_LAYERS] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_NEURONS] = {ATTN_SITE_MLP_POST},
-    };
-
-    memcpy(ablation->sites, sites[ablation->args->parts], sizeof ablation->sites);
-    if (ablation->args->with == ATTN_ABLATE_WITH_UNIFORM)
-        ablation->sites[0] = ATTN_SITE_QK;
-    ablation->n_site =
-        ablation->args->parts == ATTN_ABLATE_LAYERS && ablation->frame.config->d_mlp > 0 ? 2 : 1;
 }
 
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
@@ -169,108 +152,117 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 
 /* --- What stands instead ---------------------------------------------------------------------- */
 
-static bool needs_rows(const struct ablation *ablation)
-{
-    return ablation->args->with == ATTN_ABLATE_WITH_MEAN ||
-           ablation->args->with == ATTN_ABLATE_WITH_RESAMPLE;
-}
-
 /* Whether SITE comes head by head, and an edit names one. */
 static bool is_of_heads(enum attn_site site)
 {
     return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
 }
 
-static enum attn_status allocate_material(struct ablation *ablation, enum attn_site site,
-                                          struct material *material, struct attn_error *err)
+/* The sites that parts and controls change, with room for what stands instead. */
+static enum attn_status list_material(struct ablation *ablation, struct attn_error *err)
 {
+    static const enum attn_site sites[][MOST_SITES] = {
+        [ATTN_ABLATE_HEADS] = {ATTN_SITE_Z},
+        [ATTN_ABLATE_ATTN] = {ATTN_SITE_ATTN_OUT},
+        [ATTN_ABLATE_MLP] = {ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_LAYERS] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_NEURONS] = {ATTN_SITE_MLP_POST},
+    };
+    const struct attn_ablate_args *args = ablation->args;
     struct attn_frame *frame = &ablation->frame;
     const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
-    const size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_QUERY ? dims->n_head : 1;
-    const size_t n_col = n_head * attn_site_width(site, dims);
+    struct material *m = ablation->material;
 
-    *material = (struct material){.site = site, .n_col = n_col};
-    if (!needs_rows(ablation))
-        return ATTN_OK;
-    material->rows =
-        attn_frame_alloc(frame, dims->n_layer, dims->n_position * n_col * sizeof(float));
-    material->sums = attn_frame_alloc(frame, dims->n_layer, n_col * sizeof(double));
+    ablation->is_mean = args->with == ATTN_ABLATE_WITH_MEAN;
+    ablation->is_of_others = args->with == ATTN_ABLATE_WITH_RESAMPLE;
+    ablation->n_site = args->parts == ATTN_ABLATE_LAYERS && frame->config->d_mlp > 0 ? 2 : 1;
+    for (size_t i = 0; i < ablation->n_site; i++)
+        m[i].site = sites[args->parts][i];
+    if (args->with == ATTN_ABLATE_WITH_UNIFORM)
+        m[0].site = ATTN_SITE_QK;
+    ablation->n_material = ablation->n_site;
+    if (args->n_control > 0 && !is_of_heads(m[0].site))
+        m[ablation->n_material++].site = ATTN_SITE_Z;
+    for (size_t i = 0; i < ablation->n_material; i++) {
+        m[i].n_head = attn_site_layout(m[i].site) == ATTN_LAYOUT_QUERY ? dims->n_head : 1;
+        m[i].width = attn_site_width(m[i].site, dims);
+        if (!ablation->is_mean && !ablation->is_of_others)
+            continue;
+        m[i].rows = attn_frame_alloc(frame, dims->n_layer * dims->n_position,
+                                     m[i].n_head * m[i].width * sizeof(float));
+        m[i].sums =
+            attn_frame_alloc(frame, dims->n_layer, m[i].n_head * m[i].width * sizeof(double));
+    }
     return attn_frame_memory(frame, err);
 }
 
-/* The rows of LAYER, of N positions. */
-static float *rows_of(const struct material *material, size_t layer, size_t n)
+/* The rows [T, width] of a HEAD of LAYER. */
+static float *rows_of(const struct ablation *ablation, const struct material *material,
+                      size_t layer, size_t head)
 {
-    return material->rows + layer * n * material->n_col;
+    const size_t n = ablation->frame.run->text.n;
+
+    return material->rows + (layer * material->n_head + head) * n * material->width;
 }
 
-/* A run that gives material, and the text that is changed. */
-struct source {
-    struct material *items[MOST_SITES + 1];
-    size_t n;
-    size_t n_position; /* of the text that is changed */
-    bool is_mean;
-};
+static double *sums_of(const struct material *material, size_t layer, size_t head)
+{
+    return material->sums + (layer * material->n_head + head) * material->width;
+}
 
 /* An attn_trace_fn: adds rows to the sums, or keeps them. */
 static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
-    const struct source *source = user;
+    struct ablation *ablation = user;
+    const size_t layer = (size_t)event->layer, width = event->n_col;
     const size_t head = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
+    struct material *material = ablation->material;
+    float *rows;
+    double *sums;
 
     (void)err;
-    for (size_t i = 0; i < source->n; i++) {
-        struct material *material = source->items[i];
+    while (material->site != event->site) /* it is one of those that are watched */
+        material++;
+    rows = rows_of(ablation, material, layer, head);
+    sums = sums_of(material, layer, head);
+    if (layer == 0 && head == 0)
+        material->n_row += event->n_row;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const float *x = event->data + r * event->ld;
 
-        if (material->site != event->site)
-            continue;
-        if (event->layer == 0 && head == 0)
-            material->n_row += event->n_row;
-        for (size_t r = 0; r < event->n_row; r++) {
-            const float *x = event->data + r * event->ld;
-            const size_t row = event->row0 + r, n = source->n_position;
-            const size_t layer = (size_t)event->layer;
-            double *sums = material->sums + layer * material->n_col + head * event->n_col;
-
-            if (!source->is_mean && row < n)
-                memcpy(rows_of(material, layer, n) + (head * n + row) * event->n_col, x,
-                       event->n_col * sizeof *x);
-            for (size_t k = 0; source->is_mean && k < event->n_col; k++)
-                sums[k] += (double)x[k];
-        }
+        if (!ablation->is_mean && event->row0 + r < ablation->frame.run->text.n)
+            memcpy(rows + (event->row0 + r) * width, x, width * sizeof *x);
+        for (size_t k = 0; ablation->is_mean && k < width; k++)
+            sums[k] += (double)x[k];
     }
     return ATTN_OK;
 }
 
-/* Runs over RUN, whose rows SOURCE takes. */
-static enum attn_status run_source(const struct attn_run *run, struct source *source,
-                                   struct attn_error *err)
+/* Takes the material of RUN. */
+static enum attn_status watch(struct ablation *ablation, const struct attn_run *run,
+                              struct attn_error *err)
 {
-    struct attn_trial trial = attn_trial_of(run);
-    struct attn_trace trace = {NULL, take_rows, source};
-    struct attn_selection *selection = NULL;
-    struct attn_session *session = NULL;
+    struct attn_trace trace = {NULL, take_rows, ablation};
+    struct attn_selection *selection;
     enum attn_status status;
     attn_site_set sites = 0;
 
-    for (size_t i = 0; i < source->n; i++)
-        sites |= ATTN_SITE_BIT(source->items[i]->site);
+    for (size_t i = 0; i < ablation->n_material; i++)
+        sites |= ATTN_SITE_BIT(ablation->material[i].site);
     ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
     trace.selection = selection;
-    trial.trace = &trace;
-    trial.has_logits = false;
     status = attn_selection_set_sites(selection, sites, err);
     if (status == ATTN_OK)
-        status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
+        status = attn_trial_watch(run, &trace, 0, err);
     attn_selection_free(selection);
     return status;
 }
 
-/* Runs over reference I; *is_short: it has fewer rows than are to be replaced, and gives none. */
-static enum attn_status run_reference(struct ablation *ablation, size_t i, struct source *source,
-                                      bool *is_short, struct attn_error *err)
+/* Takes the material of reference I; *is_short: it has fewer rows than are to be replaced, and gives
+ * none. */
+static enum attn_status watch_reference(struct ablation *ablation, size_t i, bool *is_short,
+                                        struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
     struct attn_run *run;
@@ -278,71 +270,45 @@ static enum attn_status run_reference(struct ablation *ablation, size_t i, struc
 
     frame->request.input = ablation->args->references[i];
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    *is_short = !source->is_mean && run->text.n < source->n_position;
+    *is_short = ablation->is_of_others && run->text.n < frame->run->text.n;
     if (!*is_short)
-        status = run_source(run, source, err);
+        status = watch(ablation, run, err);
     attn_run_free(run);
     return status;
 }
 
-/* Runs over a reference that has as many rows as the text: the one drawn, or the next after it. */
-static enum attn_status run_drawn(struct ablation *ablation, struct source *source,
-                                  struct attn_error *err)
-{
-    const size_t n = ablation->args->n_reference;
-    const size_t first = (size_t)(attn_random_double(&ablation->random) * (double)n);
-    bool is_short = true;
-
-    for (size_t i = 0; is_short && i < n; i++)
-        ATTN_TRY(run_reference(ablation, (first + i) % n, source, &is_short, err));
-    if (!is_short)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "no text of the references has as many tokens as the text, %zu",
-                   source->n_position);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-}
-
-/* Rows of the mean, instead of all. */
-static void spread_mean(const struct ablation *ablation, struct material *material)
-{
-    const size_t n_head =
-        attn_site_layout(material->site) == ATTN_LAYOUT_QUERY ? ablation->frame.config->n_head : 1;
-    const size_t width = material->n_col / n_head, n = ablation->frame.run->text.n;
-
-    for (size_t layer = 0; layer < ablation->frame.config->n_layer; layer++)
-        for (size_t i = 0; i < n_head * n; i++)
-            for (size_t k = 0; k < width; k++)
-                rows_of(material, layer, n)[i * width + k] =
-                    (float)(material->sums[layer * material->n_col + i / n * width + k] /
-                            (double)material->n_row);
-}
-
+/* A mean of the references or of the text, for all rows; or the rows of a reference that has as many
+ * as the text: the one drawn, or the next after it. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
 {
-    const struct attn_ablate_args *args = ablation->args;
-    struct source source = {.n_position = ablation->frame.run->text.n,
-                            .is_mean = args->with == ATTN_ABLATE_WITH_MEAN};
-    bool is_short;
+    const size_t n_layer = ablation->frame.config->n_layer, n = ablation->frame.run->text.n;
+    const size_t n_reference = ablation->args->n_reference;
+    bool is_short = true;
 
-    for (size_t i = 0; i < ablation->n_site; i++) {
-        ATTN_TRY(allocate_material(ablation, ablation->sites[i], &ablation->material[i], err));
-        source.items[source.n++] = &ablation->material[i];
+    if (ablation->is_of_others) {
+        const double drawn = attn_random_double(&ablation->random) * (double)n_reference;
+
+        for (size_t i = 0; is_short && i < n_reference; i++)
+            ATTN_TRY(watch_reference(ablation, ((size_t)drawn + i) % n_reference, &is_short, err));
+        if (!is_short)
+            return ATTN_OK;
+        attn_error_set(err, ATTN_INVALID,
+                       "no text of the references has as many tokens as the text, %zu", n);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    if (args->n_control > 0 && !is_of_heads(ablation->sites[0])) {
-        ATTN_TRY(allocate_material(ablation, ATTN_SITE_Z, &ablation->head_material, err));
-        source.items[source.n++] = &ablation->head_material;
+    if (ablation->is_mean && n_reference == 0)
+        ATTN_TRY(watch(ablation, ablation->frame.run, err));
+    for (size_t i = 0; ablation->is_mean && i < n_reference; i++)
+        ATTN_TRY(watch_reference(ablation, i, &is_short, err));
+    for (size_t i = 0; ablation->is_mean && i < ablation->n_material; i++) {
+        const struct material *m = &ablation->material[i];
+
+        for (size_t at = 0; at < n_layer * m->n_head * n * m->width; at++) {
+            const size_t column = at / (n * m->width) * m->width + at % m->width;
+
+            m->rows[at] = (float)(m->sums[column] / (double)m->n_row);
+        }
     }
-    if (!needs_rows(ablation))
-        return ATTN_OK;
-    if (!source.is_mean)
-        return run_drawn(ablation, &source, err);
-    if (args->n_reference == 0)
-        ATTN_TRY(run_source(ablation->frame.run, &source, err));
-    for (size_t i = 0; i < args->n_reference; i++)
-        ATTN_TRY(run_reference(ablation, i, &source, &is_short, err));
-    for (size_t i = 0; i < source.n; i++)
-        spread_mean(ablation, source.items[i]);
     return ATTN_OK;
 }
 
@@ -352,9 +318,7 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
 static struct attn_edit edit_of(const struct ablation *ablation, const struct part *part,
                                 const struct material *material)
 {
-    const size_t n = ablation->frame.run->text.n,
-                 width = attn_site_width(material->site,
-                                         attn_selection_dims(ablation->frame.run->selection));
+    const size_t head = material->site == ATTN_SITE_Z ? (size_t)part->index : 0;
     const bool is_neuron = material->site == ATTN_SITE_MLP_POST;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
@@ -370,12 +334,10 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     if (!material->rows)
         return edit;
     edit.op = ATTN_EDIT_REPLACE;
-    edit.row1 = n;
-    edit.col1 = is_neuron ? edit.col1 : width;
-    edit.ld = width;
-    edit.data = rows_of(material, (size_t)part->layer, n) + edit.col0;
-    if (material->site == ATTN_SITE_Z)
-        edit.data += (size_t)part->index * n * width;
+    edit.row1 = ablation->frame.run->text.n;
+    edit.col1 = is_neuron ? edit.col1 : material->width;
+    edit.ld = material->width;
+    edit.data = rows_of(ablation, material, (size_t)part->layer, head) + edit.col0;
     return edit;
 }
 
@@ -431,12 +393,13 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
                                     struct control *control, struct attn_error *err)
 {
     const struct attn_config *config = ablation->frame.config;
-    const struct material *material =
-        is_of_heads(ablation->sites[0]) ? &ablation->material[0] : &ablation->head_material;
+    const struct material *material = ablation->material;
     const struct sets *sets = &ablation->controls;
     const size_t n = sets->n, *order = ablation->order;
     double sum = 0, squares = 0;
 
+    if (!is_of_heads(material->site))
+        material += ablation->n_site;
     for (size_t i = 0; i < n; i++) {
         struct attn_edit *edits = sets->edits + i * n_head;
 
@@ -519,12 +482,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &ablation->frame;
 
     ablation->args = frame->args;
-    find_sites(ablation);
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_error_at(check(ablation, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_answer_find(frame->run, &ablation->args->answer, &ablation->answer, err));
-    ATTN_TRY(
-        attn_trials_start(frame->run, &ablation->answer, ablation->sites[0], &frame->trials, err));
+    ATTN_TRY(list_material(ablation, err));
+    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->material[0].site,
+                               &frame->trials, err));
     ATTN_TRY(make_material(ablation, err));
     return list_parts(ablation, err);
 }
@@ -538,6 +501,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n_all = config->n_layer * config->n_head;
     const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
     const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
+    const enum attn_site site = ablation->material[0].site;
     struct attn_trials *trials = &ablation->frame.trials;
     struct attn_ablate_sum *sum = ablation->frame.sum;
     struct control control = {0};
@@ -559,9 +523,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
     }
     sum->n_row += outcomes[0].n_row;
     sum->n_feed += trials->n_feed;
-    sum->sites = ablation->n_site > 1                 ? "attn_out and mlp_out"
-                 : ablation->sites[0] == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
-                                                      : attn_site_name(ablation->sites[0]);
+    sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"
+                 : site == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
+                                        : attn_site_name(site);
     return ATTN_OK;
 }
 

@@ -198,7 +198,6 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
     struct attn_frame *frame = &diff->frame;
     const struct alignment *by = &diff->alignment;
     const struct attn_trace trace = {frame->other->selection, on_rows, diff};
-    struct attn_trial trial = attn_trial_of(frame->other);
 
     diff->n_part = by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
     diff->n_layer = frame->config->n_layer;
@@ -209,9 +208,7 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
         diff->parts[i] = attn_frame_alloc(frame, diff->n_part, sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
-    trial.trace = &trace;
-    trial.has_logits = false;
-    return attn_trial_run(&trial, &frame->session, err);
+    return attn_trial_watch(frame->other, &trace, 0, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */

@@ -192,23 +192,6 @@ static enum attn_status start_reading(struct reading *reading, struct attn_error
     return reading->row ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Runs the text; ON_EVENT gets the rows of its pattern. */
-static enum attn_status run_text(struct reading *reading, attn_trace_fn on_event,
-                                 struct attn_error *err)
-{
-    const struct attn_trace trace = {reading->run->selection, on_event, reading};
-    struct attn_trial trial = attn_trial_of(reading->run);
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    trial.trace = &trace;
-    trial.has_logits = false;
-    trial.n_feed = MOST_ROWS;
-    status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
-    return status;
-}
-
 static void forget_found(struct survey *survey)
 {
     for (size_t i = 0; i < n_all(survey) * N_COLUMN; i++)
@@ -229,12 +212,14 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
 {
     struct survey *survey = reading->survey;
     const size_t n_head = survey->frame.config->n_head;
+    struct attn_trace rows = {NULL, on_rows, reading}, pairs = {NULL, on_pairs, reading};
 
     ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &reading->run, err));
     ATTN_TRY(start_reading(reading, err));
-    ATTN_TRY(run_text(reading, on_rows, err));
+    rows.selection = pairs.selection = reading->run->selection;
+    ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));
     if (reading->pairs)
-        ATTN_TRY(run_text(reading, on_pairs, err));
+        ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
     for (size_t i = 0; i < n_all(survey); i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);

@@ -132,19 +132,26 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
-                                 struct attn_capture **capture, struct attn_error *err)
+enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
+                                  size_t n_feed, struct attn_error *err)
 {
     struct attn_trial trial = attn_trial_of(run);
     struct attn_session *session = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_capture_create(selection, capture, err));
-    trial.trace = attn_capture_trace(*capture);
+    trial.trace = trace;
     trial.has_logits = false;
+    trial.n_feed = n_feed;
     status = attn_trial_run(&trial, &session, err);
     attn_session_free(session);
     return status;
+}
+
+enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
+                                 struct attn_capture **capture, struct attn_error *err)
+{
+    ATTN_TRY(attn_capture_create(selection, capture, err));
+    return attn_trial_watch(run, attn_capture_trace(*capture), 0, err);
 }
 
 /* --- Many: the unchanged run ------------------------------------------------------------------ */
