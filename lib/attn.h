@@ -83,7 +83,6 @@
 #include "experiment/attribute.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
-#include "experiment/head_measures.h"
 #include "experiment/lens.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"

@@ -1765,12 +1765,12 @@ FUNCTIONS = {
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
-    "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
 }
