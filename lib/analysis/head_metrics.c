@@ -1,7 +1,7 @@
 /*
- * head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a query,
- * j a key. Without another word a measure is the mean over the rows that have such keys; where keys
- * are rows of a source, none has.
+ * head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a
+ * query, j a key. Without another word a measure is the mean over the rows that have such keys;
+ * where keys are rows of a source, none has.
  */
 #include "analysis/metric.h"
 #include "kernels/kernels.h"
@@ -27,9 +27,9 @@
 enum { N_ROW, ENTROPY, N_NORM, ENTROPY_NORM, N_ENTROPY_TERM };
 
 /*
- * entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0 =
- * 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln of
- * the number of keys that it sees, and rows that see one key are left out.
+ * entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
+ * = 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln
+ * of the number of keys that it sees, and rows that see one key are left out.
  */
 static bool entropy_row(const struct attn_metric_row *row, double *terms)
 {
@@ -125,8 +125,8 @@ static bool first_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(first);
 
-/* far: how hard a head looks at something that is not the first token, the previous one or the token
- * itself: of queries i >= 2 the largest weight on a key j with 0 < j < i - 1. */
+/* far: how hard a head looks at something that is not the first token, the previous one or the
+ * token itself: of queries i >= 2 the largest weight on a key j with 0 < j < i - 1. */
 static bool far_row(const struct attn_metric_row *row, double *terms)
 {
     const bool has_keys = !row->is_cross && row->query >= 2;
@@ -158,9 +158,9 @@ MEAN_AND_ROWS(induction, ATTN_METRIC_REPETITIONS);
 
 /*
  * punctuation: the weight on punctuation, be it the query itself (Clark et al. 2019 find heads that
- * look at commas and full stops), of the queries that have punctuation at or before them. A token is
- * punctuation when its text, without white space around it, is of Unicode's categories P alone: so a
- * token that is a part of a character is none. It needs the texts of the tokens.
+ * look at commas and full stops), of the queries that have punctuation at or before them. A token
+ * is punctuation when its text, without white space around it, is of Unicode's categories P alone:
+ * so a token that is a part of a character is none. It needs the texts of the tokens.
  */
 static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 {

@@ -63,8 +63,8 @@ struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    struct material material[MOST_SITES + 1]; /* [n_material] first those of the sites that parts
-                                                 change; then what controls change, if they do not */
+    /* Those of the sites that parts change [n_site]; then of z, where controls alone change it. */
+    struct material material[MOST_SITES + 1];
     size_t n_site, n_material;
     bool is_mean, is_of_others; /* material is a mean, or is that of a reference; or neither */
     struct part *parts;         /* [n_part] */
@@ -259,8 +259,8 @@ static enum attn_status watch(struct ablation *ablation, const struct attn_run *
     return status;
 }
 
-/* Takes the material of reference I; *is_short: it has fewer rows than are to be replaced, and gives
- * none. */
+/* Takes the material of reference I; *is_short: it has fewer rows than are to be replaced, and
+ * gives none. */
 static enum attn_status watch_reference(struct ablation *ablation, size_t i, bool *is_short,
                                         struct attn_error *err)
 {
@@ -277,8 +277,8 @@ static enum attn_status watch_reference(struct ablation *ablation, size_t i, boo
     return status;
 }
 
-/* A mean of the references or of the text, for all rows; or the rows of a reference that has as many
- * as the text: the one drawn, or the next after it. */
+/* A mean of the references or of the text, for all rows; or the rows of a reference that has as
+ * many as the text: the one drawn, or the next after it. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
 {
     const size_t n_layer = ablation->frame.config->n_layer, n = ablation->frame.run->text.n;

@@ -537,8 +537,8 @@ static void find_differences(const struct comparing *comparing, struct attn_comp
               &comparison->propagated);
 }
 
-/* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as scores
- * are made of them; each layer beside it; the run of what was chosen. */
+/* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as
+ * scores are made of them; each layer beside it; the run of what was chosen. */
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
@@ -657,8 +657,8 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
 }
 
 /* A pair_trace's: USER, the struct attn_outputs, gets the pair and its difference, the
- * chosen weights minus the exact ones. A cell counts when it counts in one of them, and has weight 0
- * in the other. */
+ * chosen weights minus the exact ones. A cell counts when it counts in one of them, and has weight
+ * 0 in the other. */
 static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {

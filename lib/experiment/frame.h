@@ -162,8 +162,8 @@ void attn_frame_choose_nothing(struct attn_request *request);
 enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
                                    struct attn_error *err);
 
-/* COUNT elements of SIZE bytes, zeros, which the frame frees at the end. NULL is remembered, so that
- * several blocks are checked at once: attn_frame_memory is then ATTN_NO_MEMORY. */
+/* COUNT elements of SIZE bytes, zeros, which the frame frees at the end. NULL is remembered, so
+ * that several blocks are checked at once: attn_frame_memory is then ATTN_NO_MEMORY. */
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
 enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err);
 

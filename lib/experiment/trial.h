@@ -46,8 +46,8 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
-/* A pass over all of RUN without logits, whose events TRACE gets; fed N_FEED positions at a time, or
- * all at once for 0. Errors have a stage. */
+/* A pass over all of RUN without logits, whose events TRACE gets; fed N_FEED positions at a time,
+ * or all at once for 0. Errors have a stage. */
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
                                   size_t n_feed, struct attn_error *err);
 
