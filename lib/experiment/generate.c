@@ -345,26 +345,6 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
     return attn_experiment_perform(&experiment, &inquiry, err);
 }
 
-static enum attn_status append_tokens(const struct attn_host *host,
-                                      const struct attn_generation *made, struct attn_table *table,
-                                      struct attn_error *err)
-{
-    const struct attn_tokenizer *tokenizer = NULL;
-
-    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
-    for (size_t i = 0; i < made->n; i++) {
-        const int32_t id = made->ids[made->n_prompt + i];
-        size_t size = 0;
-        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
-        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
-                                        attn_cell_integer(id), attn_cell_text(token, size),
-                                        attn_cell_real(made->log_probabilities[i])};
-
-        ATTN_TRY(attn_table_append(table, row, sizeof row / sizeof *row, err));
-    }
-    return ATTN_OK;
-}
-
 enum attn_status attn_generation_table(const struct attn_host *host,
                                        const struct attn_generation *made,
                                        struct attn_table **table, struct attn_error *err)
@@ -375,15 +355,24 @@ enum attn_status attn_generation_table(const struct attn_host *host,
         ATTN_COLUMN("token", TEXT),
         ATTN_COLUMN_REAL("log_probability", 4, "nats", SIGNED),
     };
-    struct attn_table *created;
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_table *created = NULL;
     enum attn_status status;
 
     if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
         !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    ATTN_TRY(
-        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err));
-    status = append_tokens(host, made, created, err);
+    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
+    status =
+        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err);
+    for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
+        const int32_t id = made->ids[made->n_prompt + i];
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
+                                        attn_cell_integer(id), attn_cell_token(tokenizer, id),
+                                        attn_cell_real(made->log_probabilities[i])};
+
+        status = attn_table_append(created, row, sizeof row / sizeof *row, err);
+    }
     if (status == ATTN_OK)
         *table = created;
     else

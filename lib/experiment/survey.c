@@ -242,10 +242,10 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
         if (reading->pairs)
             attn_word_pairs_find(reading->pairs, layer, head, &found[WEIGHT], &found[PERCENTILE]);
     }
-    add_found(survey);
     return ATTN_OK;
 }
 
+/* Finds the values of one text, and adds them to those of the texts before. */
 static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -254,6 +254,8 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
 
     survey->frame.request.input = *input;
     status = read_text(&reading, err);
+    if (status == ATTN_OK)
+        add_found(survey);
     attn_measure_group_release(&reading.group);
     attn_word_pairs_free(reading.pairs);
     attn_run_free(reading.run);
