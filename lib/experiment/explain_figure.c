@@ -137,10 +137,9 @@ static void place_columns(struct sheet *sheet)
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
-static void add_text(struct sheet *sheet, double x, double y, double size, uint32_t color,
-                     const char *text)
+static void add_text(struct sheet *sheet, double x, double y, double size, const char *text)
 {
-    const struct attn_shape_text line = {.x = x, .y = y, .size = size, .color = color};
+    const struct attn_shape_text line = {.x = x, .y = y, .size = size, .color = sheet->faint};
 
     attn_shapes_add_string(sheet->shapes, &line, text);
 }
@@ -210,7 +209,7 @@ static void add_input(struct sheet *sheet)
         return;
     add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
                                     largest_of(row->x, row->d_model, 0), 1});
-    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, sheet->faint, "x");
+    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, "x");
     for (int i = -1; i <= 1; i++)
         add_line(sheet, i == 0 ? sheet->label + width + 4 : to - 5, middle + 4 * i, to, middle,
                  sheet->faint);
@@ -311,20 +310,19 @@ static void add_names(struct sheet *sheet)
     const struct attn_explanation *row = sheet->row;
     const double y = sheet->top - 10;
 
-    add_text(sheet, sheet->label, y, SMALL_SIZE, sheet->faint, "key");
+    add_text(sheet, sheet->label, y, SMALL_SIZE, "key");
     if (sheet->k_cell > 0) {
-        add_text(sheet, sheet->k, y, SMALL_SIZE, sheet->faint, "k");
-        add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, sheet->faint, "q");
+        add_text(sheet, sheet->k, y, SMALL_SIZE, "k");
+        add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, "q");
     }
-    add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, sheet->faint,
-             "score");
-    add_text(sheet, sheet->bar, y, SMALL_SIZE, sheet->faint, "exp(score - largest)");
-    add_text(sheet, sheet->weight, y, SMALL_SIZE, sheet->faint, "weight, %");
+    add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, "score");
+    add_text(sheet, sheet->bar, y, SMALL_SIZE, "exp(score - largest)");
+    add_text(sheet, sheet->weight, y, SMALL_SIZE, "weight, %");
     if (sheet->v_cell > 0) {
-        add_text(sheet, sheet->v, y, SMALL_SIZE, sheet->faint, "v");
-        add_text(sheet, sheet->product, y, SMALL_SIZE, sheet->faint, "weight x v");
+        add_text(sheet, sheet->v, y, SMALL_SIZE, "v");
+        add_text(sheet, sheet->product, y, SMALL_SIZE, "weight x v");
         add_text(sheet, sheet->product - text_width(4, SMALL_SIZE), sheet->bottom + 23, SMALL_SIZE,
-                 sheet->faint, "z");
+                 "z");
         add_line(sheet, sheet->product, sheet->bottom + 6,
                  sheet->product + sheet->v_cell * (double)row->d_value, sheet->bottom + 6,
                  sheet->ink);
@@ -355,7 +353,7 @@ static void add_heading(struct sheet *sheet)
     }
     attn_buffer_append_string(&said, "; blue is below 0, orange above");
     if (attn_buffer_string(&said))
-        add_text(sheet, PAD, PAD + 34, 12, sheet->faint, said.data);
+        add_text(sheet, PAD, PAD + 34, 12, said.data);
     sheet->shapes->text.has_failed |= said.has_failed;
     attn_buffer_release(&said);
 }
