@@ -51,14 +51,6 @@ struct material {
     size_t n_row;         /* of them */
 };
 
-/* Sets of parts that are tried, and what came of them. */
-struct sets {
-    struct attn_trial_change *changes;   /* [n] */
-    struct attn_trial_outcome *outcomes; /* [n] */
-    struct attn_edit *edits;             /* of all */
-    size_t n;
-};
-
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
@@ -69,8 +61,8 @@ struct ablation {
     bool is_mean, is_of_others; /* material is a mean, or is that of a reference; or neither */
     struct part *parts;         /* [n_part] */
     size_t n_part;
-    struct sets sets, controls; /* of the parts; of heads that are drawn */
-    size_t *order;              /* [n_layer * n_head] of the heads that controls choose */
+    struct attn_sets sets, controls; /* of the parts; of heads that are drawn */
+    size_t *order;                   /* [n_layer * n_head] of the heads that controls choose */
     struct attn_random random;
 };
 
@@ -116,15 +108,6 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
-/* Room for N sets of up to N_EDIT edits. */
-static void take_sets(struct attn_frame *frame, struct sets *sets, size_t n, size_t n_edit)
-{
-    sets->n = n;
-    sets->changes = attn_frame_alloc(frame, n, sizeof *sets->changes);
-    sets->outcomes = attn_frame_alloc(frame, n, sizeof *sets->outcomes);
-    sets->edits = attn_frame_alloc(frame, n, n_edit * sizeof *sets->edits);
-}
-
 /* The parts in the order of the table. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
@@ -140,8 +123,8 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     ablation->n_part = n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
-    take_sets(frame, &ablation->sets, ablation->n_part, ablation->n_site);
-    take_sets(frame, &ablation->controls, ablation->args->n_control, n_all);
+    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part, ablation->n_site);
+    attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control, n_all);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < ablation->n_part; i++) {
         ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);
@@ -345,7 +328,7 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
 static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
-    const struct sets *sets = &ablation->sets;
+    const struct attn_sets *sets = &ablation->sets;
     const size_t n_site = ablation->n_site;
 
     for (size_t i = 0; i < sets->n * n_site; i++) /* the parts of a set are neighbours here */
@@ -354,8 +337,7 @@ static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
     for (size_t i = 0; i < sets->n; i++)
         sets->changes[i] = (struct attn_trial_change){
             sets->edits + (is_cumulative ? 0 : i * n_site), (is_cumulative ? i + 1 : 1) * n_site};
-    return attn_trials_perform(&ablation->frame.trials, sets->changes, sets->n, sets->outcomes,
-                               err);
+    return attn_frame_try_sets(&ablation->frame, sets, err);
 }
 
 static int by_change(const void *a, const void *b)
@@ -394,7 +376,7 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
 {
     const struct attn_config *config = ablation->frame.config;
     const struct material *material = ablation->material;
-    const struct sets *sets = &ablation->controls;
+    const struct attn_sets *sets = &ablation->controls;
     const size_t n = sets->n, *order = ablation->order;
     double sum = 0, squares = 0;
 
@@ -413,7 +395,7 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
         }
         sets->changes[i] = (struct attn_trial_change){edits, n_head};
     }
-    ATTN_TRY(attn_trials_perform(&ablation->frame.trials, sets->changes, n, sets->outcomes, err));
+    ATTN_TRY(attn_frame_try_sets(&ablation->frame, sets, err));
     for (size_t i = 0; i < n; i++) {
         const double change = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
 

@@ -167,6 +167,22 @@ enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
 enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err);
 
+/* Sets of edits that are tried, and what came of each. Owned by the frame. */
+struct attn_sets {
+    struct attn_trial_change *changes;   /* [n] */
+    struct attn_trial_outcome *outcomes; /* [n] */
+    struct attn_edit *edits;             /* of all */
+    size_t n;
+};
+
+/* Takes room for N sets of up to N_EDIT edits, as attn_frame_alloc does. */
+void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n,
+                          size_t n_edit);
+
+/* Runs each of SETS by the frame's trials. */
+enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
+                                     struct attn_error *err);
+
 /* Appends a row to the table: CELLS, one a column of the experiment. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);

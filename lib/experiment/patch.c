@@ -39,13 +39,9 @@ struct patch {
     bool is_by_head;
     struct attn_answer answer; /* in the run that is patched */
     double source_value;
-    unsigned char *queries;  /* [n] positions that are patched by head */
-    size_t n_piece;          /* of all layers */
-    size_t n_each;           /* of a layer */
-    struct attn_edit *edits; /* of all pieces */
-    struct attn_trial_change *changes;
-    struct attn_trial_outcome *outcomes; /* [n_piece] */
-    double control, control_sd;          /* of the effect of heads that are drawn */
+    size_t n_each;              /* of a layer */
+    struct attn_sets pieces;    /* a set each */
+    double control, control_sd; /* of the effect of heads that are drawn */
 };
 
 /* --- What is asked for ------------------------------------------------------------------------ */
@@ -173,27 +169,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* --- The pieces ------------------------------------------------------------------------------- */
 
-static enum attn_status find_pieces(struct patch *patch, struct attn_error *err)
-{
-    struct attn_frame *frame = &patch->frame;
-    const size_t n = patch->base->text.n;
-    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-
-    patch->n_each = !patch->is_by_head ? n
-                    : is_of_keys       ? frame->config->n_kv_head
-                                       : frame->config->n_head;
-    patch->n_piece = patch->n_each * frame->config->n_layer;
-    patch->queries = attn_frame_alloc(frame, n, 1);
-    patch->edits =
-        attn_frame_alloc(frame, patch->n_piece * (patch->is_by_head ? n : 1), sizeof *patch->edits);
-    patch->changes = attn_frame_alloc(frame, patch->n_piece, sizeof *patch->changes);
-    patch->outcomes = attn_frame_alloc(frame, patch->n_piece, sizeof *patch->outcomes);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < n; i++)
-        patch->queries[i] = attn_selection_has_query(frame->run->selection, i);
-    return ATTN_OK;
-}
-
 /* The edit that puts rows FIRST .. END-1 of the source in their place. */
 static struct attn_edit edit_of(const struct patch *patch, int layer, int head, size_t first,
                                 size_t end)
@@ -219,41 +194,43 @@ static struct attn_edit edit_of(const struct patch *patch, int layer, int head, 
     return edit;
 }
 
-/* One head at the chosen positions: an edit a run of neighbours. Returns their number. */
-static size_t edit_head(const struct patch *patch, int layer, int head, struct attn_edit *edits)
+/* Whether a ROW is of the piece AT: of a head at the chosen positions, else of one position. */
+static bool has_row(const struct patch *patch, size_t at, size_t row)
 {
-    const size_t n = patch->base->text.n;
-    size_t n_edit = 0;
-
-    for (size_t first = 0, end; first < n; first = end) {
-        end = first + 1;
-        if (!patch->queries[first])
-            continue;
-        while (end < n && patch->queries[end])
-            end++;
-        edits[n_edit++] = edit_of(patch, layer, head, first, end);
-    }
-    return n_edit;
+    return patch->is_by_head ? attn_selection_has_query(patch->frame.run->selection, row)
+                             : row == at;
 }
 
+/* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
 static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
 {
-    struct attn_edit *next = patch->edits;
+    struct attn_frame *frame = &patch->frame;
+    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    const size_t n = patch->base->text.n, n_most = patch->is_by_head ? n : 1;
+    const struct attn_sets *pieces = &patch->pieces;
 
-    for (size_t i = 0; i < patch->n_piece; i++) {
+    patch->n_each = !patch->is_by_head ? n
+                    : is_of_keys       ? frame->config->n_kv_head
+                                       : frame->config->n_head;
+    attn_frame_take_sets(frame, &patch->pieces, patch->n_each * frame->config->n_layer, n_most);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < pieces->n; i++) {
         const int layer = (int)(i / patch->n_each);
         const size_t at = i % patch->n_each;
-        size_t n_edit = 1;
+        struct attn_edit *edits = pieces->edits + i * n_most;
+        size_t n_edit = 0;
 
-        if (patch->is_by_head)
-            n_edit = edit_head(patch, layer, (int)at, next);
-        else
-            *next = edit_of(patch, layer, -1, at, at + 1);
-        patch->changes[i] = (struct attn_trial_change){next, n_edit};
-        next += n_edit;
+        for (size_t first = 0, end; first < n; first = end) {
+            end = first + 1;
+            if (!has_row(patch, at, first))
+                continue;
+            while (end < n && has_row(patch, at, end))
+                end++;
+            edits[n_edit++] = edit_of(patch, layer, patch->is_by_head ? (int)at : -1, first, end);
+        }
+        pieces->changes[i] = (struct attn_trial_change){edits, n_edit};
     }
-    return attn_trials_perform(&patch->frame.trials, patch->changes, patch->n_piece,
-                               patch->outcomes, err);
+    return attn_frame_try_sets(frame, pieces, err);
 }
 
 /* Of a metric of VALUE; never -0. */
@@ -267,15 +244,15 @@ static double effect_of(const struct patch *patch, double value)
 /* Finds the controls: one head each, of those that were tried. */
 static enum attn_status draw_controls(struct patch *patch, struct attn_error *err)
 {
-    size_t *order = attn_frame_alloc(&patch->frame, patch->n_piece, sizeof *order);
+    size_t *order = attn_frame_alloc(&patch->frame, patch->pieces.n, sizeof *order);
     struct attn_moments effects = {.n = 0};
     struct attn_random random;
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     attn_random_seed(&random, patch->args->seed);
     for (size_t i = 0; i < patch->args->n_control; i++) {
-        attn_random_permutation(&random, order, patch->n_piece);
-        attn_moments_add(&effects, effect_of(patch, patch->outcomes[order[0]].reply.value));
+        attn_random_permutation(&random, order, patch->pieces.n);
+        attn_moments_add(&effects, effect_of(patch, patch->pieces.outcomes[order[0]].reply.value));
     }
     patch->control = effects.mean;
     patch->control_sd = effects.n > 1 ? attn_moments_sd(&effects) : 0;
@@ -323,19 +300,18 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const double base = patch->frame.trials.base.value, source = patch->source_value;
     const bool is_to_noise = patch->args->is_to_noise;
 
-    ATTN_TRY(find_pieces(patch, err));
     ATTN_TRY(try_pieces(patch, err));
     if (patch->args->n_control > 0)
         ATTN_TRY(draw_controls(patch, err));
     ATTN_TRY(append(patch, "base", -1, 0, base, err));
     ATTN_TRY(append(patch, "source", -1, 0, source, err));
-    for (size_t i = 0; i < patch->n_piece; i++)
+    for (size_t i = 0; i < patch->pieces.n; i++)
         ATTN_TRY(append(patch, attn_site_name(patch->site), (int)(i / patch->n_each),
-                        i % patch->n_each, patch->outcomes[i].reply.value, err));
+                        i % patch->n_each, patch->pieces.outcomes[i].reply.value, err));
     *(struct attn_patch_sum *)patch->frame.sum =
         (struct attn_patch_sum){.clean = is_to_noise ? base : source,
                                 .corrupted = is_to_noise ? source : base,
-                                .n_row = patch->outcomes[0].n_row,
+                                .n_row = patch->pieces.outcomes[0].n_row,
                                 .n_feed = patch->frame.trials.n_feed + 1};
     return ATTN_OK;
 }
