@@ -31,8 +31,10 @@ enum {
     BATCH, /* of arrays */
     HEAD,
     KV_HEAD,
-    MEASURES,
-    TYPE = MEASURES + ATTN_N_MEASURE,
+#define OF_MEASURE(id, ...) OF_##id,
+    ATTN_MEASURE_MAP(OF_MEASURE)
+#undef OF_MEASURE
+        TYPE,
     MUL, /* of a pattern of one's own */
     ABS,
     WEIGHT, /* of from and to */
@@ -48,12 +50,12 @@ enum {
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)
 #define MEASURE_COLUMN(id, number, label, metric, which, of, is_count, help)                       \
-    [MEASURES + (number)] = {.name = (label),                                                      \
-                             .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,            \
-                             .unit = (of),                                                         \
-                             .notation = ATTN_NOTATION_FIXED,                                      \
-                             .digits = 4,                                                          \
-                             .range = MEASURE_RANGE(id, is_count)},
+    [OF_##id] = {.name = (label),                                                                  \
+                 .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .unit = (of),                                                                     \
+                 .notation = ATTN_NOTATION_FIXED,                                                  \
+                 .digits = 4,                                                                      \
+                 .range = MEASURE_RANGE(id, is_count)},
 
 static const struct attn_column columns[N_COLUMN] = {
     [LAYER] = ATTN_COLUMN("layer", INTEGER),
@@ -67,6 +69,14 @@ static const struct attn_column columns[N_COLUMN] = {
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
     [EFFECT] = ATTN_COLUMN_REAL("effect", 4, NULL, SIGNED),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+
+_Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
+
+static const int column_of[ATTN_N_MEASURE] = {
+#define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = OF_##id,
+    ATTN_MEASURE_MAP(COLUMN_OF)
+#undef COLUMN_OF
+};
 
 enum {
     DEFAULT_LENGTH = 50,
@@ -231,7 +241,7 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
 
         for (int m = 0; m < ATTN_N_MEASURE; m++)
             if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-                found[MEASURES + m] =
+                found[column_of[m]] =
                     attn_measure_group_find(&reading->group, (enum attn_measure)m, layer, head);
         if (survey->matches) {
             const struct match *match = &survey->matches[i];
@@ -347,7 +357,7 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
         if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
             continue;
         for (size_t head = 0; head < n_all(survey); head++)
-            survey->found[head * N_COLUMN + MEASURES + (size_t)m] = exact[head];
+            survey->found[head * N_COLUMN + (size_t)column_of[m]] = exact[head];
         exact += n_all(survey);
     }
     add_found(survey);
@@ -375,8 +385,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 
 static bool is_count(int column)
 {
-    return column >= MEASURES && column < TYPE &&
-           attn_measure_is_count((enum attn_measure)(column - MEASURES));
+    return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
 static bool is_hidden(const struct survey *survey, int column)
@@ -386,7 +395,12 @@ static bool is_hidden(const struct survey *survey, int column)
 
 static uint64_t hidden_measures(attn_measure_set shown)
 {
-    return (ATTN_MEASURES_ALL & ~shown) << MEASURES;
+    uint64_t hidden = 0;
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if ((shown & ATTN_MEASURE_BIT(m)) == 0)
+            hidden |= ATTN_COLUMN_BIT(column_of[m]);
+    return hidden;
 }
 
 static const uint64_t of_pattern = ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS),
@@ -409,7 +423,7 @@ static const char *type_of(const struct survey *survey, const struct head *head)
     const char *type = NULL;
 
     for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
-        const struct attn_moments *m = &head->values[MEASURES + detectors[i]];
+        const struct attn_moments *m = &head->values[column_of[detectors[i]]];
 
         if (m->n > 0 && m->mean > largest) {
             largest = m->mean;
@@ -432,7 +446,7 @@ static enum attn_status append_head(struct survey *survey, size_t index, struct 
         [TYPE] = attn_cell_string(type_of(survey, &survey->heads[index])),
     };
 
-    for (int i = MEASURES; i < N_COLUMN; i++)
+    for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
         if (is_count(i)) /* of all texts */
             row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
         else if (values[i].n > 0)
@@ -465,7 +479,7 @@ static enum attn_status find_sort(const struct survey *survey, int *column, stru
     size_t used = 0;
 
     *column = N_COLUMN;
-    for (int i = MEASURES; i < N_COLUMN; i++) {
+    for (int i = KV_HEAD + 1; i < N_COLUMN; i++) {
         if (i == TYPE || is_hidden(survey, i))
             continue;
         attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
@@ -646,9 +660,9 @@ static enum attn_status append_run_head(struct run_survey *survey, int layer, in
             continue;
         value = attn_measure_group_find(&survey->group, (enum attn_measure)m, layer, head);
         if (attn_measure_is_count((enum attn_measure)m))
-            row[MEASURES + m] = attn_cell_integer((int64_t)value);
+            row[column_of[m]] = attn_cell_integer((int64_t)value);
         else if (!isnan(value))
-            row[MEASURES + m] = attn_cell_real(value);
+            row[column_of[m]] = attn_cell_real(value);
     }
     return attn_rows_append(&survey->rows, row, NULL, 0, err);
 }
