@@ -272,8 +272,8 @@ static int measure(struct served *served, attn_measure_set measures)
     int code = EXIT_DONE;
     for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
         tables.paths[i] = output_path(output, table_formats[i]);
-    served->request.sites = "pattern";
-    served->request.n_output = 0; /* of tensors */
+    served->request.selection.sites = "pattern";
+    served->request.outputs.n = 0; /* of tensors */
     if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK ||
         attn_head_measures(served->run, measures, &table, &err) != ATTN_OK)
         code = report_error(&err);

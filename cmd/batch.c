@@ -279,37 +279,6 @@ struct batch {
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* The fields that messages of the library name, and the options that fill them. */
-static const struct {
-    const char *field, *option;
-} named_fields[] = {
-    {"is_resumed", "--resume"},
-    {"n_shard", "--shard"},
-    {"max_failed", "--max-errors"},
-};
-
-/* Writes options in TEXT [SIZE] where words of it are fields. */
-static void name_options(char *text, size_t size)
-{
-    for (size_t i = 0; i < sizeof named_fields / sizeof *named_fields; i++) {
-        const size_t n = strlen(named_fields[i].field);
-        char *found = strstr(text, named_fields[i].field);
-        char rest[ATTN_ERROR_MESSAGE_SIZE];
-
-        if (!found || (found > text && found[-1] != ' ') || (found[n] && found[n] != ' '))
-            continue;
-        snprintf(rest, sizeof rest, "%s", found + n);
-        snprintf(found, size - (size_t)(found - text), "%s%s", named_fields[i].option, rest);
-    }
-}
-
-static int report_batch(struct attn_error *err)
-{
-    name_options(err->message, sizeof err->message);
-    name_options(err->hint, sizeof err->hint);
-    return report_error(err);
-}
-
 /* Reads "3/8". */
 static int read_shard(const char *text, size_t *shard, size_t *n_shard)
 {
@@ -475,7 +444,7 @@ static int check_outputs(struct batch *batch)
     const struct batch_args *args = batch->args;
     const struct attn_question *predict = &batch->request.predict;
     const bool has_predictions = predict->top > 0 || predict->n_next > 0;
-    uint64_t fields = ATTN_RECORD_FIELD_BIT(MEASURES);
+    attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
     struct attn_error err = {0};
 
     if ((args->fields && attn_record_fields_parse(args->fields, &fields, &err) != ATTN_OK) ||
@@ -511,14 +480,14 @@ static int fill_request(struct batch *batch)
 
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
-    request->changed = &batch->changed;
-    request->layers = args->selection.layers;
-    request->heads = args->selection.heads;
-    request->queries = args->selection.queries;
-    request->sites = args->selection.sites;
-    ablation_fill(&args->ablation, request);
-    request->predict = (struct attn_question){(size_t)args->prediction.top,
-                                              args->prediction.next.items, args->prediction.next.n};
+    request->attention.change = &batch->changed;
+    request->selection.layers = args->selection.layers;
+    request->selection.heads = args->selection.heads;
+    request->selection.queries = args->selection.queries;
+    request->selection.sites = args->selection.sites;
+    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
+                                              .next = args->prediction.next.items,
+                                              .n_next = args->prediction.next.n};
     request->on_note = args->running.is_quiet ? NULL : on_note;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
@@ -596,7 +565,7 @@ static int open_batch(struct batch *batch)
     options->is_spoiled = is_spoiled;
     options->user = batch;
     return attn_batch_open(options, &batch->batch, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_batch(&err);
+                                                                    : report_error(&err);
 }
 
 static int open_all(struct batch *batch)
@@ -607,6 +576,7 @@ static int open_all(struct batch *batch)
                                     .compute = args->model.compute,
                                     .reuse = true,
                                     .running = &args->running};
+    struct attn_error err = {0};
     int code = fill_request(batch);
 
     if (code == EXIT_DONE)
@@ -615,6 +585,9 @@ static int open_all(struct batch *batch)
         code = model_source_find(&args->model, &args->running, &batch->source);
     if (code == EXIT_DONE)
         code = hosting_open(&hosting, &batch->host);
+    if (code == EXIT_DONE &&
+        ablation_fill(&batch->args->ablation, batch->host, &batch->request, &err) != ATTN_OK)
+        code = report_error(&err);
     interrupt_catch();
     return code;
 }
@@ -637,7 +610,7 @@ static int perform(struct batch *batch)
     if (result.is_abandoned) /* who read it wants no more */
         return EXIT_DONE;
     if (err.status != ATTN_OK) {
-        code = report_batch(&err);
+        code = report_error(&err);
         if (result.can_resume && !is_quiet)
             note("--resume continues at record %s", all);
         return code;

@@ -173,7 +173,7 @@ static int change_attention(const struct diff_args *args, struct other *other)
     int code = attention_check(&attention);
     if (code == EXIT_DONE)
         code = attention_change(&attention, &other->changed, &other->mask);
-    other->request.changed = &other->changed;
+    other->request.attention.change = &other->changed;
     return code;
 }
 

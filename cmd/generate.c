@@ -306,6 +306,7 @@ static int perform(struct generate_args *args, struct served *served)
 {
     struct attn_generation made = {0};
     struct input input = {0};
+    struct attn_error err = {0};
     int code = outputs_check_text(&args->request.output, &args->prompt);
     if (code == EXIT_DONE)
         code = prompt_check(&args->prompt, EXAMPLE);
@@ -316,8 +317,10 @@ static int perform(struct generate_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = input_read(&args->prompt, args->source, &input, &served->request);
     const char *json = take_json(&args->request.output);
-    served->request.example = EXAMPLE;
-    ablation_fill(&args->ablation, &served->request);
+    served->request.reading.example = EXAMPLE;
+    if (code == EXIT_DONE &&
+        ablation_fill(&args->ablation, served->host, &served->request, &err) != ATTN_OK)
+        code = report_error(&err);
     if (code == EXIT_DONE)
         code = request_fill(served, NULL);
     struct stream stream = {.out = served->is_standard_used ? NULL : served->out,

@@ -112,12 +112,12 @@ static int ask(const struct lens_args *args, struct question *question,
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = EXIT_DONE;
-    question->request.queries = args->queries;
-    question->request.sites = args->sites;
+    question->request.selection.queries = args->queries;
+    question->request.selection.sites = args->sites;
     if (attn_lens(question->host, &question->request, how, &table, &err) != ATTN_OK)
         code = report_error(&err);
     question->request.on_note = NULL;
-    question->request.sites = NULL;
+    question->request.selection.sites = NULL;
     if (code == EXIT_DONE && !args->texts.path && tables_have_pictures(&args->question.tables) &&
         attn_run_prepare(question->host, &question->request, &run, &err) != ATTN_OK)
         code = report_error(&err);

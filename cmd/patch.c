@@ -157,7 +157,7 @@ static int patch(const struct patch_args *args, struct question *question, int32
         code = read_one(args->clean, args->clean_ids, &question->request.input, &ids[0]);
     if (code == EXIT_DONE)
         code = read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1]);
-    question->request.queries = args->queries;
+    question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;

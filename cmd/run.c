@@ -94,8 +94,9 @@ static int check(const struct run_args *args, struct served *served)
     return code;
 }
 
-static int perform(const struct run_args *args, struct served *served)
+static int perform(struct run_args *args, struct served *served)
 {
+    struct attn_error err = {0};
     struct attn_request *request = &served->request;
     struct model_source source;
     struct input input = {0};
@@ -107,10 +108,12 @@ static int perform(const struct run_args *args, struct served *served)
                                  args->model.compute);
     if (code == EXIT_DONE)
         code = input_read(&args->prompt, args->source, &input, request);
-    request->example = EXAMPLE;
-    request->predict = (struct attn_question){(size_t)args->prediction.top,
-                                              args->prediction.next.items, args->prediction.next.n};
-    ablation_fill(&args->ablation, request);
+    request->reading.example = EXAMPLE;
+    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
+                                              .next = args->prediction.next.items,
+                                              .n_next = args->prediction.next.n};
+    if (code == EXIT_DONE && ablation_fill(&args->ablation, served->host, request, &err) != ATTN_OK)
+        code = report_error(&err);
     if (code == EXIT_DONE)
         code = request_fill(served, NULL);
     if (code == EXIT_DONE)

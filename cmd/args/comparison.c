@@ -8,6 +8,7 @@
 #include "cmd/args/comparison.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 #include "tool.h"
@@ -38,7 +39,7 @@ static int refuse(const char *name)
 {
     char formats[128];
 
-    attn_format_list(is_possible, "or", formats, sizeof formats);
+    field_names_list(is_possible, "or", formats, sizeof formats);
     return report_problem(
         EXIT_USAGE, NULL,
         "--compare and --%s do not go together: a comparison is written as text, %s", name,

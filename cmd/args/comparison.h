@@ -8,7 +8,7 @@
 #include "cmd/args/outputs.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "tool.h"
 
 /* K of the recall that is reported. */
 enum { COMPARISON_N_RECALLED = 5 };

@@ -9,7 +9,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 /* --explain, which fills a bool. */
 extern const struct option_group explain_options;

@@ -4,6 +4,7 @@
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
+#include "tool.h"
 
 static void on_note(void *user, const char *message)
 {

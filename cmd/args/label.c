@@ -65,8 +65,8 @@ static int read_labels(const char *path, struct label_file *file, struct attn_la
 int label_files_read(const struct label_args *args, struct label_files *files,
                      struct attn_request *request)
 {
-    int code = read_labels(args->queries, &files->queries, &request->query_labels);
-    return code == EXIT_DONE ? read_labels(args->keys, &files->keys, &request->key_labels) : code;
+    int code = read_labels(args->queries, &files->queries, &request->reading.queries);
+    return code == EXIT_DONE ? read_labels(args->keys, &files->keys, &request->reading.keys) : code;
 }
 
 static void release(struct label_file *file)

@@ -2,6 +2,7 @@
 #include "cmd/args/outputs.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -18,7 +19,7 @@ static bool make_named(struct option *row, const char *name, const char *argumen
                            .heading = "Output",
                            .kind = OPTION_NAMED,
                            .offset = offsetof(struct output_args, formats),
-                           .help = help};
+                           .help = field_names_of_help(help)};
     return true;
 }
 
@@ -101,7 +102,7 @@ int outputs_check_predictions(const struct output_args *args)
         if (format && has_predictions(format))
             return EXIT_DONE;
     }
-    attn_format_list(has_predictions, "or", formats, sizeof(formats));
+    field_names_list(has_predictions, "or", formats, sizeof(formats));
     snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
     return report_problem(EXIT_USAGE, hint,
                           "--top and --next print on standard output, which holds data");
@@ -254,7 +255,7 @@ static int check_addition(const struct output_args *args)
     }
     if (!args->is_addition)
         return EXIT_DONE;
-    attn_format_list(is_directory, "or", list, sizeof(list));
+    field_names_list(is_directory, "or", list, sizeof(list));
     return report_problem(EXIT_USAGE, NULL, "--add needs the DIR of %s", list);
 }
 

@@ -6,7 +6,7 @@
 #include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 /* What was asked for. Initialize with precision -1; end with output_args_release. */
 struct output_args {

@@ -8,7 +8,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct pairs_args {
     bool is_wanted; /* --pairs */

@@ -2,6 +2,7 @@
 #include "cmd/args/picture.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "cmd/line/terminal.h"
@@ -152,6 +153,7 @@ int picture_find(const struct picture_args *args, struct attn_picture_options *p
     picture->width = args->width > 0 ? (size_t)args->width : terminal_width();
     picture->depth = terminal_depth((enum color_wish)args->color);
     picture->is_plain = !terminal_is_utf8();
+    picture->name_fields = field_names_show;
     return code;
 }
 

@@ -65,8 +65,8 @@ int question_open(struct question *question)
         code = attention_change(&args->attention, &question->changed, &question->mask);
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);
-    question->request.changed = &question->changed;
-    question->request.example = question->example;
+    question->request.attention.change = &question->changed;
+    question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : on_note;
     question->request.on_progress = on_progress;
     question->request.user = question;

@@ -26,7 +26,7 @@
 #include "cmd/args/texts.h"
 #include "cmd/line/command.h"
 
-#include "attn.h"
+#include "tool.h"
 
 struct question_args {
     struct prompt_args prompt;

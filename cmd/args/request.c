@@ -89,24 +89,25 @@ int request_fill(struct served *served, const char *keep_path)
         code = attention_read_mask(keep_path, &served->keep);
     if (code == EXIT_DONE)
         code = outputs_list_options(served->command, served->given, &served->options,
-                                    &request->n_option);
+                                    &request->outputs.n_option);
     if (code == EXIT_DONE && args->is_compared)
         code = outputs_list_differences(&args->output, text, served->out, &served->outputs,
-                                        &request->n_output);
+                                        &request->outputs.n);
     else if (code == EXIT_DONE && shows_tensors(served))
-        code = outputs_list(&args->output, text, served->out, &served->outputs, &request->n_output);
+        code =
+            outputs_list(&args->output, text, served->out, &served->outputs, &request->outputs.n);
     if (code == EXIT_DONE && args->is_explained)
-        served->n_figure = explain_take_figures(served->outputs, &request->n_output);
+        served->n_figure = explain_take_figures(served->outputs, &request->outputs.n);
     served->changed.keep = keep_path ? &served->keep : NULL;
-    request->changed = &served->changed;
-    request->sites = args->selection.sites;
-    request->layers = args->selection.layers;
-    request->heads = args->selection.heads;
-    request->queries = args->selection.queries;
-    request->options = served->options;
-    request->outputs = served->outputs;
-    request->precision = (int)args->output.precision;
-    request->picture = &served->picture;
+    request->attention.change = &served->changed;
+    request->selection.sites = args->selection.sites;
+    request->selection.layers = args->selection.layers;
+    request->selection.heads = args->selection.heads;
+    request->selection.queries = args->selection.queries;
+    request->outputs.options = served->options;
+    request->outputs.items = served->outputs;
+    request->outputs.precision = (int)args->output.precision;
+    request->outputs.picture = &served->picture;
     request->on_note = args->running.is_quiet ? NULL : on_note;
     return code;
 }
@@ -180,7 +181,7 @@ static int print_explanation(const struct served *served, struct attn_explainer 
         return report_error(&err);
     for (size_t i = 0; i < served->n_figure; i++)
         if (attn_explain_figure_write(row, run.labels, &served->picture,
-                                      &served->outputs[served->request.n_output + i],
+                                      &served->outputs[served->request.outputs.n + i],
                                       &err) != ATTN_OK)
             return report_error(&err);
     return explain_print(row, &run, served->out);
@@ -214,7 +215,7 @@ static bool shows_first_screen(const struct served *served)
     const struct selection_args *asked = &served->args->selection;
     const struct attn_selection *selection = attn_run_labels(served->run)->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    return served->has_first_screen && served->request.n_output == 1 &&
+    return served->has_first_screen && served->request.outputs.n == 1 &&
            served->outputs[0].format == attn_format_find("text") &&
            !served->args->picture.is_full && !asked->sites && !asked->layers && !asked->heads &&
            !asked->queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&

@@ -8,7 +8,7 @@
 #include "cmd/args/picture.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "tool.h"
 
 /* Forms of a table that have an option. */
 enum { TABLES_CSV, TABLES_JSON, TABLES_JSONL, TABLES_N_FORM };

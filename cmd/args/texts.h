@@ -5,7 +5,7 @@
 #include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct texts_args {
     const char *path; /* NULL: not given */

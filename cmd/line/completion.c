@@ -71,8 +71,9 @@ static bool has_choices(const struct option *option)
 static void print_choices(struct attn_sink *out, const struct option *option)
 {
     const char *gap = "";
-    for (int kind = 0; value_of(option) == VALUE_KIND && kind < ATTN_N_ATTENTION_KIND; kind++)
-        print(out, "%s%s", kind > 0 ? " " : "", attn_attention_kind_name(kind));
+    for (int i = 0; value_of(option) == VALUE_KIND && i < ATTN_N_ATTENTION_KIND; i++)
+        print(out, "%s%s", i > 0 ? " " : "",
+              attn_attention_kind_name(attn_attention_kind_order[i]));
     if (value_of(option) == VALUE_KIND) {
         print_text(out, " help");
         return;
@@ -101,8 +102,8 @@ static void print_topics(struct attn_sink *out)
 
 static void print_sites(struct attn_sink *out)
 {
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        print(out, "%s%s", site > 0 ? " " : "", attn_site_name((enum attn_site)site));
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        print(out, "%s%s", i > 0 ? " " : "", attn_site_name(attn_site_order[i]));
 }
 
 /*
@@ -399,8 +400,8 @@ static void print_fish(struct attn_sink *out)
                "function __attn_cli_sites\n"
                "    set -l before (string match -r '.*,' -- (commandline -ct))\n"
                "    printf '%s\\n' $before{");
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        print(out, "%s,", attn_site_name((enum attn_site)site));
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        print(out, "%s,", attn_site_name(attn_site_order[i]));
     print_text(out, "help}\n"
                     "end\n"
                     "function __attn_cli_commands\n"

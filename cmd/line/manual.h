@@ -2,7 +2,7 @@
 #ifndef CMD_MANUAL_H
 #define CMD_MANUAL_H
 
-#include "attn.h"
+#include "extra.h"
 
 /* Writes it for man(7). */
 void manual_page(struct attn_sink *out);

@@ -10,7 +10,7 @@
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
 
-#include "attn.h"
+#include "extra.h"
 
 /* Reports a failure. Returns an exit code. */
 int print_open(struct attn_sink **out);

@@ -5,7 +5,7 @@
 #ifndef CMD_TERMINAL_H
 #define CMD_TERMINAL_H
 
-#include "attn.h"
+#include "extra.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #ifndef CMD_TOPIC_H
 #define CMD_TOPIC_H
 
-#include "attn.h"
+#include "extra.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -78,9 +78,6 @@ typedef uint64_t attn_measure_set;
 
 /* "entropy"; NULL, as unit and help are, for a number that is no measure's. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);
-ATTN_API const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
-ATTN_API const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
-ATTN_API bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
 ATTN_API int attn_measures_count(attn_measure_set measures);       /* how many bits are set */
 
 /* Reads a list like "entropy,self" into a set of bits; "all" is all of them. ATTN_INVALID for an

@@ -71,7 +71,7 @@ struct ablation {
 static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 {
     static const char *const names[][2] = {
-#define PARTS_NAMES(id, number, name, row) {name, row},
+#define PARTS_NAMES(id, number, name, row) [ATTN_ABLATE_##id] = {name, row},
         ATTN_ABLATE_PARTS_MAP(PARTS_NAMES)
 #undef PARTS_NAMES
     };
@@ -100,7 +100,7 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
         return attn_error_set(
             err, ATTN_INVALID,
-            "--with resample needs --reference, whose rows replace those of the text");
+            "`with resample` needs `references`, whose rows replace those of the text");
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' have none",
@@ -454,7 +454,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
         return attn_error_set(err, ATTN_INVALID,
-                              "--cumulative and --control need one text, not many");
+                              "`is_cumulative` and `n_control` need one text, not many");
     return ATTN_OK;
 }
 

@@ -17,7 +17,7 @@
 const char *attn_answer_metric_name(enum attn_answer_metric metric)
 {
     static const char *const names[] = {
-#define METRIC_NAME(id, number, name, ...) name,
+#define METRIC_NAME(id, number, name, ...) [ATTN_ANSWER_##id] = (name),
         ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
 #undef METRIC_NAME
     };
@@ -31,7 +31,7 @@ const char *attn_answer_metric_name(enum attn_answer_metric metric)
 struct named_token {
     const char *text;
     const int32_t *id;
-    const char *option; /* "--target" */
+    const char *field; /* "target" */
 };
 
 /* Hints at TEXT with a space before it, or without its own, where that is one token. */
@@ -65,8 +65,8 @@ static enum attn_status report_pieces(const struct attn_run *run, const struct n
     const char *string;
 
     if (encoding->n == 0)
-        return attn_error_set(err, ATTN_INVALID, "%s '%s' has no tokens, expected one",
-                              token->option, attn_quote_string(token->text).text);
+        return attn_error_set(err, ATTN_INVALID, "`%s` '%s' has no tokens, expected one",
+                              token->field, attn_quote_string(token->text).text);
     for (size_t i = 0; i < encoding->n; i++) {
         size_t size = 0;
         const char *bytes = attn_tokenizer_token(run->tokenizer, encoding->ids[i], &size);
@@ -76,7 +76,7 @@ static enum attn_status report_pieces(const struct attn_run *run, const struct n
         attn_buffer_append_char(&pieces, '\'');
     }
     string = attn_buffer_string(&pieces);
-    attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one", token->option,
+    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is %zu tokens, %s; expected one", token->field,
                    attn_quote_string(token->text).text, encoding->n, string ? string : "");
     attn_buffer_release(&pieces);
     return ATTN_INVALID;
@@ -91,7 +91,7 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     enum attn_status status;
 
     ATTN_TRY(attn_host_tokenizer(run->host, &tokenizer, err));
-    options.special = run->request.special;
+    options.special = run->request.reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = run->host->options.cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
@@ -115,13 +115,13 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
 
     *has = token->text || token->id;
     if (token->text && token->id)
-        return attn_error_set(err, ATTN_INVALID, "%s and %s-id are both given, expected one",
-                              token->option, token->option);
+        return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
+                              token->field, token->field);
     if (token->text)
         return encode_token(run, token, id, err);
     if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
-        return attn_error_set(err, ATTN_INVALID, "%s-id %d is out of range, expected 0 to %zu",
-                              token->option, *token->id, n_vocab - 1);
+        return attn_error_set(err, ATTN_INVALID, "`%s_id` %d is out of range, expected 0 to %zu",
+                              token->field, *token->id, n_vocab - 1);
     if (token->id)
         *id = *token->id;
     return ATTN_OK;
@@ -132,7 +132,7 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
 static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
 {
     static const bool needs_target[] = {
-#define METRIC_NEEDS(id, number, name, needs) needs,
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = needs,
         ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
 #undef METRIC_NEEDS
     };
@@ -140,14 +140,14 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     const struct attn_run *run = answer->run;
 
     if (needs_target[answer->metric] && !answer->has_target) {
-        attn_error_set(err, ATTN_INVALID, "metric '%s' needs --target", name);
-        attn_error_hint(err, "kl and ce need none: --metric kl");
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
+        attn_error_hint(err, "kl and ce need none: `metric kl`");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
-        return attn_error_set(err, ATTN_INVALID, "--foil is given without --target");
+        return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
-        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs --foil", name);
+        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
         return attn_error_set(err, ATTN_INVALID,
                               "metric 'ce' needs tokens, and embeddings have none");
@@ -159,8 +159,8 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
                              struct attn_answer *answer, struct attn_error *err)
 {
-    const struct named_token target = {args->target, args->target_id, "--target"};
-    const struct named_token foil = {args->foil, args->foil_id, "--foil"};
+    const struct named_token target = {args->target, args->target_id, "target"};
+    const struct named_token foil = {args->foil, args->foil_id, "foil"};
 
     ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
     ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
@@ -169,7 +169,7 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
     answer->position = run->text.n - 1;
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
-        ATTN_TRY(attn_run_find_position(run, "--at", args->at, &answer->position, err));
+        ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
     return ATTN_OK;
 }
 

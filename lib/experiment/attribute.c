@@ -104,7 +104,7 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,
-                              "expected --target, the token whose logit is split");
+                              "expected `target`, the token whose logit is split");
     return ATTN_OK;
 }
 
@@ -130,7 +130,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (split->args->by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
         attn_error_set(err, ATTN_INVALID,
-                       "--by token needs a pattern, and this attention has none");
+                       "`by_token` needs a pattern, and this attention has none");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     return attn_error_at(keep(split, err), ATTN_STAGE_MODEL, err);
@@ -407,7 +407,7 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
     if (given->n_text == 0 || !given->by_token)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "--by token and --texts do not go together: keys belong to one text");
+                          "`by_token` and `texts` do not go together: keys belong to one text");
 }
 
 static uint64_t hidden(const void *state)

@@ -412,7 +412,7 @@ static bool is_other(const struct comparing *comparing)
 
 static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
 {
-    const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
 
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
@@ -430,8 +430,8 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
-    attn_error_hint(err, "choose another, as with --attention window:64, --masking zero or "
-                         "--algorithm blockwise");
+    attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
+                         "`algorithm blockwise`");
     return ATTN_INVALID;
 }
 
@@ -573,7 +573,7 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 {
     struct attn_attend_args inputs = layer_inputs(comparing, 0, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
-    const uint64_t z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
 
     ATTN_TRY(attn_selection_create(&dims, &comparing->kept, err));
     if (z != 0) {
@@ -701,7 +701,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_picture_options picture =
-        run->request.picture ? *run->request.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
+        run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_outputs *outputs;
     struct pair_trace pairs = {draw_pair, NULL};
@@ -712,8 +712,8 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     picture.is_difference = true;
     options.cancel = run->host->options.cancel;
     options.picture = &picture;
-    ATTN_TRY(attn_outputs_create(run->request.outputs, run->request.n_output, labels, &options,
-                                 &outputs, err));
+    ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
+                                 &options, &outputs, err));
     pairs.user = outputs;
     status = compare(run, n_recalled, &pairs, comparison, &failure);
     if (status == ATTN_OK)
@@ -753,8 +753,8 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
 
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
-    status = run->request.n_output > 0 ? compare_and_draw(run, n_recalled, &found, err)
-                                       : compare(run, n_recalled, NULL, &found, err);
+    status = run->request.outputs.n > 0 ? compare_and_draw(run, n_recalled, &found, err)
+                                        : compare(run, n_recalled, NULL, &found, err);
     if (status == ATTN_OK)
         *comparison = found;
     else

@@ -72,7 +72,8 @@ static bool has_causal_rows(const struct diff *diff)
     const struct attn_config *config = attn_model_config(diff->frame.run->model);
     bool is_causal = diff->frame.run->model == diff->frame.other->model &&
                      diff->frame.run->n_edit == 0 && diff->frame.other->n_edit == 0 &&
-                     x->attention == y->attention && x->changed == y->changed;
+                     x->attention.layers == y->attention.layers &&
+                     x->attention.change == y->attention.change;
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *attention = &diff->frame.run->attention.layers[layer];
@@ -225,9 +226,9 @@ static enum attn_status choose(void *state, struct attn_error *err)
     else
         diff->other = *request;
     attn_frame_choose_nothing(request);
-    request->sites = "pattern";
+    request->selection.sites = "pattern";
     attn_frame_choose_nothing(&diff->other);
-    diff->other.sites = "pattern";
+    diff->other.selection.sites = "pattern";
     return ATTN_OK;
 }
 

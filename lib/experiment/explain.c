@@ -166,7 +166,7 @@ static void hint_at_row(const struct chosen_row *chosen, size_t n_query, bool is
         snprintf(query, sizeof query, "%zu", chosen->query);
         snprintf(which, sizeof which, "query %zu", chosen->query);
     }
-    attn_error_hint(err, "--heads %s --queries %s chooses head %d%s and %s", head, query,
+    attn_error_hint(err, "`heads %s` `queries %s` chooses head %d%s and %s", head, query,
                     chosen->head, of_layer, which);
 }
 
@@ -177,7 +177,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
 
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
-                       "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
+                       "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",
                        chosen->n_head, chosen->n_head == 1 ? "" : "s", chosen->n_query,
                        chosen->n_query == 1 ? "y" : "ies");
         hint_at_row(chosen, attn_selection_dims(args->selection)->n_position, args->arrays, err);
@@ -186,11 +186,11 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
         return attn_error_set(
             err, ATTN_INVALID,
-            "'--explain' shows a softmax over keys, and linear and low-rank attention have none");
+            "'`explain`' shows a softmax over keys, and linear and low-rank attention have none");
     for (size_t i = 0; i < args->n_edit; i++)
         if (args->edits[i].layer == chosen->layer && args->edits[i].head == chosen->head)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'--explain' shows head %d.%d, which is ablated", chosen->layer,
+                                  "'`explain`' shows head %d.%d, which is ablated", chosen->layer,
                                   chosen->head);
     return ATTN_OK;
 }
@@ -201,7 +201,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
 {
     const struct attn_dims *dims = attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
-    uint64_t wanted = attn_selection_sites(of_run);
+    attn_site_set wanted = attn_selection_sites(of_run);
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
@@ -559,7 +559,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
     if (!wrong)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "the steps of '--explain' come to other %s than the run, in layer %d, "
+                   "the steps of '`explain`' come to other %s than the run, in layer %d, "
                    "head %d, query %zu",
                    wrong, row->layer, row->head, row->query);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);

@@ -14,6 +14,7 @@
 #include "encode/text_table.h"
 #include "formats/ndarray_internal.h"
 #include "output/format_internal.h"
+#include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/token_text.h"
 #include "output/writer.h"
@@ -420,15 +421,15 @@ static enum attn_status check(const struct attn_explanation *row, const struct a
                               struct attn_error *err)
 {
     if (output->path && attn_format_is_directory(output->format, output->path)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is a directory, --explain draws one figure",
+        attn_error_set(err, ATTN_INVALID, "'%s' is a directory, `explain` draws one figure",
                        attn_quote_string(output->path).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (row->n_cell <= MOST_KEYS)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the row has %zu keys, a figure of --explain at most %d",
+    attn_error_set(err, ATTN_INVALID, "the row has %zu keys, a figure of `explain` at most %d",
                    row->n_cell, MOST_KEYS);
-    attn_error_hint(err, "--figure tokens shows the weights of such a row");
+    attn_error_hint(err, "`figure tokens` shows the weights of such a row");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

@@ -279,8 +279,8 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
     const struct attn_request *asked = &asking->request;
     struct attn_request one_text = *asked;
 
-    one_text.on_progress = NULL; /* it counts texts */
-    one_text.example = NULL;     /* the hint is which text it was */
+    one_text.on_progress = NULL;     /* it counts texts */
+    one_text.reading.example = NULL; /* the hint is which text it was */
     for (size_t i = 0; i < asking->n_text; i++) {
         struct attn_table *table = NULL;
         enum attn_status status;
@@ -336,11 +336,12 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
 
 void attn_frame_choose_nothing(struct attn_request *request)
 {
-    request->selection = NULL;
-    request->sites = request->layers = request->heads = request->queries = NULL;
+    request->selection.given = NULL;
+    request->selection.sites = request->selection.layers = request->selection.heads =
+        request->selection.queries = NULL;
     request->predict = (struct attn_question){0};
-    request->outputs = NULL;
-    request->n_output = 0;
+    request->outputs.items = NULL;
+    request->outputs.n = 0;
 }
 
 enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,

@@ -10,6 +10,7 @@
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
+#include "model/session_internal.h"
 #include "run/layer_attention.h"
 #include "run/prediction.h"
 
@@ -50,7 +51,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         attn_error_set(err, ATTN_INVALID,
                        "top_k, top_p and min_p choose among draws, and nothing is drawn without a "
                        "temperature");
-        attn_error_hint(err, "--temperature 1 draws from the model's own probabilities");
+        attn_error_hint(err, "`temperature 1` draws from the model's own probabilities");
         return ATTN_INVALID;
     }
     for (size_t i = 0; i < args->n_stop; i++)
@@ -303,8 +304,11 @@ static enum attn_status make_tokens(struct generator *generator, struct attn_err
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
+    const struct attn_run *run = generator->frame.run;
 
     ATTN_TRY(attn_error_at(make_tokens(generator, err), ATTN_STAGE_MODEL, err));
+    attn_run_find_effects(run, generator->frame.session, 0);
+    attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
     if (generator->frame.run->tokenizer) {
         generator->made.text = generator->text.data;
         generator->made.n_text = generator->text.size;
@@ -393,7 +397,7 @@ void attn_generation_release(struct attn_generation *made)
 const char *attn_generation_end_text(enum attn_generation_end end)
 {
     static const char *const texts[] = {
-#define END_TEXT(id, number, text) text,
+#define END_TEXT(id, number, text) [ATTN_GENERATION_##id] = (text),
         ATTN_GENERATION_END_MAP(END_TEXT)
 #undef END_TEXT
     };

@@ -79,20 +79,21 @@ static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
     struct attn_request *request = &lens->frame.request;
-    const uint64_t allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                             ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
+                                  ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (request->sites && attn_sites_parse(request->sites, &lens->sites, err) != ATTN_OK)
+    if (request->selection.sites &&
+        attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
     if ((lens->sites & ~allowed) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-                              request->sites);
-    request->sites = NULL;
-    request->selection = NULL;
-    if (!request->queries)
-        request->queries = "-1";
+                              request->selection.sites);
+    request->selection.sites = NULL;
+    request->selection.given = NULL;
+    if (!request->selection.queries)
+        request->selection.queries = "-1";
     return ATTN_OK;
 }
 

@@ -99,7 +99,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
     struct attn_request *request = &patch->frame.request;
-    const char *queries = request->queries;
+    const char *queries = request->selection.queries;
 
     patch->args = patch->frame.args;
     ATTN_TRY(find_site(patch, err));
@@ -114,7 +114,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
             "queries need a site with heads; '%s' is patched at each position in turn",
             attn_site_name(patch->site));
     attn_frame_choose_nothing(request);
-    request->queries = queries;
+    request->selection.queries = queries;
     return ATTN_OK;
 }
 
@@ -150,7 +150,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &patch->frame;
 
     frame->request.input = patch->args->corrupted;
-    frame->request.queries = NULL; /* words are those of the clean text */
+    frame->request.selection.queries = NULL; /* words are those of the clean text */
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;

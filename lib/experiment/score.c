@@ -98,7 +98,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
                        text->n, attn_quote_string(attn_model_name(attn_host_model(host))).text,
                        scoring->n_ctx);
-        attn_error_hint(err, "--stride %zu scores it in windows that move by this many tokens",
+        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
                         scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
@@ -291,7 +291,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 
     if (args->n_text == 0 || (args->stride == 0 && !args->merges_words))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "--stride and --merge-words need one text, not many");
+    return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
 }
 
 static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)

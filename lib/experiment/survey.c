@@ -7,7 +7,6 @@
 #include "analysis/measure_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
@@ -17,7 +16,6 @@
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -28,7 +26,6 @@
  * them. */
 enum {
     LAYER,
-    BATCH, /* of arrays */
     HEAD,
     KV_HEAD,
 #define OF_MEASURE(id, ...) OF_##id,
@@ -59,7 +56,6 @@ enum {
 
 static const struct attn_column columns[N_COLUMN] = {
     [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [BATCH] = ATTN_COLUMN("batch", INTEGER),
     [HEAD] = ATTN_COLUMN("head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
     [TYPE] = ATTN_COLUMN("type", TEXT),
@@ -109,13 +105,13 @@ struct sorted {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    uint64_t shown;        /* ATTN_MEASURE_BIT of those of columns */
-    uint64_t measured;     /* of these and what types are made of */
-    struct head *heads;    /* [n_layer * n_head] */
-    struct match *matches; /* the same; with a pattern */
-    double *found;         /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
-    struct sorted *order;  /* the same; of the rows */
-    size_t n_text;         /* that were surveyed */
+    attn_measure_set shown;    /* ATTN_MEASURE_BIT of those of columns */
+    attn_measure_set measured; /* of these and what types are made of */
+    struct head *heads;        /* [n_layer * n_head] */
+    struct match *matches;     /* the same; with a pattern */
+    double *found;             /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
+    struct sorted *order;      /* the same; of the rows */
+    size_t n_text;             /* that were surveyed */
 };
 
 /* The run of one text, and what its rows are added to. */
@@ -393,27 +389,20 @@ static bool is_hidden(const struct survey *survey, int column)
     return (survey->frame.rows.hidden & ATTN_COLUMN_BIT(column)) != 0;
 }
 
-static uint64_t hidden_measures(attn_measure_set shown)
-{
-    uint64_t hidden = 0;
-
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((shown & ATTN_MEASURE_BIT(m)) == 0)
-            hidden |= ATTN_COLUMN_BIT(column_of[m]);
-    return hidden;
-}
-
-static const uint64_t of_pattern = ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS),
-                      of_pairs = ATTN_COLUMN_BIT(WEIGHT) | ATTN_COLUMN_BIT(PERCENTILE);
-
 static uint64_t hidden(const void *state)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
+    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT);
 
-    return hidden_measures(survey->shown) | ATTN_COLUMN_BIT(BATCH) |
-           (args->pattern ? 0 : of_pattern) | (args->from ? 0 : of_pairs) |
-           (args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT));
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
+            hidden |= ATTN_COLUMN_BIT(column_of[m]);
+    if (!args->pattern)
+        hidden |= ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS);
+    if (!args->from)
+        hidden |= ATTN_COLUMN_BIT(WEIGHT) | ATTN_COLUMN_BIT(PERCENTILE);
+    return hidden;
 }
 
 /* The type of a head, or NULL. */
@@ -501,11 +490,11 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     const struct attn_survey_args *args = given;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--%s is given without --%s",
+        return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
-                              "--from, --pattern and --effect need one text, not %s",
+                              "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",
@@ -532,7 +521,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     frame->rows.is_of_many = args->n_text > 0 || (args->has_probe && args->n_probe > 0);
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
-    frame->request.sites = "pattern";
+    frame->request.selection.sites = "pattern";
     n = n_all(survey);
     survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
     survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
@@ -588,121 +577,4 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
     return attn_experiment_perform(&experiment, &inquiry, err);
-}
-
-/* --- Of one run, also of arrays --------------------------------------------------------------- */
-
-struct run_survey {
-    struct attn_run *run;
-    attn_measure_set measures;
-    struct attn_selection
-        *selection; /* owns; of the run, but that it knows which keys are positions */
-    struct attn_measure_group group; /* owns */
-    struct attn_rows rows;           /* owns its table */
-};
-
-/* An attn_trace_fn. */
-static enum attn_status on_run_rows(void *user, const struct attn_trace_event *event,
-                                    struct attn_error *err)
-{
-    const struct run_survey *survey = user;
-
-    (void)err;
-    if (event->site == ATTN_SITE_PATTERN)
-        attn_measurements_add(survey->group.items, survey->group.n, event);
-    return ATTN_OK;
-}
-
-static enum attn_status measure_run(struct run_survey *survey, struct attn_error *err)
-{
-    struct attn_run *run = survey->run;
-    const struct attn_input *input = &run->request.input;
-    const struct attn_trace trace = {run->selection, on_run_rows, survey};
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
-    struct attn_dims dims = *attn_selection_dims(run->selection);
-    struct attn_result result = {0};
-
-    /* The keys of arrays are positions of the sequence of the queries: the header says when. */
-    if (!run->model &&
-        (run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k)))
-        dims.is_cross = NULL;
-    ATTN_TRY(attn_selection_create(&dims, &survey->selection, err));
-    ATTN_TRY(attn_measure_group_create(survey->measures, &settings, survey->selection, NULL,
-                                       &survey->group, err));
-    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "measures are of the pattern, which is not selected");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    ATTN_TRY(attn_run_perform(run, &trace, &result, err));
-    attn_result_release(&result);
-    return ATTN_OK;
-}
-
-static enum attn_status append_run_head(struct run_survey *survey, int layer, int head,
-                                        struct attn_error *err)
-{
-    const struct attn_run *run = survey->run;
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const int n_batch = run->model ? 1 : (int)run->axes.n_batch;
-    const int n_head = (int)dims->n_head / n_batch,
-              n_shared = (int)(dims->n_head / dims->n_kv_head);
-    struct attn_cell row[N_COLUMN] = {
-        [LAYER] = attn_cell_integer(layer),
-        [BATCH] = attn_cell_integer(head / n_head),
-        [HEAD] = attn_cell_integer(head % n_head),
-        [KV_HEAD] = attn_cell_integer(head % n_head / n_shared),
-    };
-
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        double value;
-
-        if ((survey->measures & ATTN_MEASURE_BIT(m)) == 0)
-            continue;
-        value = attn_measure_group_find(&survey->group, (enum attn_measure)m, layer, head);
-        if (attn_measure_is_count((enum attn_measure)m))
-            row[column_of[m]] = attn_cell_integer((int64_t)value);
-        else if (!isnan(value))
-            row[column_of[m]] = attn_cell_real(value);
-    }
-    return attn_rows_append(&survey->rows, row, NULL, 0, err);
-}
-
-static enum attn_status survey_run(struct run_survey *survey, struct attn_error *err)
-{
-    const struct attn_run *run = survey->run;
-    const struct attn_selection *selection = run->selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-
-    ATTN_TRY(measure_run(survey, err));
-    survey->rows = (struct attn_rows){
-        .columns = columns,
-        .n = N_COLUMN,
-        .hidden = hidden_measures(survey->measures) | ATTN_COLUMN_BIT(TYPE) | of_pattern |
-                  of_pairs | ATTN_COLUMN_BIT(EFFECT) | (run->model ? 0 : ATTN_COLUMN_BIT(LAYER)) |
-                  (!run->model && run->axes.rank == 4 ? 0 : ATTN_COLUMN_BIT(BATCH)),
-    };
-    ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
-    for (int layer = 0; layer < (int)dims->n_layer; layer++)
-        for (int head = 0; head < (int)dims->n_head; head++)
-            if (attn_selection_has_head(selection, layer, head))
-                ATTN_TRY(append_run_head(survey, layer, head, err));
-    return ATTN_OK;
-}
-
-enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
-                                    struct attn_table **table, struct attn_error *err)
-{
-    struct run_survey survey = {.run = run, .measures = measures};
-    enum attn_status status;
-
-    if (!attn_is_given(run, "run", err) || !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
-    status = survey_run(&survey, err);
-    if (status == ATTN_OK)
-        *table = survey.rows.table;
-    else
-        attn_table_free(survey.rows.table);
-    attn_measure_group_release(&survey.group);
-    attn_selection_free(survey.selection);
-    return status;
 }

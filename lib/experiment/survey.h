@@ -70,18 +70,4 @@ ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_
                                       const struct attn_survey_args *args,
                                       struct attn_table **table, struct attn_error *err);
 
-/*
- * Performs RUN, whose selection holds the pattern, and makes a row of each selected head: layer (of
- * batches batch; of other arrays neither), head, kv_head, then MEASURES (ATTN_MEASURE_BIT), means
- * over the selected queries. The caller owns *table. Errors: those of attn_run_perform;
- * ATTN_INVALID when no pattern is selected.
- *
- * Measures of how widely a head looks (entropy, entropy_norm, max) have a meaning for any keys. The
- * others need keys that are positions of the sequence of the queries; where they are not, their
- * cells are empty. In a model these are the layers that attend to a source. Of arrays the keys are
- * positions with a causal mask, where query r stands at r + S - T, and when q and k are one array.
- */
-ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
-                                             struct attn_table **table, struct attn_error *err);
-
 #endif
