@@ -29,14 +29,6 @@
 
 #include <time.h>
 
-/* Gets rows of one head of the chosen attention, and the same rows of the exact one, made of the
- * same q, k and v; in the order of a trace. */
-struct pair_trace {
-    enum attn_status (*on_pair)(void *user, const struct attn_trace_event *chosen,
-                                const struct attn_trace_event *exact, struct attn_error *err);
-    void *user;
-};
-
 /* What a comparison works on. */
 struct comparing {
     const struct attn_run *run;             /* of a model or of arrays */
@@ -49,7 +41,7 @@ struct comparing {
     struct attn_capture *capture;                /* owns; of the exact run */
     struct attn_session *exact_run, *chosen_run; /* owns; of a model */
     struct attn_measurement *local, *propagated; /* owns */
-    const struct pair_trace *pairs;              /* gets local patterns; or NULL */
+    struct attn_outputs *outputs;                /* get local patterns; or NULL */
 };
 
 /* --- What a layer computes from --------------------------------------------------------------- */
@@ -141,12 +133,74 @@ struct pass {
     struct attn_measurement *measurement;
 };
 
-/* Rows of one head, and where their sums go. */
+/* Rows of one head, and where they go. */
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
-    const struct pair_trace *pairs; /* gets both, or NULL */
+    struct attn_outputs *outputs; /* get both, or NULL */
 };
+
+static size_t key_of(const struct attn_row *row, size_t i)
+{
+    return row->keys ? (size_t)row->keys[i] : i;
+}
+
+/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
+static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
+                       int32_t *keys)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < chosen->n || j < exact->n) {
+        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
+        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
+        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
+        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
+
+        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
+        values[n++] = a - b;
+        i += chosen_key <= exact_key;
+        j += exact_key <= chosen_key;
+    }
+    return n;
+}
+
+/* OUTPUTS get the rows CHOSEN, the same rows of EXACT attention, and their difference, the chosen
+ * weights minus the exact ones. A cell counts when it counts in one of them, and has weight 0 in
+ * the other. */
+static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
+                             const struct attn_trace_event *exact, struct attn_error *err)
+{
+    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
+    const size_t n_row = exact->n_row;
+    struct attn_trace_event event = *chosen;
+    enum attn_status status = ATTN_NO_MEMORY;
+    float *values;
+    int32_t *keys;
+    size_t *n_kept;
+
+    ATTN_TRY(attn_outputs_pair(outputs, chosen, exact, err));
+    values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
+    keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
+    n_kept = attn_alloc(n_row, sizeof *n_kept, err);
+    if (values && keys && n_kept) {
+        for (size_t r = 0; r < n_row; r++) {
+            const struct attn_row row = attn_event_row(chosen, r);
+            const struct attn_row exact_row = attn_event_row(exact, r);
+
+            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
+        }
+        event.n_col = event.ld = ld;
+        event.data = values;
+        event.keys = keys;
+        event.n_kept = n_kept;
+        status = attn_outputs_event(outputs, &event, err);
+    }
+    attn_free(values);
+    attn_free(keys);
+    attn_free(n_kept);
+    return status;
+}
 
 /* An attn_trace_fn: the exact rows, all or some of those of the event. Who gets both reads layer
  * and head of the event from either. */
@@ -158,7 +212,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     struct attn_trace_event part = *rows->event, named = *exact;
 
     attn_measurement_add(rows->measurement, rows->event, exact);
-    if (!rows->pairs)
+    if (!rows->outputs)
         return ATTN_OK;
     part.row0 = exact->row0;
     part.n_row = exact->n_row;
@@ -169,7 +223,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     }
     named.layer = part.layer;
     named.head = part.head;
-    return rows->pairs->on_pair(rows->pairs->user, &part, &named, err);
+    return draw(rows->outputs, &part, &named, err);
 }
 
 /* Compares the rows of EVENT with those of exact attention, which are computed for it. */
@@ -179,7 +233,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
 {
     const struct comparing *comparing = pass->comparing;
     const bool is_local = pass->measurement == comparing->local;
-    struct rows rows = {pass->measurement, event, is_local ? comparing->pairs : NULL};
+    struct rows rows = {pass->measurement, event, is_local ? comparing->outputs : NULL};
     struct attn_attend_args inputs = layer_inputs(comparing, event->layer, false);
     struct attn_selection *selection;
     struct attn_dims dims;
@@ -587,15 +641,15 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 
 /* --- Of a request ----------------------------------------------------------------------------- */
 
-/* Makes *COMPARISON, the caller's also after a failure. PAIRS may be NULL. */
+/* Makes *COMPARISON, the caller's also after a failure. OUTPUTS may be NULL. */
 static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
-                                const struct pair_trace *pairs, struct attn_comparison **comparison,
+                                struct attn_outputs *outputs, struct attn_comparison **comparison,
                                 struct attn_error *err)
 {
     struct comparing comparing = {.run = run,
                                   .attention = &run->arrays.attention,
                                   .settings.n_recalled = n_recalled,
-                                  .pairs = pairs};
+                                  .outputs = outputs};
     enum attn_status status;
 
     if (run->model) {
@@ -631,70 +685,6 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
-static size_t key_of(const struct attn_row *row, size_t i)
-{
-    return row->keys ? (size_t)row->keys[i] : i;
-}
-
-/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
-static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
-                       int32_t *keys)
-{
-    size_t i = 0, j = 0, n = 0;
-
-    while (i < chosen->n || j < exact->n) {
-        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
-        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
-        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
-        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
-
-        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
-        values[n++] = a - b;
-        i += chosen_key <= exact_key;
-        j += exact_key <= chosen_key;
-    }
-    return n;
-}
-
-/* A pair_trace's: USER, the struct attn_outputs, gets the pair and its difference, the
- * chosen weights minus the exact ones. A cell counts when it counts in one of them, and has weight
- * 0 in the other. */
-static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact, struct attn_error *err)
-{
-    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
-    const size_t n_row = exact->n_row, skipped = exact->row0 - chosen->row0;
-    struct attn_trace_event event = *chosen;
-    enum attn_status status = ATTN_NO_MEMORY;
-    float *values;
-    int32_t *keys;
-    size_t *n_kept;
-
-    ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
-    values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
-    keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
-    n_kept = attn_alloc(n_row, sizeof *n_kept, err);
-    if (values && keys && n_kept) {
-        for (size_t r = 0; r < n_row; r++) {
-            const struct attn_row row = attn_event_row(chosen, skipped + r);
-            const struct attn_row exact_row = attn_event_row(exact, r);
-
-            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
-        }
-        event.row0 = exact->row0;
-        event.n_row = n_row;
-        event.n_col = event.ld = ld;
-        event.data = values;
-        event.keys = keys;
-        event.n_kept = n_kept;
-        status = attn_outputs_event(user, &event, err);
-    }
-    attn_free(values);
-    attn_free(keys);
-    attn_free(n_kept);
-    return status;
-}
-
 /* Opens the outputs for LABELS, compares, and draws the differences. */
 static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
                                      const struct attn_labels *labels,
@@ -704,7 +694,6 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
         run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_outputs *outputs;
-    struct pair_trace pairs = {draw_pair, NULL};
     struct attn_error failure = {0};
     bool is_abandoned;
     enum attn_status status;
@@ -714,8 +703,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     options.picture = &picture;
     ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
                                  &options, &outputs, err));
-    pairs.user = outputs;
-    status = compare(run, n_recalled, &pairs, comparison, &failure);
+    status = compare(run, n_recalled, outputs, comparison, &failure);
     if (status == ATTN_OK)
         status = attn_outputs_finish(outputs, &failure);
     is_abandoned = attn_outputs_is_abandoned(outputs);
