@@ -344,6 +344,7 @@ enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *er
     struct attn_bench_part first = {
         .name = "opening, first 6 tokens", .run = open_and_feed, .context = bench};
     const struct attn_matrix *output = &bench->options->model->weights.unembed.weight;
+    const size_t element = attn_dtype_bits(output->dtype) / 8;
     struct attn_cost cost;
 
     if (!bench->options->source || bench->config->n_ctx < N_FIRST)
@@ -352,7 +353,6 @@ enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *er
     ATTN_TRY(attn_bench_measure(bench, &open, err));
     first.n_byte = (double)cost.weights;
     if (bench->config->output != ATTN_OUTPUT_NONE) /* no logits are made */
-        first.n_byte -= (double)output->n_row * (double)output->n_col *
-                        (double)(attn_dtype_bits(output->dtype) / 8);
+        first.n_byte -= (double)(output->n_row * output->n_col * element);
     return attn_bench_measure(bench, &first, err);
 }

@@ -132,7 +132,7 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
 static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
 {
     static const bool needs_target[] = {
-#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = needs,
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = (needs),
         ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
 #undef METRIC_NEEDS
     };

@@ -86,8 +86,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (!made->ids || !made->log_probabilities)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_frame_memory(frame, err));
-    if (made->n_prompt > 0)
-        memcpy(made->ids, text->ids, made->n_prompt * sizeof *made->ids);
+    if (text->ids)
+        memcpy(made->ids, text->ids, text->n * sizeof *made->ids);
     attn_random_seed(&generator->random, generator->args->seed);
     trial.n_more = generator->n_most;
     return attn_trial_run(&trial, &frame->session, err);

@@ -288,6 +288,7 @@ static enum attn_status prepare_probe(struct survey *survey, struct probe *probe
     const size_t n_vocab = frame->config->n_vocab, n_ctx = frame->config->n_ctx, half = n_ctx / 2;
     const struct attn_quote name = attn_quote_string(attn_model_name(attn_host_model(frame->host)));
     const struct attn_tokenizer *tokenizer;
+    enum attn_status status = ATTN_OK;
 
     probe->length = args->probe_length > 0  ? args->probe_length
                     : half < DEFAULT_LENGTH ? half
@@ -300,17 +301,16 @@ static enum attn_status prepare_probe(struct survey *survey, struct probe *probe
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
             probe->ids[probe->n_id++] = (int32_t)id;
-    if (probe->length > probe->n_id) {
-        attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
-                       probe->length, name.text, probe->n_id);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (probe->length == 0 || probe->repeats > n_ctx / probe->length) {
-        attn_error_set(err, ATTN_INVALID,
-                       "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
-                       probe->length, probe->repeats, name.text, n_ctx);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (probe->length > probe->n_id)
+        status =
+            attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
+                           probe->length, name.text, probe->n_id);
+    else if (probe->length == 0 || probe->repeats > n_ctx / probe->length)
+        status = attn_error_set(
+            err, ATTN_INVALID,
+            "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
+            probe->length, probe->repeats, name.text, n_ctx);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
     probe->order = attn_frame_alloc(frame, probe->n_id, sizeof *probe->order);
     probe->drawn = attn_frame_alloc(frame, probe->length * probe->repeats, sizeof *probe->drawn);
     return attn_frame_memory(frame, err);
