@@ -98,7 +98,7 @@ FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
 OBJECTS += $(FUZZ_OBJECTS)
 
 # What reads the command line hands failures to these.
-REPORT_OBJECTS := cmd/line/report.o cmd/line/interrupt.o cmd/line/progress.o
+REPORT_OBJECTS := cmd/line/report.o cmd/line/field_names.o cmd/line/interrupt.o cmd/line/progress.o
 
 # Inputs that programs make who know the formats: tests/torture/adversary.sh.
 ADVERSARY := $(BUILD)/tests/adversary/adversary
@@ -204,7 +204,10 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
+	$(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
+
+# It looks at what the tool makes of the library's texts.
+$(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
 
 # It runs the example that needs no library.
 $(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
@@ -312,7 +315,7 @@ check-browser: ## look at the page of --html in Chromium; where there is none, s
 	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
 	    $(MAKE) $(BUILD)/attn-cli $(BROWSER_TEST) && tests/run_unit.sh $(BROWSER_TEST); fi
 
-binding: ## make the Python binding, and what it takes structs for, from attn.h
+binding: ## make the Python binding, and what it takes structs for, from the public headers
 	@$(or $(PYTHON),python3) lib/python/make_binding.py
 
 binding-check:
@@ -471,7 +474,7 @@ $(BUILD)/%.analyzed: $(BUILD)/%.o
 
 # --- Installing ---------------------------------------------------------------------------------
 
-PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h)
+PUBLIC_HEADERS := extra.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h)
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli

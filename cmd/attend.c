@@ -266,8 +266,8 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     struct attn_table *table = NULL;
     enum attn_status status;
 
-    served->request.sites = "pattern";
-    served->request.n_output = 0; /* of tensors */
+    served->request.selection.sites = "pattern";
+    served->request.outputs.n = 0; /* of tensors */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
     status = tables_write(&tables, table, NULL, served->call->out, err);
@@ -291,9 +291,10 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         ATTN_TRY(outputs_check_tables(&args->request.output, err));
     ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
-    ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels, &served->request.query_labels,
-                         err));
-    ATTN_TRY(read_labels(args->labels.keys, &arrays->key_labels, &served->request.key_labels, err));
+    ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,
+                         &served->request.reading.queries, err));
+    ATTN_TRY(
+        read_labels(args->labels.keys, &arrays->key_labels, &served->request.reading.keys, err));
     ATTN_TRY(request_fill(served, args->arrays.keep, err));
     return measures ? measure(served, measures, err) : request_serve(served, err);
 }

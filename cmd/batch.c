@@ -168,7 +168,7 @@ const struct command command_batch = {
 /* A batch on its way. */
 struct batch {
     struct call *call;
-    const struct batch_args *args;
+    struct batch_args *args;
     const char **command; /* the command line as it was typed */
     struct attn_buffer asked;
     const char **files; /* that the options name */
@@ -186,36 +186,6 @@ struct batch {
 };
 
 /* --- Options --------------------------------------------------------------------------------- */
-
-/* The fields that messages of the library name, and the options that fill them. */
-static const struct {
-    const char *field, *option;
-} named_fields[] = {
-    {"is_resumed", "--resume"},
-    {"n_shard", "--shard"},
-    {"max_failed", "--max-errors"},
-};
-
-/* Writes options in TEXT [SIZE] where words of it are fields. */
-static void name_options_in(char *text, size_t size)
-{
-    for (size_t i = 0; i < sizeof named_fields / sizeof *named_fields; i++) {
-        const size_t n = strlen(named_fields[i].field);
-        char *found = strstr(text, named_fields[i].field);
-        char rest[ATTN_ERROR_MESSAGE_SIZE];
-
-        if (!found || (found > text && found[-1] != ' ') || (found[n] && found[n] != ' '))
-            continue;
-        snprintf(rest, sizeof rest, "%s", found + n);
-        snprintf(found, size - (size_t)(found - text), "%s%s", named_fields[i].option, rest);
-    }
-}
-
-static void name_options(struct attn_error *err)
-{
-    name_options_in(err->message, sizeof err->message);
-    name_options_in(err->hint, sizeof err->hint);
-}
 
 /* Reads "3/8". */
 static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_shard,
@@ -352,7 +322,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
 {
     const struct batch_args *args = batch->args;
     const struct attn_question *predict = &batch->request.predict;
-    uint64_t fields = ATTN_RECORD_FIELD_BIT(MEASURES);
+    attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
 
     if (args->fields)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_record_fields_parse(args->fields, &fields, err),
@@ -382,14 +352,14 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
 
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
-    request->changed = &batch->changed;
-    request->layers = args->selection.layers;
-    request->heads = args->selection.heads;
-    request->queries = args->selection.queries;
-    request->sites = args->selection.sites;
-    ablation_fill(&args->ablation, request);
-    request->predict = (struct attn_question){(size_t)args->prediction.top,
-                                              args->prediction.next.items, args->prediction.next.n};
+    request->attention.change = &batch->changed;
+    request->selection.layers = args->selection.layers;
+    request->selection.heads = args->selection.heads;
+    request->selection.queries = args->selection.queries;
+    request->selection.sites = args->selection.sites;
+    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
+                                              .next = args->prediction.next.items,
+                                              .n_next = args->prediction.next.n};
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
@@ -440,7 +410,6 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
-    enum attn_status status;
 
     ATTN_TRY(read_shard(args->shard, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
@@ -461,10 +430,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     options->on_progress = on_progress;
     options->is_spoiled = is_spoiled;
     options->user = batch;
-    status = attn_batch_open(options, &batch->batch, err);
-    if (status != ATTN_OK)
-        name_options(err);
-    return status;
+    return attn_batch_open(options, &batch->batch, err);
 }
 
 /* Runs the batch, and says what came of it. */
@@ -481,7 +447,6 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     if (result.is_abandoned) /* the reader has closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
-        name_options(&failure);
         if (result.can_resume && !is_quiet)
             snprintf(batch->call->last_note, sizeof batch->call->last_note,
                      "--resume continues at record %s", all);
@@ -526,13 +491,14 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
     ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
     ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
                              &batch->host, err));
+    ATTN_TRY(ablation_fill(&batch->args->ablation, batch->host, &batch->request, err));
     interrupt_catch();
     return run_all(batch, err);
 }
 
 static enum attn_status run_batch(struct call *call, struct attn_error *err)
 {
-    const struct batch_args *args = call->args;
+    struct batch_args *args = call->args;
     struct batch batch = {.call = call, .args = args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
     enum attn_status status = ATTN_OK;
 
@@ -544,6 +510,7 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
         status = work(&batch, err);
     attn_batch_free(batch.batch);
     model_host_close(batch.host);
+    ablation_release(&args->ablation);
     attn_mask_array_release(&batch.mask);
     attn_buffer_release(&batch.asked);
     free(batch.outputs);

@@ -76,8 +76,9 @@ static void print_choices(struct attn_sink *out, const struct option *option)
 {
     const char *gap = "";
 
-    for (int kind = 0; value_of(option) == VALUE_KIND && kind < ATTN_N_ATTENTION_KIND; kind++)
-        print(out, "%s%s", kind > 0 ? " " : "", attn_attention_kind_name(kind));
+    for (int i = 0; value_of(option) == VALUE_KIND && i < ATTN_N_ATTENTION_KIND; i++)
+        print(out, "%s%s", i > 0 ? " " : "",
+              attn_attention_kind_name(attn_attention_kind_order[i]));
     if (value_of(option) == VALUE_KIND) {
         print_text(out, " help");
         return;
@@ -331,8 +332,8 @@ static void print_fish_summary(struct attn_sink *out, const struct command *comm
 
 static void print_fish_sites(struct attn_sink *out)
 {
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        print(out, "%s,", attn_site_name((enum attn_site)site));
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        print(out, "%s,", attn_site_name(attn_site_order[i]));
 }
 
 static const char fish_script[] =
@@ -377,8 +378,8 @@ static void print_topics(struct attn_sink *out)
 
 static void print_sites(struct attn_sink *out)
 {
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        print(out, "%s%s", site > 0 ? " " : "", attn_site_name((enum attn_site)site));
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        print(out, "%s%s", i > 0 ? " " : "", attn_site_name(attn_site_order[i]));
 }
 
 /* The lists in scripts, by their marks: printed at once, or for one command after another. */

@@ -144,7 +144,7 @@ static enum attn_status open_other(const struct diff_args *args, struct other *o
         attention.kind = args->with_attention;
         ATTN_TRY(attention_check(&attention, err));
         ATTN_TRY(attention_change(&attention, &other->changed, &other->mask, err));
-        other->request.changed = &other->changed;
+        other->request.attention.change = &other->changed;
     }
     model.name = args->with;
     return args->with ? model_open(&model, &args->question.running, false, &other->host, err)

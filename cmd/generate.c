@@ -258,8 +258,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
     json = take_json(&args->request.output);
-    served->request.example = EXAMPLE;
-    ablation_fill(&args->ablation, &served->request);
+    served->request.reading.example = EXAMPLE;
+    ATTN_TRY(ablation_fill(&args->ablation, served->host, &served->request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(make_text(args, served, made, err));
     if (json)
@@ -279,12 +279,13 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
 static enum attn_status generate(struct call *call, struct attn_error *err)
 {
-    const struct generate_args *args = call->args;
+    struct generate_args *args = call->args;
     struct attn_generation made = {0};
     struct served served = {
         .call = call, .args = &args->request, .print_sites = sites_print, .own = &made};
     const enum attn_status status = request_answer(&served, work, err);
 
+    ablation_release(&args->ablation);
     attn_generation_release(&made);
     return status;
 }

@@ -100,7 +100,7 @@ static enum attn_status write_drawn(struct question *question, struct attn_error
     enum attn_status status;
 
     question->request.on_note = NULL;
-    question->request.sites = NULL;
+    question->request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &question->request, &run, err));
     question->grid.run = attn_run_labels(run);
     status = question_write(question, err);
@@ -119,8 +119,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.reads_heads = args->reads_heads;
     question->grid = grid_of(args);
     ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
-    question->request.queries = args->queries;
-    question->request.sites = args->sites;
+    question->request.selection.queries = args->queries;
+    question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
     if (!args->texts.path && tables_have_pictures(&args->question.tables))
         return write_drawn(question, err);

@@ -125,7 +125,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &ids[0], err));
     ATTN_TRY(read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1], err));
-    question->request.queries = args->queries;
+    question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;

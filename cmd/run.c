@@ -2,6 +2,7 @@
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -119,14 +120,14 @@ static enum attn_status check_predictions(const struct output_args *args, struct
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (has_predictions(walk.output.format))
             return ATTN_OK;
-    attn_format_list(has_predictions, "or", formats, sizeof formats);
+    field_names_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint, "--top and --next print on standard output, which holds data");
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
-    const struct run_args *args = served->call->args;
+    struct run_args *args = served->call->args;
     const struct output_args *output = &args->request.output;
     struct attn_request *request = &served->request;
 
@@ -139,10 +140,11 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         ATTN_TRY(outputs_check_tables(output, err));
     ATTN_TRY(request_open_model(served, &args->model, false, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
-    request->example = EXAMPLE;
-    request->predict = (struct attn_question){(size_t)args->prediction.top,
-                                              args->prediction.next.items, args->prediction.next.n};
-    ablation_fill(&args->ablation, request);
+    request->reading.example = EXAMPLE;
+    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
+                                              .next = args->prediction.next.items,
+                                              .n_next = args->prediction.next.n};
+    ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;
@@ -150,9 +152,11 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
-    const struct run_args *args = call->args;
+    struct run_args *args = call->args;
     struct served served = {
         .call = call, .args = &args->request, .print_sites = sites_print, .has_first_screen = true};
+    const enum attn_status status = request_answer(&served, work, err);
 
-    return request_answer(&served, work, err);
+    ablation_release(&args->ablation);
+    return status;
 }

@@ -1,6 +1,6 @@
 /*
- * attn.h - the whole public interface of libattn: run GPT-style decoders on a CPU and see what
- * their attention does.
+ * attn.h - the public interface of libattn: run GPT-style decoders on a CPU and see what their
+ * attention does. What may still change is in attn/extra.h: files, pictures, batches, catalogs.
  *
  *     struct attn_request request = ATTN_REQUEST_DEFAULT;
  *     struct attn_result result = {0};
@@ -30,25 +30,17 @@
 #include "base/status.h"
 #include "base/source.h"
 #include "base/pool.h"
-#include "model/builtin.h"
 
-/* A model runs a text: a catalog finds it by name, a host serves requests, a capture keeps tensors,
- * outputs are files. */
-#include "run/catalog.h"
+/* A model runs a text: a host serves requests, one or many, and a capture keeps tensors. */
 #include "run/host.h"
+#include "run/intervention.h"
 #include "run/request.h"
 #include "run/run.h"
-#include "run/texts.h"
 #include "run/record.h"
 #include "run/many.h"
 #include "capture/capture.h"
-#include "output/format.h"
-#include "encode/colormap.h"
-#include "output/picture.h"
-#include "output/outputs.h"
-#include "records/outcome.h"
-#include "records/records.h"
-#include "records/batch.h"
+#include "output/output.h"
+#include "base/table.h"
 
 /* What is watched, changed and computed. */
 #include "trace/site.h"
@@ -65,37 +57,21 @@
 #include "model/config.h"
 #include "model/model.h"
 #include "model/session.h"
-#include "model/session_pack.h"
 
 /* Attention on arrays, and experiments. */
 #include "base/dtype.h"
 #include "formats/ndarray.h"
 #include "attention/attend.h"
-#include "analysis/difference.h"
 #include "analysis/measure.h"
-#include "analysis/edges.h"
-#include "experiment/compare.h"
-#include "experiment/comparison.h"
-#include "experiment/explain.h"
 #include "experiment/answer.h"
 #include "experiment/ablate.h"
-#include "experiment/archive_diff.h"
 #include "experiment/attribute.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
-#include "experiment/head_measures.h"
 #include "experiment/lens.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"
-#include "experiment/similarity.h"
 #include "experiment/survey.h"
-
-/* Tables and files. */
-#include "base/table.h"
-#include "base/sink.h"
-#include "output/output.h"
-#include "figures/table_picture.h"
-#include "tables/table_writer.h"
 
 /* clang-format on */
 

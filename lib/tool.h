@@ -1,16 +1,16 @@
 /*
- * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
+ * tool.h - what the command-line tool uses of the library beside attn.h and extra.h: numbers as they are typed,
  * text in columns, numbers as people read them, what a model holds and costs, models that are made,
  * records of lines of JSON.
- * It is not installed and promises nothing; programs use attn.h.
+ * It is not installed and promises nothing; programs use attn.h and extra.h.
  */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 
 #include "analysis/difference_internal.h"
+#include "analysis/measure_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/kind_internal.h"
-#include "attn.h"
 #include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/file.h"
@@ -29,6 +29,8 @@
 #include "experiment/comparison_forms.h"
 #include "experiment/explain_figure.h"
 #include "experiment/explain_text.h"
+#include "extra.h"
+#include "figures/table_picture.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/gemm_internal.h"
@@ -41,7 +43,6 @@
 #include "output/format_internal.h"
 #include "output/labels_json.h"
 #include "output/outputs_internal.h"
-#include "output/picture.h"
 #include "output/token_text.h"
 #include "run/catalog_internal.h"
 #include "run/host_internal.h"

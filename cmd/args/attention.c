@@ -167,11 +167,11 @@ void attention_kinds_print(struct attn_sink *out)
                "The keys that a query looks at; the mask then removes some of them. Numbers are\n"
                "1 or more, and a number as large as that of the keys means all of them.\n"
                "\n");
-    for (int kind = 0; kind < ATTN_N_ATTENTION_KIND; kind++) {
+    for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++) {
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
         char text[256];
 
-        attention.kind = (enum attn_attention_kind)kind;
+        attention.kind = attn_attention_kind_order[i];
         describe(&attention, text, sizeof text);
         help_row(out, attn_attention_kind_written(attention.kind), text, TEXT_COLUMN);
     }

@@ -10,7 +10,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 /* Values of --scale, in the order of their words. */
 enum scale_choice { SCALE_ON, SCALE_OFF };

@@ -5,7 +5,7 @@
 #include "cmd/args/running.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct model_args {
     const char *name;                     /* directory or name; NULL: the built-in default */

@@ -2,6 +2,7 @@
 #include "cmd/args/outputs.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -32,7 +33,8 @@ static bool make_row(size_t i, struct option *row)
         for (size_t k = 0; k < 2; k++)
             if (options[k].name && i-- == 0) {
                 *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
-                                                   struct output_args, formats, options[k].help);
+                                                   struct output_args, formats,
+                                                   field_names_of_help(options[k].help));
                 return true;
             }
     }
@@ -151,7 +153,7 @@ static enum attn_status check_use(const struct output_args *args, struct attn_er
         has_directory |=
             walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
     if (!has_directory) {
-        attn_format_list(is_directory, "or", list, sizeof list);
+        field_names_list(is_directory, "or", list, sizeof list);
         return refuse(err, NULL, "--add needs the DIR of %s", list);
     }
     for (size_t i = 0; i < attn_n_format(); i++) {

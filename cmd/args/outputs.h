@@ -7,7 +7,7 @@
 #include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "tool.h"
 
 /* What was asked for. Initialize with precision -1. */
 struct output_args {

@@ -1,6 +1,7 @@
 /* picture.c - see picture.h. */
 #include "cmd/args/picture.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
@@ -94,6 +95,7 @@ enum attn_status picture_find(const struct picture_args *args, struct attn_pictu
     picture->width = args->width > 0 ? (size_t)args->width : terminal_width();
     picture->depth = terminal_depth((enum color_wish)args->color);
     picture->is_plain = !terminal_is_utf8();
+    picture->name_fields = field_names_show;
     return ATTN_OK;
 }
 

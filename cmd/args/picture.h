@@ -11,7 +11,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct picture_args {
     bool is_heatmap; /* --heatmap */

@@ -88,8 +88,8 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
 
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request)
 {
-    request->special = (enum attn_special)args->special;
-    request->special_tokens = (enum attn_special_tokens)args->special_tokens;
+    request->reading.special = (enum attn_special)args->special;
+    request->reading.special_tokens = (enum attn_special_tokens)args->special_tokens;
 }
 
 bool path_has_ending(const char *path, const char *ending)

@@ -91,8 +91,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);
-    question->request.changed = &question->changed;
-    question->request.example = question->example;
+    question->request.attention.change = &question->changed;
+    question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;

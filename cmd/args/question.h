@@ -22,7 +22,7 @@
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
 
-#include "attn.h"
+#include "tool.h"
 
 struct question_args {
     struct prompt_args prompt;

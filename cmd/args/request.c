@@ -1,6 +1,7 @@
 /* request.c - see request.h. */
 #include "cmd/args/request.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
@@ -83,7 +84,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
     }
     if (!beside)
         return ATTN_OK;
-    attn_format_list(is_possible, "or", formats, sizeof formats);
+    field_names_list(is_possible, "or", formats, sizeof formats);
     return refuse(err, NULL,
                   "--compare and --%s do not go together: a comparison is written as text, %s",
                   beside, formats);
@@ -149,15 +150,15 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     struct attn_request *request = &served->request;
 
     ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
-                          served->call->out, &served->outputs, &request->n_output, err));
-    if (request->n_output == 0 && !args->is_compared && !args->is_explained &&
+                          served->call->out, &served->outputs, &request->outputs.n, err));
+    if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
         request->predict.top == 0 && request->predict.n_next == 0)
         text = text ? text : "text";
     if (text)
-        served->outputs[request->n_output++] =
+        served->outputs[request->outputs.n++] =
             output_of(&args->output, attn_format_find(text), served->call->out);
     if (args->is_explained)
-        served->n_figure = take_figures(served->outputs, &request->n_output);
+        served->n_figure = take_figures(served->outputs, &request->outputs.n);
     return ATTN_OK;
 }
 
@@ -177,7 +178,8 @@ static enum attn_status list_options(struct served *served, struct attn_error *e
 
         if (value && word_find(headings, option->heading) >= 0 &&
             (option->kind != OPTION_KIND_FLAG || strcmp(option->heading, "View") == 0))
-            served->options[served->request.n_option++] = (struct attn_option){option->name, value};
+            served->options[served->request.outputs.n_option++] =
+                (struct attn_option){option->name, value};
     }
     return ATTN_OK;
 }
@@ -193,17 +195,17 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     ATTN_TRY(list_options(served, err));
     ATTN_TRY(list_outputs(served, err));
     served->changed.keep = keep_path ? &served->keep : NULL;
-    request->changed = &served->changed;
-    request->sites = args->selection.sites;
-    request->layers = args->selection.layers;
-    request->heads = args->selection.heads;
-    request->queries = args->selection.queries;
-    if (args->is_explained && !request->queries)
-        request->queries = "-1";
-    request->options = served->options;
-    request->outputs = served->outputs;
-    request->precision = (int)args->output.precision;
-    request->picture = &served->picture;
+    request->attention.change = &served->changed;
+    request->selection.sites = args->selection.sites;
+    request->selection.layers = args->selection.layers;
+    request->selection.heads = args->selection.heads;
+    request->selection.queries = args->selection.queries;
+    if (args->is_explained && !request->selection.queries)
+        request->selection.queries = "-1";
+    request->outputs.options = served->options;
+    request->outputs.items = served->outputs;
+    request->outputs.precision = (int)args->output.precision;
+    request->outputs.picture = &served->picture;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     return ATTN_OK;
 }
@@ -315,7 +317,7 @@ static enum attn_status print_explanation(const struct served *served,
     ATTN_TRY(attn_explainer_finish(explainer, &row, err));
     for (size_t i = 0; i < served->n_figure; i++)
         ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture,
-                                           &served->outputs[served->request.n_output + i], err));
+                                           &served->outputs[served->request.outputs.n + i], err));
     return attn_explanation_print(row, &run, served->call->out, err);
 }
 
@@ -352,9 +354,9 @@ static void choose_first_screen(struct served *served)
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
 
-    if (!served->has_first_screen || served->request.n_output != 1 ||
+    if (!served->has_first_screen || served->request.outputs.n != 1 ||
         served->outputs[0].format != attn_format_find("text") || served->args->picture.is_full ||
-        asked->sites || asked->layers || asked->heads || served->request.queries ||
+        asked->sites || asked->layers || asked->heads || served->request.selection.queries ||
         !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) ||
         dims->n_layer * dims->n_head <= MOST_WHOLE_HEADS)
         return;

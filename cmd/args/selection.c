@@ -59,21 +59,44 @@ static const struct option prediction_rows[] = {
 
 const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
 
-void ablation_fill(const struct ablation_args *args, struct attn_request *request)
+enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
+                               struct attn_request *request, struct attn_error *err)
 {
-    request->ablate = args->z;
-    request->ablate_pattern = args->pattern;
-    request->ablate_mean = args->mean;
-    request->knockouts = args->knockouts.items;
-    request->n_knockout = args->knockouts.n;
-    request->patches = args->patches.items;
-    request->n_patch = args->patches.n;
+    args->knockout = calloc(args->knockouts.n + 1, sizeof *args->knockout);
+    args->patch = calloc(args->patches.n + 1, sizeof *args->patch);
+    if (!args->knockout || !args->patch)
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < args->knockouts.n; i++)
+        ATTN_TRY(attn_knockout_parse(args->knockouts.items[i], &args->knockout[args->n_knockout++],
+                                     err));
+    for (size_t i = 0; i < args->patches.n; i++)
+        ATTN_TRY(attn_patch_read(args->patches.items[i], attn_host_model(host),
+                                 &args->patch[args->n_patch++], err));
+    request->edits.ablate = args->z;
+    request->edits.ablate_pattern = args->pattern;
+    request->edits.ablate_mean = args->mean;
+    request->edits.knockouts = args->knockout;
+    request->edits.n_knockout = args->n_knockout;
+    request->edits.patches = args->patch;
+    request->edits.n_patch = args->n_patch;
+    return ATTN_OK;
+}
+
+void ablation_release(struct ablation_args *args)
+{
+    for (size_t i = 0; i < args->n_knockout; i++)
+        attn_knockout_release(&args->knockout[i]);
+    for (size_t i = 0; i < args->n_patch; i++)
+        attn_patch_release(&args->patch[i]);
+    free(args->knockout);
+    free(args->patch);
 }
 
 void sites_print(struct attn_sink *out)
 {
     print_text(out, "site              shape   name in archives\n");
-    for (int site = 0; site < ATTN_N_SITE; site++) {
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
 

@@ -7,7 +7,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct selection_args {
     const char *layers, *heads, *queries, *sites; /* NULL: all; of sites the default ones */
@@ -17,6 +17,9 @@ struct ablation_args {
     const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
     const char *mean;        /* heads whose context vectors become their mean; or NULL */
     struct text_list knockouts, patches;
+    struct attn_knockout *knockout; /* [n_knockout] owns; what ablation_fill makes of these */
+    struct attn_patch *patch;       /* [n_patch] likewise */
+    size_t n_knockout, n_patch;
 };
 
 struct prediction_args {
@@ -33,8 +36,11 @@ extern const struct option_group ablation_options;
 /* Options that fill a struct prediction_args. */
 extern const struct option_group prediction_options;
 
-/* What ARGS change of REQUEST, which borrows them. */
-void ablation_fill(const struct ablation_args *args, struct attn_request *request);
+/* What ARGS change of REQUEST, which borrows them: reads the files of patches for the model of
+ * HOST. Errors have a stage. */
+enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
+                               struct attn_request *request, struct attn_error *err);
+void ablation_release(struct ablation_args *args); /* what ablation_fill made */
 
 /* The table for --sites help. */
 void sites_print(struct attn_sink *out);

@@ -4,6 +4,7 @@
  */
 #include "cmd/line/help.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 
@@ -262,7 +263,7 @@ static bool make_format(size_t i, struct topic_row *row)
         if (!format->argument || i-- > 0)
             continue;
         snprintf(row->name, sizeof row->name, "--%s %s", format->name, format->argument);
-        row->text = format->help;
+        row->text = field_names_of_help(format->help);
         return true;
     }
     return false;
@@ -272,8 +273,8 @@ static bool make_measure(size_t i, struct topic_row *row)
 {
     if (i >= ATTN_N_MEASURE)
         return false;
-    snprintf(row->name, sizeof row->name, "%s", attn_measure_name((enum attn_measure)i));
-    row->text = attn_measure_help((enum attn_measure)i);
+    snprintf(row->name, sizeof row->name, "%s", attn_measure_name(attn_measure_order[i]));
+    row->text = attn_measure_help(attn_measure_order[i]);
     return true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "cmd/line/command.h"
 
-#include "attn.h"
+#include "extra.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
 
-#include "attn.h"
+#include "extra.h"
 
 #include <stdbool.h>
 #include <stddef.h>

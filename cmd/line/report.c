@@ -7,6 +7,7 @@
 #include "cmd/line/report.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/progress.h"
 
@@ -29,35 +30,6 @@ static void print_error(const char *message, const char *hint)
         fprintf(stderr, "hint: %s\n", hint);
 }
 
-/* What a message of the library begins with where it is about a field of a request, and the option
- * that fills it. */
-static const struct {
-    const char *field, *option;
-} fields[] = {
-    {"layers", "--layers"},
-    {"heads", "--heads"},
-    {"queries", "--queries"},
-    {"sites", "--sites"},
-    {"ablate", "--ablate"},
-    {"ablate_pattern", "--ablate-pattern"},
-    {"ablate_mean", "--ablate-mean"},
-    {"knockouts", "--knockout"},
-    {"patches", "--patch"},
-    {"from", "--from"},
-    {"to", "--to"},
-};
-
-/* Writes MESSAGE with the name of an option instead of that of its field. */
-static void name_option(const char *message, char line[ATTN_ERROR_MESSAGE_SIZE + 8])
-{
-    const size_t size = strcspn(message, ":");
-
-    snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s", message);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (strlen(fields[i].field) == size && strncmp(message, fields[i].field, size) == 0)
-            snprintf(line, ATTN_ERROR_MESSAGE_SIZE + 8, "%s%s", fields[i].option, message + size);
-}
-
 int report(const struct attn_error *err)
 {
     static const int codes[] = {
@@ -65,15 +37,16 @@ int report(const struct attn_error *err)
         [ATTN_STAGE_MODEL] = EXIT_MODEL,   [ATTN_STAGE_INPUT] = EXIT_INPUT,
         [ATTN_STAGE_OUTPUT] = EXIT_OUTPUT, [ATTN_STAGE_CHECK] = EXIT_CHECK,
     };
-    char line[ATTN_ERROR_MESSAGE_SIZE + 8];
+    char line[LINE_SIZE], hint[LINE_SIZE];
 
     /* The weights' file lost its end while it was mapped. */
     if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
         print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
     }
-    name_option(err->message, line);
-    print_error(line, err->hint);
+    field_names_show(err->message, line, sizeof line);
+    field_names_show(err->hint, hint, sizeof hint);
+    print_error(line, hint);
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
@@ -149,14 +122,15 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
 
 void note(const char *format, ...)
 {
-    char line[LINE_SIZE];
+    char line[LINE_SIZE], shown[LINE_SIZE];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    field_names_show(line, shown, sizeof(shown));
     progress_clear();
-    fprintf(stderr, "attn-cli: note: %s\n", line);
+    fprintf(stderr, "attn-cli: note: %s\n", shown);
 }
 
 void note_message(void *user, const char *message)

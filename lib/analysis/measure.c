@@ -14,9 +14,15 @@ static const struct {
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
 #define ROW(id, number, name, metric, which, unit, is_count, help)                                 \
-    {name, unit, help, &attn_metric_##metric, which, is_count},
+    [ATTN_MEASURE_##id] = {name, unit, help, &attn_metric_##metric, which, is_count},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW
+};
+
+const enum attn_measure attn_measure_order[ATTN_N_MEASURE] = {
+#define PLACE(id, ...) ATTN_MEASURE_##id,
+    ATTN_MEASURE_MAP(PLACE)
+#undef PLACE
 };
 
 const char *attn_measure_name(enum attn_measure measure)
@@ -39,7 +45,7 @@ bool attn_measure_is_count(enum attn_measure measure)
     return (unsigned)measure < ATTN_N_MEASURE && measures[measure].is_count;
 }
 
-int attn_measures_count(uint64_t set)
+int attn_measures_count(attn_measure_set set)
 {
     return __builtin_popcountll(set & ATTN_MEASURES_ALL);
 }
@@ -56,7 +62,7 @@ static size_t find_metric(const struct attn_measure_group *group, enum attn_meas
     return i;
 }
 
-enum attn_status attn_measure_group_create(uint64_t set,
+enum attn_status attn_measure_group_create(attn_measure_set set,
                                            const struct attn_metric_settings *settings,
                                            const struct attn_selection *selection,
                                            struct attn_pool *pool, struct attn_measure_group *group,
@@ -95,22 +101,23 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     char names[300] = "";
     size_t used = 0;
 
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", m > 0 ? ", " : "",
-                               measures[m].name);
+    for (int i = 0; i < ATTN_N_MEASURE; i++)
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
+                               measures[attn_measure_order[i]].name);
     return attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
                           attn_quote(item, size).text, names);
 }
 
-enum attn_status attn_measures_parse(const char *list, uint64_t *result, struct attn_error *err)
+enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,
+                                     struct attn_error *err)
 {
-    uint64_t found = 0;
+    attn_measure_set found = 0;
 
     if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
         return ATTN_INVALID;
     for (const char *item = list;; item++) {
         const size_t size = strcspn(item, ",");
-        uint64_t bits = 0;
+        attn_measure_set bits = 0;
 
         if (size == strlen("all") && memcmp(item, "all", size) == 0)
             bits = ATTN_MEASURES_ALL;

@@ -5,6 +5,9 @@
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
+/* The order in which they are shown: that of ATTN_MEASURE_MAP, whatever their numbers are. */
+extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
+
 /* The measurements that find a set of measures, each metric once. Initialize with zeros. */
 struct attn_measure_group {
     const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
@@ -14,7 +17,7 @@ struct attn_measure_group {
 
 /* Makes them for SET, bits of measures; arguments and errors are those of attn_measurement_create.
  * Release also after a failure. */
-enum attn_status attn_measure_group_create(uint64_t set,
+enum attn_status attn_measure_group_create(attn_measure_set set,
                                            const struct attn_metric_settings *settings,
                                            const struct attn_selection *selection,
                                            struct attn_pool *pool, struct attn_measure_group *group,
@@ -24,5 +27,10 @@ void attn_measure_group_release(struct attn_measure_group *group);
 /* MEASURE, one of the set, of a head; NaN where it has no rows. */
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                int layer, int head);
+
+const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
+bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
+
+const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
 
 #endif

@@ -30,7 +30,7 @@ struct attend {
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
-    uint64_t watched;            /* matrix sites */
+    attn_site_set watched;       /* matrix sites */
     bool has_z;                  /* z is watched */
     enum attn_site checked_site; /* whose rows n_not_finite counts; ATTN_N_SITE: none */
     size_t n_kv_at_once;         /* key/value heads taken at a time */

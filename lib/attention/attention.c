@@ -174,11 +174,11 @@ attn_site_set attn_attention_sites(const struct attn_attention *attention)
 
 void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims)
 {
-    const uint64_t matrices = ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
-                              ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
-                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
-    uint64_t given = 0;
+    const attn_site_set matrices =
+        ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    attn_site_set given = 0;
 
     if (!attention || !dims)
         return;

@@ -21,9 +21,9 @@
 
 /* Which keys a query may look at, of those that the kind leaves. */
 enum attn_mask {
-    ATTN_MASK_CAUSAL, /* key j is visible to query i when j <= i */
-    ATTN_MASK_NONE,   /* every key; the whole sequence must be fed at once */
-    ATTN_MASK_MATRIX, /* what `matrix` says; the whole sequence must be fed at once */
+    ATTN_MASK_CAUSAL = 0, /* key j is visible to query i when j <= i */
+    ATTN_MASK_NONE = 1,   /* every key; the whole sequence must be fed at once */
+    ATTN_MASK_MATRIX = 2, /* what `matrix` says; the whole sequence must be fed at once */
 };
 
 /* Cells of 0 and 1 for each pair of a query and a key. */
@@ -35,30 +35,30 @@ struct attn_mask_matrix {
 
 /* Where the mask is put: the three ways of writing it down. */
 enum attn_masking {
-    ATTN_MASKING_INF,         /* scores become -inf before the softmax */
-    ATTN_MASKING_RENORMALIZE, /* weights become 0 after it, and are divided by the row's sum */
-    ATTN_MASKING_ZERO,        /* weights become 0 after it; rows add to less than 1 */
+    ATTN_MASKING_INF = 0,         /* scores become -inf before the softmax */
+    ATTN_MASKING_RENORMALIZE = 1, /* weights become 0 after it, and are divided by the row's sum */
+    ATTN_MASKING_ZERO = 2,        /* weights become 0 after it; rows add to less than 1 */
 };
 
 enum attn_similarity {
-    ATTN_SIMILARITY_DOT,
-    ATTN_SIMILARITY_COSINE, /* q and k are divided by their lengths first; of 0 it is 0 */
+    ATTN_SIMILARITY_DOT = 0,
+    ATTN_SIMILARITY_COSINE = 1, /* q and k are divided by their lengths first; of 0 it is 0 */
 };
 
 /* How exact attention is evaluated. */
 enum attn_algorithm {
-    ATTN_ALGORITHM_AUTO, /* dense, always */
-    ATTN_ALGORITHM_DENSE,
+    ATTN_ALGORITHM_AUTO = 0, /* dense, always */
+    ATTN_ALGORITHM_DENSE = 1,
     /* Running maximum and sum over blocks of keys (Dao et al. 2205.14135); rows of the pattern are
      * computed again when they are watched. */
-    ATTN_ALGORITHM_BLOCKWISE,
+    ATTN_ALGORITHM_BLOCKWISE = 2,
 };
 
 /* phi of linear attention, of q and k as they are, without any scale. */
 enum attn_feature {
-    ATTN_FEATURE_ELU,  /* elu(x) + 1 */
-    ATTN_FEATURE_RELU, /* max(x, 0) + 1e-6 */
-    ATTN_FEATURE_EXP,  /* exp(x) */
+    ATTN_FEATURE_ELU = 0,  /* elu(x) + 1 */
+    ATTN_FEATURE_RELU = 1, /* max(x, 0) + 1e-6 */
+    ATTN_FEATURE_EXP = 2,  /* exp(x) */
 };
 
 /* One layer's attention. */
@@ -91,24 +91,6 @@ struct attn_attention {
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \
     ((struct attn_attention){.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1})
-
-/*
- * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
- * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
- * takes is_scaled and factor and does not use them.
- */
-ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
-                                               bool is_cross, struct attn_error *err);
-
-/* Whether N_KEY keys are enough for it. ATTN_INVALID for low-rank attention with more mixtures. */
-ATTN_API enum attn_status attn_attention_check_keys(const struct attn_attention *attention,
-                                                    size_t n_key, struct attn_error *err);
-
-enum attn_gives {
-    ATTN_GIVES_NOT,
-    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
-    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
-};
 
 /* Makes the matrix sites of DIMS those that any of ATTENTION [n_layer] gives, and sets n_rank: for
  * the selection of a run whose attention is not the model's own. */

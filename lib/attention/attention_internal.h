@@ -7,6 +7,12 @@
 /* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
 
+enum attn_gives {
+    ATTN_GIVES_NOT,
+    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
+    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
+};
+
 /* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
 enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site);
 
@@ -20,5 +26,17 @@ attn_site_set attn_attention_sites(const struct attn_attention *attention);
  */
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
                                int layer, int head);
+
+/*
+ * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
+ * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
+ * takes is_scaled and factor and does not use them.
+ */
+enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
+                                      struct attn_error *err);
+
+/* Whether N_KEY keys are enough for it. ATTN_INVALID for low-rank attention with more mixtures. */
+enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,
+                                           struct attn_error *err);
 
 #endif

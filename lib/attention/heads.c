@@ -60,7 +60,7 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
 }
 
 /* Matrices to store: the watched ones, and the lists of their cells. */
-static size_t n_matrix(const struct attn_attention *attention, uint64_t watched)
+static size_t n_matrix(const struct attn_attention *attention, attn_site_set watched)
 {
     size_t n = 0;
 
@@ -84,7 +84,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
 
 /* What the engine of ATTENTION needs, watched matrices aside. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                           const struct attn_attention *attention, uint64_t watched)
+                           const struct attn_attention *attention, attn_site_set watched)
 {
     const struct attn_head_shape *shape = &sizes->shape;
     const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
@@ -120,7 +120,7 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
 }
 
 void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                              const struct attn_attention *attention, uint64_t watched,
+                              const struct attn_attention *attention, attn_site_set watched,
                               size_t n_watched_head)
 {
     const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
@@ -167,7 +167,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 
 attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
 {
-    uint64_t watched = 0;
+    attn_site_set watched = 0;
 
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
         if (attn_selection_wants(selection, (enum attn_site)site, layer))

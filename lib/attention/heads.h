@@ -76,7 +76,7 @@ struct attn_heads_needs {
     size_t n_scratch, n_watched, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };
 void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                              const struct attn_attention *attention, uint64_t watched,
+                              const struct attn_attention *attention, attn_site_set watched,
                               size_t n_watched_head);
 void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
                      const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs);
@@ -110,7 +110,7 @@ struct attn_heads {
     int n_worker;
     const volatile sig_atomic_t *cancel;    /* NULL: never */
     const struct attn_selection *selection; /* of watched heads and rows; NULL: none */
-    uint64_t watched;                       /* matrix sites */
+    attn_site_set watched;                  /* matrix sites */
     size_t first_head;                      /* the heads are first_head .. first_head+n_head-1 */
     size_t n_head, n_kv_head;               /* what follows is counted from the first of them */
     const float *q;                         /* row r of head h at q + h * q_step + r * shape->ldq */

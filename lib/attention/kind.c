@@ -14,9 +14,16 @@ static const struct {
     const char *name, *written;
     const struct attn_kind *kind;
 } rows[ATTN_N_ATTENTION_KIND] = {
-#define KIND_ROW(id, number, name, written) {#name, written, &attn_kind_##name},
+#define KIND_ROW(id, number, name, written)                                                        \
+    [ATTN_ATTENTION_##id] = {#name, written, &attn_kind_##name},
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)
 #undef KIND_ROW
+};
+
+const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND] = {
+#define KIND_PLACE(id, ...) ATTN_ATTENTION_##id,
+    ATTN_ATTENTION_KIND_MAP(KIND_PLACE)
+#undef KIND_PLACE
 };
 
 /* In the order of enum attn_feature. */
@@ -51,7 +58,7 @@ static enum attn_status report_unknown(const char *text, struct attn_error *err)
 
     for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++)
         attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
-                               rows[i].written);
+                               rows[attn_attention_kind_order[i]].written);
     return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                           attn_quote_string(text).text, known);
 }

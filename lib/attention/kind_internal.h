@@ -7,8 +7,12 @@
 #ifndef ATTN_ATTENTION_KIND_INTERNAL_H
 #define ATTN_ATTENTION_KIND_INTERNAL_H
 
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
+
+/* The order in which they are shown: that of ATTN_ATTENTION_KIND_MAP, whatever their numbers are. */
+extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
 
 enum attn_kind_param_type {
     ATTN_PARAM_NONE,    /* ends the list */

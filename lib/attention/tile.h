@@ -14,6 +14,8 @@
 #include "base/random.h"
 #include "trace/edit.h"
 
+#include <stdatomic.h>
+
 enum {
     ATTN_QUERY_TILE = 32, /* rows, at most */
     ATTN_N_MATRIX_SITE = ATTN_SITE_PATTERN_LOWRANK - ATTN_SITE_QK + 1,
@@ -45,8 +47,9 @@ struct attn_layer_feed {
     size_t ahead;                       /* row r stands at position r + ahead among the keys */
     size_t ldz;                         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: none */
-    const struct attn_edit *edits;      /* those of the sequence */
+    const struct attn_edit *edits;      /* [n_edit] those of the sequence */
     size_t n_edit;
+    atomic_bool *has_effect; /* [n_edit] set for those that change a value; NULL: nobody asks */
 };
 
 /* Where watched matrices go. */

@@ -7,7 +7,7 @@ static const struct {
     const char *name;
     size_t bits;
 } dtypes[] = {
-#define DTYPE_ROW(name, bits) [ATTN_DTYPE_##name] = {#name, bits},
+#define DTYPE_ROW(name, number, bits) [ATTN_DTYPE_##name] = {#name, bits},
     ATTN_DTYPE_MAP(DTYPE_ROW)
 #undef DTYPE_ROW
 };

@@ -8,36 +8,36 @@
 
 #include <stddef.h>
 
-/* X(name, bits): the 22 types of safetensors (safetensors/src/tensor.rs `Dtype`). */
+/* X(name, number, bits): the 22 types of safetensors (safetensors/src/tensor.rs `Dtype`). */
 #define ATTN_DTYPE_MAP(X)                                                                          \
-    X(BOOL, 8)                                                                                     \
-    X(F4, 4)                                                                                       \
-    X(F6_E2M3, 6)                                                                                  \
-    X(F6_E3M2, 6)                                                                                  \
-    X(U8, 8)                                                                                       \
-    X(I8, 8)                                                                                       \
-    X(F8_E5M2, 8)                                                                                  \
-    X(F8_E4M3, 8)                                                                                  \
-    X(F8_E8M0, 8)                                                                                  \
-    X(F8_E4M3FNUZ, 8)                                                                              \
-    X(F8_E5M2FNUZ, 8)                                                                              \
-    X(I16, 16)                                                                                     \
-    X(U16, 16)                                                                                     \
-    X(F16, 16)                                                                                     \
-    X(BF16, 16)                                                                                    \
-    X(I32, 32)                                                                                     \
-    X(U32, 32)                                                                                     \
-    X(F32, 32)                                                                                     \
-    X(C64, 64)                                                                                     \
-    X(F64, 64)                                                                                     \
-    X(I64, 64)                                                                                     \
-    X(U64, 64)
+    X(BOOL, 0, 8)                                                                                  \
+    X(F4, 1, 4)                                                                                    \
+    X(F6_E2M3, 2, 6)                                                                               \
+    X(F6_E3M2, 3, 6)                                                                               \
+    X(U8, 4, 8)                                                                                    \
+    X(I8, 5, 8)                                                                                    \
+    X(F8_E5M2, 6, 8)                                                                               \
+    X(F8_E4M3, 7, 8)                                                                               \
+    X(F8_E8M0, 8, 8)                                                                               \
+    X(F8_E4M3FNUZ, 9, 8)                                                                           \
+    X(F8_E5M2FNUZ, 10, 8)                                                                          \
+    X(I16, 11, 16)                                                                                 \
+    X(U16, 12, 16)                                                                                 \
+    X(F16, 13, 16)                                                                                 \
+    X(BF16, 14, 16)                                                                                \
+    X(I32, 15, 32)                                                                                 \
+    X(U32, 16, 32)                                                                                 \
+    X(F32, 17, 32)                                                                                 \
+    X(C64, 18, 64)                                                                                 \
+    X(F64, 19, 64)                                                                                 \
+    X(I64, 20, 64)                                                                                 \
+    X(U64, 21, 64)
 
 enum attn_dtype {
-#define ATTN_DTYPE_ENUM(name, bits) ATTN_DTYPE_##name,
+#define ATTN_DTYPE_ENUM(name, number, bits) ATTN_DTYPE_##name = (number),
     ATTN_DTYPE_MAP(ATTN_DTYPE_ENUM)
 #undef ATTN_DTYPE_ENUM
-        ATTN_N_DTYPE
+        ATTN_N_DTYPE = 0 ATTN_DTYPE_MAP(ATTN_COUNT)
 };
 
 enum { ATTN_MAX_RANK = 16 };

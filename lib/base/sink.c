@@ -555,7 +555,7 @@ static enum attn_status open_part_file(struct attn_part *part, mode_t mode, bool
     if (!part->is_made && errno == EEXIST && !is_resumed) {
         attn_error_set(err, ATTN_IO, "'%s' is there: an earlier run did not finish, or still runs",
                        attn_quote_string(sink->name).text);
-        attn_error_hint(err, "is_resumed goes on with it; remove it to begin anew");
+        attn_error_hint(err, "`is_resumed` goes on with it; remove it to begin anew");
         return ATTN_IO;
     }
     if (!part->is_made && errno == EEXIST)

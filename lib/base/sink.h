@@ -29,11 +29,6 @@ struct attn_sink;
 ATTN_API enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                                 struct attn_error *err);
 
-/* A file NAME in DIRECTORY, for a name that no user gave: only a regular file is replaced, and no
- * link is followed. */
-ATTN_API enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
-                                                   struct attn_sink **sink, struct attn_error *err);
-
 /* Writes to an open descriptor, which stays open; NAME is what messages call it ("standard
  * output"). */
 ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
@@ -49,16 +44,6 @@ ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t 
 
 /* Memory sinks: the bytes, borrowed until the next write. NULL of others. */
 ATTN_API const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size);
-
-/*
- * Has the commit wait until the device has the file, and after the rename, its name: it then
- * survives a power failure. Without it a commit of today may leave, after one, the file that was
- * there before or one without bytes. Of what is written directly nothing is waited for.
- */
-ATTN_API void attn_sink_sync(struct attn_sink *sink);
-
-/* Waits until the device has the name of PATH, a file that was made or renamed otherwise. */
-ATTN_API enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err);
 
 /* Flushes, closes, renames. Reports the failure that stuck, if any; the target is then as it was.
  */

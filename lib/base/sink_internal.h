@@ -98,4 +98,19 @@ void attn_part_free(struct attn_part *part);
 /* The same, and removes a .part that _open made. */
 void attn_part_discard(struct attn_part *part);
 
+/* A file NAME in DIRECTORY, for a name that no user gave: only a regular file is replaced, and no
+ * link is followed. */
+enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
+                                          struct attn_sink **sink, struct attn_error *err);
+
+/*
+ * Has the commit wait until the device has the file, and after the rename, its name: it then
+ * survives a power failure. Without it a commit of today may leave, after one, the file that was
+ * there before or one without bytes. Of what is written directly nothing is waited for.
+ */
+void attn_sink_sync(struct attn_sink *sink);
+
+/* Waits until the device has the name of PATH, a file that was made or renamed otherwise. */
+enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err);
+
 #endif

@@ -15,8 +15,8 @@
 
 /* How files of weights are loaded. */
 enum attn_load {
-    ATTN_MAP,  /* map the file privately; falls back to reading where mapping is refused */
-    ATTN_READ, /* copy it into memory: immune to a file that is truncated while in use */
+    ATTN_MAP = 0,  /* map the file privately; falls back to reading where mapping is refused */
+    ATTN_READ = 1, /* copy it into memory: immune to a file that is truncated while in use */
 };
 
 /* One part held in memory. Borrows both until the model is closed. */

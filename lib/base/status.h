@@ -15,7 +15,9 @@
  *
  * Messages are lower case without a full stop, with the subject in 'quotes', what was found and
  * what was expected. Text that came from a file or a user is escaped, so a message is always one
- * printable line of UTF-8.
+ * printable line of UTF-8. A field of what the caller fills stands in backquotes, maybe with a
+ * value: "choose one, as with `heads 0.0`". A tool says instead what its user types
+ * (cmd/line/field_names.h).
  */
 #ifndef ATTN_BASE_STATUS_H
 #define ATTN_BASE_STATUS_H

@@ -28,27 +28,27 @@
 #include <stdint.h>
 
 enum attn_value_type {
-    ATTN_VALUE_MISSING, /* of a cell: there is no value; no column has this type */
-    ATTN_VALUE_INTEGER,
-    ATTN_VALUE_REAL,
-    ATTN_VALUE_TEXT,    /* any bytes; they are escaped where they are written (base/escape.h) */
-    ATTN_VALUE_BOOLEAN, /* the integer 0 or 1 */
-    ATTN_VALUE_LIST     /* integers: a shape, the ids of a text */
+    ATTN_VALUE_MISSING = 0, /* of a cell: there is no value; no column has this type */
+    ATTN_VALUE_INTEGER = 1,
+    ATTN_VALUE_REAL = 2,
+    ATTN_VALUE_TEXT = 3,    /* any bytes; they are escaped where they are written (base/escape.h) */
+    ATTN_VALUE_BOOLEAN = 4, /* the integer 0 or 1 */
+    ATTN_VALUE_LIST = 5     /* integers: a shape, the ids of a text */
 };
 
 /* How the reals of a column are written. */
 enum attn_notation {
-    ATTN_NOTATION_SHORTEST, /* the shortest decimal that reads back as the same float32 */
-    ATTN_NOTATION_DOUBLE,   /* the shortest that reads back as the same double */
-    ATTN_NOTATION_FIXED,    /* `digits` after the point in text for reading, else the shortest */
-    ATTN_NOTATION_FIGURES   /* `digits` significant ones, as "%.*g" */
+    ATTN_NOTATION_SHORTEST = 0, /* the shortest decimal that reads back as the same float32 */
+    ATTN_NOTATION_DOUBLE = 1,   /* the shortest that reads back as the same double */
+    ATTN_NOTATION_FIXED = 2,  /* `digits` after the point in text for reading, else the shortest */
+    ATTN_NOTATION_FIGURES = 3 /* `digits` significant ones, as "%.*g" */
 };
 
 /* Which numbers a column has, for those who draw them. */
 enum attn_value_range {
-    ATTN_RANGE_SIGNED, /* on both sides of 0, which is the middle */
-    ATTN_RANGE_POSITIVE,
-    ATTN_RANGE_SHARE /* 0 to 1 */
+    ATTN_RANGE_SIGNED = 0, /* on both sides of 0, which is the middle */
+    ATTN_RANGE_POSITIVE = 1,
+    ATTN_RANGE_SHARE = 2 /* 0 to 1 */
 };
 
 struct attn_column {

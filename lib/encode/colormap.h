@@ -21,10 +21,10 @@ struct attn_rgb {
 };
 
 /* Colours that a terminal can show. */
-enum attn_color_depth { ATTN_DEPTH_NONE, ATTN_DEPTH_256, ATTN_DEPTH_24_BIT };
+enum attn_color_depth { ATTN_DEPTH_NONE = 0, ATTN_DEPTH_256 = 1, ATTN_DEPTH_24_BIT = 2 };
 
 /* What a picture lies on. */
-enum attn_theme { ATTN_THEME_LIGHT, ATTN_THEME_DARK };
+enum attn_theme { ATTN_THEME_LIGHT = 0, ATTN_THEME_DARK = 1 };
 
 enum { ATTN_N_COLOR = 256 }; /* of a map: levels 0 .. 255 */
 
@@ -38,14 +38,6 @@ ATTN_API size_t attn_n_colormap(void);
 ATTN_API const struct attn_colormap *attn_colormap_at(size_t i);
 
 ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
-ATTN_API const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for help */
-
-/* Whether its middle is 0 and its two halves are two signs. */
-ATTN_API bool attn_colormap_is_diverging(const struct attn_colormap *map);
-
-/* The colour of LEVEL, 0 .. 255. Only diverging maps depend on the theme. */
-ATTN_API struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
-                                             int level);
 
 /*
  * A scale leads from a number to its place in a map.
@@ -64,18 +56,18 @@ ATTN_API struct attn_rgb attn_colormap_color(const struct attn_colormap *map, en
  * the first colour.
  */
 enum attn_color_curve {
-    ATTN_CURVE_DEFAULT, /* as suits what is drawn */
-    ATTN_CURVE_LINEAR,
-    ATTN_CURVE_SQRT, /* of numbers below 0: minus that of their size */
-    ATTN_CURVE_LOG
+    ATTN_CURVE_DEFAULT = 0, /* as suits what is drawn */
+    ATTN_CURVE_LINEAR = 1,
+    ATTN_CURVE_SQRT = 2, /* of numbers below 0: minus that of their size */
+    ATTN_CURVE_LOG = 3
 };
 
 enum attn_color_span {
-    ATTN_SPAN_DEFAULT, /* as suits what is drawn */
-    ATTN_SPAN_UNIT,    /* 0 to 1, or -1 to 1 */
-    ATTN_SPAN_MATRIX,  /* 0, or what is less, to the largest number of the matrix */
-    ATTN_SPAN_ROW,     /* the same of each row */
-    ATTN_SPAN_FIXED    /* low to high */
+    ATTN_SPAN_DEFAULT = 0, /* as suits what is drawn */
+    ATTN_SPAN_UNIT = 1,    /* 0 to 1, or -1 to 1 */
+    ATTN_SPAN_MATRIX = 2,  /* 0, or what is less, to the largest number of the matrix */
+    ATTN_SPAN_ROW = 3,     /* the same of each row */
+    ATTN_SPAN_FIXED = 4    /* low to high */
 };
 
 struct attn_color_scale {

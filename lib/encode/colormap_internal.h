@@ -67,4 +67,13 @@ size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE]);
  * largest", "log, 0.001 to 1". The usual span 0 to 1 is left out. */
 void attn_color_scale_append(const struct attn_color_scale *scale, struct attn_buffer *out);
 
+const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for help */
+
+/* Whether its middle is 0 and its two halves are two signs. */
+bool attn_colormap_is_diverging(const struct attn_colormap *map);
+
+/* The colour of LEVEL, 0 .. 255. Only diverging maps depend on the theme. */
+struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
+                                    int level);
+
 #endif

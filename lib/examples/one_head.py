@@ -26,7 +26,7 @@ def pattern(directory, head, text):
     host, run, capture = c_void_p(), c_void_p(), c_void_p()
     request, result = c.ATTN_REQUEST_DEFAULT(), c.attn_result()
     request.input.text, request.input.n_text = text, len(text)
-    request.sites, request.heads = b"pattern", head.encode()
+    request.selection.sites, request.selection.heads = b"pattern", head.encode()
     call("attn_host_open", directory.encode(), None, byref(host))
     call("attn_run_prepare", host, byref(request), byref(run))
     labels = attn.attn_run_labels(run).contents

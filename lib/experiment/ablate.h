@@ -46,13 +46,13 @@ enum attn_ablate_parts {
 
 /* What replaces it. */
 enum attn_ablate_with {
-    ATTN_ABLATE_WITH_ZERO,
-    ATTN_ABLATE_WITH_MEAN, /* its mean over the positions of the text, or of all references */
+    ATTN_ABLATE_WITH_ZERO = 0,
+    ATTN_ABLATE_WITH_MEAN = 1, /* its mean over the positions of the text, or of all references */
     /* What it is at the same positions of one reference, drawn among those as long as the text. */
-    ATTN_ABLATE_WITH_RESAMPLE,
+    ATTN_ABLATE_WITH_RESAMPLE = 2,
     /* The same weight for every key that a query sees, instead of the pattern; of HEADS and ATTN.
      * */
-    ATTN_ABLATE_WITH_UNIFORM,
+    ATTN_ABLATE_WITH_UNIFORM = 3,
 };
 
 struct attn_ablate_args {

@@ -17,23 +17,12 @@
 const char *attn_answer_metric_name(enum attn_answer_metric metric)
 {
     static const char *const names[] = {
-#define METRIC_NAME(id, number, name, ...) name,
+#define METRIC_NAME(id, number, name, ...) [ATTN_ANSWER_##id] = (name),
         ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
 #undef METRIC_NAME
     };
 
     return names[metric];
-}
-
-static bool needs_target(enum attn_answer_metric metric)
-{
-    static const bool needs[] = {
-#define METRIC_NEEDS(id, number, name, needs) needs,
-        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
-#undef METRIC_NEEDS
-    };
-
-    return needs[metric];
 }
 
 /* --- One token -------------------------------------------------------------------------------- */
@@ -42,7 +31,7 @@ static bool needs_target(enum attn_answer_metric metric)
 struct named_token {
     const char *text;
     const int32_t *id;
-    const char *option; /* "--target" */
+    const char *field; /* "target" */
 };
 
 /* Hints at TEXT with a space before it, or without its own, where that is one token. */
@@ -76,8 +65,8 @@ static enum attn_status report_pieces(const struct attn_run *run, const struct n
     const char *string;
 
     if (encoding->n == 0)
-        return attn_error_set(err, ATTN_INVALID, "%s '%s' has no tokens, expected one",
-                              token->option, attn_quote_string(token->text).text);
+        return attn_error_set(err, ATTN_INVALID, "`%s` '%s' has no tokens, expected one",
+                              token->field, attn_quote_string(token->text).text);
     for (size_t i = 0; i < encoding->n; i++) {
         size_t size = 0;
         const char *bytes = attn_tokenizer_token(run->tokenizer, encoding->ids[i], &size);
@@ -87,7 +76,7 @@ static enum attn_status report_pieces(const struct attn_run *run, const struct n
         attn_buffer_append_char(&pieces, '\'');
     }
     string = attn_buffer_string(&pieces);
-    attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one", token->option,
+    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is %zu tokens, %s; expected one", token->field,
                    attn_quote_string(token->text).text, encoding->n, string ? string : "");
     attn_buffer_release(&pieces);
     return ATTN_INVALID;
@@ -102,7 +91,7 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     enum attn_status status;
 
     ATTN_TRY(attn_host_tokenizer(run->host, &tokenizer, err));
-    options.special = run->request.special;
+    options.special = run->request.reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = run->host->options.cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
@@ -118,20 +107,21 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     return status;
 }
 
+/* The token that is named; *has: whether one is. */
 static enum attn_status find_token(const struct attn_run *run, const struct named_token *token,
                                    bool *has, int32_t *id, struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(run->model)->n_vocab;
 
-    *has = token->text != NULL || token->id != NULL;
+    *has = token->text || token->id;
     if (token->text && token->id)
-        return attn_error_set(err, ATTN_INVALID, "%s and %s-id are both given, expected one",
-                              token->option, token->option);
+        return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
+                              token->field, token->field);
     if (token->text)
         return encode_token(run, token, id, err);
     if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
-        return attn_error_set(err, ATTN_INVALID, "%s-id %d is out of range, expected 0 to %zu",
-                              token->option, *token->id, n_vocab - 1);
+        return attn_error_set(err, ATTN_INVALID, "`%s_id` %d is out of range, expected 0 to %zu",
+                              token->field, *token->id, n_vocab - 1);
     if (token->id)
         *id = *token->id;
     return ATTN_OK;
@@ -141,18 +131,23 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
 
 static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
 {
+    static const bool needs_target[] = {
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = (needs),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
+#undef METRIC_NEEDS
+    };
     const char *name = attn_answer_metric_name(answer->metric);
     const struct attn_run *run = answer->run;
 
-    if (needs_target(answer->metric) && !answer->has_target) {
-        attn_error_set(err, ATTN_INVALID, "metric '%s' needs --target", name);
-        attn_error_hint(err, "kl and ce need none: --metric kl");
+    if (needs_target[answer->metric] && !answer->has_target) {
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
+        attn_error_hint(err, "kl and ce need none: `metric kl`");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
-        return attn_error_set(err, ATTN_INVALID, "--foil is given without --target");
+        return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
-        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs --foil", name);
+        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
         return attn_error_set(err, ATTN_INVALID,
                               "metric 'ce' needs tokens, and embeddings have none");
@@ -164,8 +159,8 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
                              struct attn_answer *answer, struct attn_error *err)
 {
-    const struct named_token target = {args->target, args->target_id, "--target"};
-    const struct named_token foil = {args->foil, args->foil_id, "--foil"};
+    const struct named_token target = {args->target, args->target_id, "target"};
+    const struct named_token foil = {args->foil, args->foil_id, "foil"};
 
     ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
     ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
@@ -174,7 +169,7 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
     answer->position = run->text.n - 1;
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
-        ATTN_TRY(attn_run_find_position(run, "--at", args->at, &answer->position, err));
+        ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
     return ATTN_OK;
 }
 
@@ -194,32 +189,15 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
-/* Adds -ln p of the text's own tokens but the first to *SUM, of the text that was fed as number I.
- * LOGITS [CE_ROWS, V] are scratch. */
-static enum attn_status add_surprisal(const struct attn_answer *answer,
-                                      struct attn_session *session, size_t i, float *logits,
-                                      double *sum, struct attn_error *err)
-{
-    const struct attn_sequence *text = &answer->run->text;
-    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-
-    for (size_t at = 1; at < text->n; at += CE_ROWS) {
-        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
-
-        ATTN_TRY(attn_session_logits_at(session, i * text->n + at - 1, n, logits, err));
-        for (size_t row = 0; row < n; row++)
-            *sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
-    }
-    return ATTN_OK;
-}
-
-/* The mean of these, if that is the metric. */
+/* The mean of -ln p of the text's own tokens but the first, if that is the metric, of the text that
+ * was fed as number I. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
+    const struct attn_sequence *text = &answer->run->text;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
     double sum = 0;
     float *logits;
 
@@ -228,9 +206,15 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
     logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
     if (!logits)
         return ATTN_NO_MEMORY;
-    status = add_surprisal(answer, session, i, logits, &sum, err);
+    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
+        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
+
+        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
+        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
+    }
     attn_free(logits);
-    *mean = sum / (double)(answer->run->text.n - 1);
+    *mean = sum / (double)(text->n - 1);
     return status;
 }
 
@@ -270,21 +254,17 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
-static enum attn_status read_reply(const struct attn_answer *answer, struct attn_session *session,
-                                   const struct attn_reading *reading, struct attn_error *err)
-{
-    double ce = 0;
-
-    ATTN_TRY(attn_session_logits_of(session, &answer->position, 1, reading->logits, err));
-    ATTN_TRY(cross_entropy(answer, session, 0, &ce, err));
-    *reading->replies = reply_of(answer, reading, reading->logits, ce);
-    return ATTN_OK;
-}
-
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {
-    return attn_error_at(read_reply(answer, session, reading, err), ATTN_STAGE_MODEL, err);
+    double ce = 0;
+
+    ATTN_TRY(
+        attn_error_at(attn_session_logits_of(session, &answer->position, 1, reading->logits, err),
+                      ATTN_STAGE_MODEL, err));
+    ATTN_TRY(attn_error_at(cross_entropy(answer, session, 0, &ce, err), ATTN_STAGE_MODEL, err));
+    *reading->replies = reply_of(answer, reading, reading->logits, ce);
+    return ATTN_OK;
 }
 
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
@@ -320,15 +300,6 @@ enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
     return ATTN_OK;
 }
 
-static enum attn_status select_positions(const struct attn_answer *answer,
-                                         struct attn_selection *selection, struct attn_error *err)
-{
-    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_EMBED), err));
-    if (answer->metric == ATTN_ANSWER_CE)
-        return ATTN_OK;
-    return attn_selection_keep_queries(selection, answer->position, 1, err);
-}
-
 enum attn_status attn_answer_select(const struct attn_answer *answer,
                                     struct attn_selection **selection, struct attn_error *err)
 {
@@ -336,7 +307,9 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(attn_selection_dims(answer->run->selection), &made, err));
-    status = select_positions(answer, made, err);
+    status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
+        status = attn_selection_keep_queries(made, answer->position, 1, err);
     if (status == ATTN_OK)
         *selection = made;
     else

@@ -65,7 +65,11 @@ struct attn_head_place {
  * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query
  *         and of these two
  */
-enum attn_comparison_part { ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS, ATTN_COMPARISON_LOGITS };
+enum attn_comparison_part {
+    ATTN_COMPARISON_HEADS = 0,
+    ATTN_COMPARISON_COSTS = 1,
+    ATTN_COMPARISON_LOGITS = 2
+};
 
 /* Makes the table of a PART. TOKENIZER may be NULL: texts are missing then. The caller owns *table.
  * Errors: ATTN_NO_MEMORY. */

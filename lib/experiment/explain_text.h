@@ -7,6 +7,7 @@
 #ifndef ATTN_EXPERIMENT_EXPLAIN_TEXT_H
 #define ATTN_EXPERIMENT_EXPLAIN_TEXT_H
 
+#include "base/sink.h"
 #include "experiment/explain.h"
 #include "output/output.h"
 

@@ -2,7 +2,7 @@
  * head_measures.h - the measures of every head of one run, also of attention on arrays: which heads
  * look where. survey.h asks the same of a model, over many texts.
  *
- *     request.sites = "pattern";
+ *     request.selection.sites = "pattern";
  *     attn_run_prepare(host, &request, &run, &err);
  *     attn_head_measures(run, ATTN_MEASURES_ALL, &table, &err);
  *

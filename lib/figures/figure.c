@@ -517,7 +517,7 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
     if (attn_site_has_keys(matrix->site))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "the columns of '%s' are not keys, and '--figure %s' shows keys",
+                          "the columns of '%s' are not keys, and '`figure %s`' shows keys",
                           attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
 }
 
@@ -529,7 +529,7 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
                    attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
-    attn_error_hint(err, "--figure points shows such rows as points, --csv and --npz write them");
+    attn_error_hint(err, "`figure points` shows such rows as points, `csv` and `npz` write them");
     return ATTN_INVALID;
 }
 
@@ -549,9 +549,9 @@ static enum attn_status check_values(const struct attn_figure_pen *pen, struct a
     if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "'--values always' puts numbers in %zu cells, at most %d have them", n,
+                   "'`values always`' puts numbers in %zu cells, at most %d have them", n,
                    MOST_VALUES);
-    attn_error_hint(err, "--csv and --npz write the numbers; --heads and --queries choose");
+    attn_error_hint(err, "`csv` and `npz` write the numbers; `heads` and `queries` choose");
     return ATTN_INVALID;
 }
 
@@ -566,7 +566,7 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
                    is_long ? "the figure has %.0f x %.0f pixels, at most %d a side are drawn"
                            : "the figure has %.0f x %.0f pixels, at most %d are drawn",
                    width, height, is_long ? MOST_SIDE : MOST_AREA);
-    attn_error_hint(err, "--cell 1 draws smaller cells; --heads, --layers and --queries choose");
+    attn_error_hint(err, "`cell 1` draws smaller cells; `heads`, `layers` and `queries` choose");
     return ATTN_INVALID;
 }
 

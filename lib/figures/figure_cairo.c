@@ -57,7 +57,7 @@ static void *open_library(void)
     return NULL;
 }
 static const char why_not[] = "which this program, linked statically, cannot open";
-static const char hint[] = "--svg needs nothing";
+static const char hint[] = "`svg` needs nothing";
 #else
 /* It stays in memory when it is closed: GObject cannot be unloaded. */
 static void *open_library(void)
@@ -65,7 +65,7 @@ static void *open_library(void)
     return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 static const char why_not[] = "which is not installed";
-static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which needs nothing";
+static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing";
 #endif
 
 /*
@@ -81,7 +81,7 @@ static enum attn_status check_room(const char *name, struct attn_error *err)
         return ATTN_OK;
     attn_error_set(err, ATTN_NO_MEMORY, "'%s' needs %d MiB of address space, which is not there",
                    attn_quote_string(name).text, ROOM_MIB);
-    attn_error_hint(err, "--svg needs less; 'ulimit -v' is the limit of a process");
+    attn_error_hint(err, "`svg` needs less; 'ulimit -v' is the limit of a process");
     return ATTN_NO_MEMORY;
 }
 
@@ -447,7 +447,7 @@ static enum attn_status write_file(const struct attn_shapes *shapes, bool is_pix
     struct cairo cairo;
     struct drawing drawing = {.cairo = &cairo,
                               .shapes = shapes,
-                              .name = is_pixels ? "--png" : "--pdf",
+                              .name = is_pixels ? "`png`" : "`pdf`",
                               .is_pixels = is_pixels};
     enum attn_status status;
 

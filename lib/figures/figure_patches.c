@@ -37,7 +37,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
     if (n_row * n_column == matrix->n_column)
         return ATTN_OK;
     return attn_error_set(
-        err, ATTN_INVALID, "'%s' has %zu keys, '--figure patches:%zux%zu' lays out %zu",
+        err, ATTN_INVALID, "'%s' has %zu keys, '`figure patches:%zux%zu`' lays out %zu",
         attn_site_name(matrix->site), matrix->n_column, n_row, n_column, n_row * n_column);
 }
 

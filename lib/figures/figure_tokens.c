@@ -157,9 +157,9 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
     ATTN_TRY(attn_figure_check_keys(pen, err));
     if (matrix->n_row == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '--figure tokens' shows one",
+    attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure tokens`' shows one",
                    matrix->n_row);
-    attn_error_hint(err, "choose one: --queries -1 is the last");
+    attn_error_hint(err, "choose one: `queries -1` is the last");
     return ATTN_INVALID;
 }
 

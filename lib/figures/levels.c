@@ -142,12 +142,12 @@ static struct attn_level_matrix shape_of(const struct attn_levels *levels,
     return m;
 }
 
-uint64_t attn_levels_sites(const struct attn_writer *writer)
+attn_site_set attn_levels_sites(const struct attn_writer *writer)
 {
-    const uint64_t selected = attn_selection_sites(writer->labels.selection);
-    const uint64_t named = writer->options.picture->sites & selected;
-    const uint64_t pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
-    const uint64_t lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
+    const attn_site_set selected = attn_selection_sites(writer->labels.selection);
+    const attn_site_set named = writer->options.picture->sites & selected;
+    const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
+    const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
 
     return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
 }

@@ -47,7 +47,7 @@ struct attn_levels;
 
 /* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
  * it. */
-uint64_t attn_levels_sites(const struct attn_writer *writer);
+attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
 /* How many matrices of SITES the selection of WRITER has. */
 size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites);

@@ -378,7 +378,7 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
         return ATTN_INVALID;
     format = output->format;
     if (!format->tensors || (!format->tensors->draw && !format->tensors->draw_grid)) {
-        attn_error_set(err, ATTN_INVALID, "--%s draws no table", format->name);
+        attn_error_set(err, ATTN_INVALID, "`%s` draws no table", format->name);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (output->path && attn_format_is_directory(format, output->path)) {

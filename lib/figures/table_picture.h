@@ -36,16 +36,14 @@ struct attn_table_grid {
 
 /* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose
  * libraries are there. Errors have a stage. */
-ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
-                                                   struct attn_error *err);
+enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err);
 
 /* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage:
  * ATTN_INVALID at that of options for a column that is not there or holds no numbers, for a table
  * without a cell to draw, and for a picture that would be too large. */
-ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
-                                                   const struct attn_table_grid *grid,
-                                                   const struct attn_picture_options *picture,
-                                                   const struct attn_output *output,
-                                                   struct attn_error *err);
+enum attn_status attn_table_picture_write(const struct attn_table *table,
+                                          const struct attn_table_grid *grid,
+                                          const struct attn_picture_options *picture,
+                                          const struct attn_output *output, struct attn_error *err);
 
 #endif

@@ -84,7 +84,7 @@ void attn_gemm_release(const struct attn_gemm_engine *engine)
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 {
     static const char *const portable[] = {
-#define PORTABLE_NAME(name, number, text) "portable " text,
+#define PORTABLE_NAME(name, number, text) [ATTN_ISA_##name] = "portable " text,
         ATTN_ISA_MAP(PORTABLE_NAME)
 #undef PORTABLE_NAME
     };

@@ -14,25 +14,25 @@
 
 /* How matrix products are evaluated. */
 enum attn_gemm {
-    ATTN_GEMM_AUTO,     /* libxsmm when the work is worth its start, else the portable loop; in
-                           bfloat16 the processor's tiles (AMX) where it has them */
-    ATTN_GEMM_JIT,      /* libxsmm always */
-    ATTN_GEMM_PORTABLE, /* our own loop always */
+    ATTN_GEMM_AUTO = 0,     /* libxsmm when the work is worth its start, else the portable loop; in
+                               bfloat16 the processor's tiles (AMX) where it has them */
+    ATTN_GEMM_JIT = 1,      /* libxsmm always */
+    ATTN_GEMM_PORTABLE = 2, /* our own loop always */
 };
 
 /* In which numbers weights are multiplied. Sums, softmax, norms and residuals are float32
  * always. */
 enum attn_compute {
-    ATTN_COMPUTE_F32,
+    ATTN_COMPUTE_F32 = 0,
     /* Weights and what they are multiplied by rounded to bfloat16; so are q, k, v and pattern of
      * exact attention, where the processor gains by it. Results depend on the processor and on enum
      * attn_gemm, too, not only on model and prefix. */
-    ATTN_COMPUTE_BF16,
+    ATTN_COMPUTE_BF16 = 1,
     /* Either as the sum of two numbers in bfloat16, x = xh + xl, w = wh + wl, and x w as xh wl + xl
      * wh + xh wh, which is within 2^-15 of it. Results depend on the processor as those of BF16
      * do. */
-    ATTN_COMPUTE_BF16X3,
-    ATTN_N_COMPUTE
+    ATTN_COMPUTE_BF16X3 = 2,
+    ATTN_N_COMPUTE = 3
 };
 
 enum { ATTN_GEMM_LIBRARY_SIZE = 64 };

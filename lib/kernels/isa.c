@@ -6,7 +6,7 @@
 const char *attn_isa_name(enum attn_isa isa)
 {
     static const char *const names[] = {
-#define ISA_NAME(name, number, text) text,
+#define ISA_NAME(name, number, text) [ATTN_ISA_##name] = (text),
         ATTN_ISA_MAP(ISA_NAME)
 #undef ISA_NAME
     };

@@ -17,7 +17,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         return (struct attn_dims){0};
     const bool is_joined =
         config->has_out_proj || config->n_head * config->d_value == config->d_model;
-    uint64_t lacking = 0;
+    attn_site_set lacking = 0;
 
     if (config->d_out != config->d_model)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_POST);

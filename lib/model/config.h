@@ -17,44 +17,48 @@
 
 /* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
 enum attn_norm {
-    ATTN_NORM_NONE,
-    ATTN_NORM_LAYERNORM,        /* (x - mean) / sqrt(variance + eps) * w + b */
-    ATTN_NORM_RMSNORM,          /* x / sqrt(mean of x^2 + eps) * w */
-    ATTN_NORM_RMSNORM_PLUS_ONE, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
+    ATTN_NORM_NONE = 0,
+    ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
+    ATTN_NORM_RMSNORM = 2,          /* x / sqrt(mean of x^2 + eps) * w */
+    ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
 };
 
 /* Where a block normalizes. */
 enum attn_norm_place {
-    ATTN_NORM_PRE,    /* what attention and the MLP read */
-    ATTN_NORM_POST,   /* what they add to the stream */
-    ATTN_NORM_AROUND, /* both */
+    ATTN_NORM_PRE = 0,    /* what attention and the MLP read */
+    ATTN_NORM_POST = 1,   /* what they add to the stream */
+    ATTN_NORM_AROUND = 2, /* both */
 };
 
 /* Which rows of q and k are normalized, before they are turned. */
 enum attn_qk_norm {
-    ATTN_QK_NORM_NONE,
-    ATTN_QK_NORM_PER_HEAD,  /* each head by itself, all heads with the same weights [E] */
-    ATTN_QK_NORM_ALL_HEADS, /* all heads of a position at once, with weights [H*E] and [G*E] */
+    ATTN_QK_NORM_NONE = 0,
+    ATTN_QK_NORM_PER_HEAD = 1,  /* each head by itself, all heads with the same weights [E] */
+    ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
 };
 
-enum attn_positions { ATTN_POSITIONS_NONE, ATTN_POSITIONS_LEARNED, ATTN_POSITIONS_ROTARY };
+enum attn_positions {
+    ATTN_POSITIONS_NONE = 0,
+    ATTN_POSITIONS_LEARNED = 1,
+    ATTN_POSITIONS_ROTARY = 2
+};
 enum attn_output_layer {
-    ATTN_OUTPUT_NONE,
-    ATTN_OUTPUT_TIED, /* W_U is the transposed embedding */
-    ATTN_OUTPUT_OWN
+    ATTN_OUTPUT_NONE = 0,
+    ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
+    ATTN_OUTPUT_OWN = 2
 };
 
 /* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as
  * `rope_type` says it. */
 #define ATTN_ROPE_MAP(X)                                                                           \
-    X(DEFAULT, "default")                                                                          \
-    X(LINEAR, "linear")                                                                            \
-    X(LLAMA3, "llama3")                                                                            \
-    X(YARN, "yarn")       /* Peng et al. 2309.00071 */                                             \
-    X(DYNAMIC, "dynamic") /* up to n_ctx positions it is as the default */
+    X(DEFAULT, 0, "default")                                                                       \
+    X(LINEAR, 1, "linear")                                                                         \
+    X(LLAMA3, 2, "llama3")                                                                         \
+    X(YARN, 3, "yarn")       /* Peng et al. 2309.00071 */                                          \
+    X(DYNAMIC, 4, "dynamic") /* up to n_ctx positions it is as the default */
 
 enum attn_rope_type {
-#define ATTN_ROPE_ENUM(id, word) ATTN_ROPE_##id,
+#define ATTN_ROPE_ENUM(id, number, word) ATTN_ROPE_##id = (number),
     ATTN_ROPE_MAP(ATTN_ROPE_ENUM)
 #undef ATTN_ROPE_ENUM
 };

@@ -77,7 +77,7 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
                                   struct attn_error *err)
 {
     static const char *const words[] = {
-#define ROPE_WORD(id, word) word,
+#define ROPE_WORD(id, number, word) [ATTN_ROPE_##id] = (word),
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };

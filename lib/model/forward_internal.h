@@ -102,9 +102,12 @@ struct attn_forward {
 
     struct attn_feed feed;
     struct attn_pending pending;
-    size_t n_source;                           /* rows of the source that was set */
-    size_t n_cached;                           /* rows of the KV cache that may hold something */
-    size_t n_edited;                           /* rows changed by edits */
+    size_t n_source;               /* rows of the source that was set */
+    size_t n_cached;               /* rows of the KV cache that may hold something */
+    size_t n_edited;               /* rows changed by edits */
+    const struct attn_edit *edits; /* those of the session, which sequences have but for others */
+    atomic_bool *has_effect;       /* [n_sequence, n_edit] set for those that changed a value of a
+                                      sequence; NULL where there are none */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
@@ -227,6 +230,10 @@ void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 void attn_visit_edit(struct attn_forward *f, size_t sequence,
                      const struct attn_edit_target *target);
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */
+
+/* Of the edits of sequence number SEQUENCE, where it is noted that they changed a value; NULL: of
+ * edits that are not the session's, which nobody asks for. */
+atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence);
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
 
 #endif

@@ -14,7 +14,7 @@
 #include "model/finite.h"
 #include "model/model.h"
 #include "text/settings.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_internal.h"
 #include "trace/selection.h"
 
 #include <limits.h>
@@ -198,7 +198,7 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
     static const char *const ropes[] = {
-#define ROPE_WORD(id, word) word,
+#define ROPE_WORD(id, number, word) [ATTN_ROPE_##id] = (word),
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };

@@ -123,7 +123,7 @@ static enum attn_status name_config(const struct attn_init_options *options,
     else if (options->n_setting == 0)
         attn_buffer_append_string(name, "the config");
     for (size_t i = 0; i < options->n_setting; i++)
-        attn_buffer_append_format(name, "%s--set %s", name->size > 0 ? " " : "",
+        attn_buffer_append_format(name, "%s`set` %s", name->size > 0 ? " " : "",
                                   options->settings[i]);
     attn_buffer_append_char(name, '\0');
     return attn_buffer_check(name, err);
@@ -186,7 +186,7 @@ static enum attn_status make(const struct attn_init_options *options, struct att
     ATTN_TRY(attn_init_config_write(&made->config, options, err));
     status = read_config(made, options, written, err);
     if (status == ATTN_FORMAT && options->n_setting == 0)
-        attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
+        attn_error_hint(err, "`set KEY=VALUE` says what the config lacks");
     ATTN_TRY(status);
     ATTN_TRY(write_vocabulary(made, options->words, &written->config, err));
     return attn_made_weights_draw(&made->weights, &written->config, written->has_biases, options,

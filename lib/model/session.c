@@ -58,7 +58,7 @@ static enum attn_status check_attention(const struct attn_model *model,
 
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
-        const uint64_t given = attn_attention_sites(&attention);
+        const attn_site_set given = attn_attention_sites(&attention);
         const bool is_cross = model->config.is_cross[layer];
 
         ATTN_TRY(attn_attention_check(&attention, is_cross, err));
@@ -175,8 +175,15 @@ static enum attn_status copy_options(struct attn_session *session, const struct 
     session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
     if (!session->edits || !session->attention || !session->has_own_stride)
         return ATTN_NO_MEMORY;
-    if (options->n_edit > 0)
+    if (options->n_edit > 0) {
+        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
+
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+        session->has_effect =
+            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        if (!session->has_effect)
+            return ATTN_NO_MEMORY;
+    }
     for (size_t layer = 0; layer < n_layer; layer++) {
         const struct attn_attention *given =
             options->attention ? options->attention : model->config.attention;
@@ -202,6 +209,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .model = model,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
+        .edits = session->edits,
+        .has_effect = session->has_effect,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
         .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
@@ -248,6 +257,7 @@ static void release(struct attn_session *session)
 {
     attn_arena_release(&session->arena);
     attn_free(session->edits);
+    attn_free(session->has_effect);
     attn_free(session->attention);
     attn_free(session->has_own_stride);
 }
@@ -555,6 +565,12 @@ void attn_session_end_trace(struct attn_session *session)
 size_t attn_session_n_edited_row(const struct attn_session *session)
 {
     return session->forward.n_edited;
+}
+
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit)
+{
+    return atomic_load_explicit(&session->has_effect[sequence * session->n_edit + edit],
+                                memory_order_relaxed);
 }
 
 /* --- going back ------------------------------------------------------------------------------- */

@@ -30,8 +30,8 @@ struct attn_session;
 
 /* Which keys and values stay in the KV cache after a feed. */
 enum attn_cache {
-    ATTN_CACHE_ALL_LAYERS, /* a sequence may be fed in several steps */
-    ATTN_CACHE_ONE_LAYER,  /* one feed, then _reset: the memory of one layer instead of all */
+    ATTN_CACHE_ALL_LAYERS = 0, /* a sequence may be fed in several steps */
+    ATTN_CACHE_ONE_LAYER = 1,  /* one feed, then _reset: the memory of one layer instead of all */
 };
 
 struct attn_session_options {
@@ -111,11 +111,6 @@ ATTN_API enum attn_status attn_session_logits(struct attn_session *session, cons
  */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);
-
-/* Natural-log probability of token ID after the last position: logits[id] - ln sum exp(logits). */
-ATTN_API enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
-                                                       double *log_probability,
-                                                       struct attn_error *err);
 
 /* Positions fed so far. */
 ATTN_API size_t attn_session_n_position(const struct attn_session *session);

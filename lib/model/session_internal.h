@@ -11,6 +11,7 @@
 struct attn_session {
     struct attn_forward forward; /* borrows what follows */
     struct attn_edit *edits;     /* owns; [n_edit] */
+    atomic_bool *has_effect;     /* owns; [n_sequence, n_edit]; NULL without edits */
     size_t n_edit;
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */
@@ -71,6 +72,11 @@ void attn_session_end_trace(struct attn_session *session);
  * too. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 
+/* Whether edit number EDIT of the session's has changed a value of sequence number SEQUENCE: so far,
+ * or of several in the last feed. Values that nothing needs, and that are not computed, do not
+ * count. */
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit);
+
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 
 /* What a feed begins with in the middle of a model: the stream into a layer, or also its z. */
@@ -100,5 +106,9 @@ enum attn_status attn_session_unembed(struct attn_session *session, const float 
 
 /* Rows of sequence number SEQUENCE of the last feed that edits have changed. */
 size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
+
+/* Natural-log probability of token ID after the last position: logits[id] - ln sum exp(logits). */
+enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
+                                              double *log_probability, struct attn_error *err);
 
 #endif

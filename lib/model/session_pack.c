@@ -1,7 +1,7 @@
 /* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
 #include "model/session_internal.h"
 
-#include "attention/attention.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
@@ -78,6 +78,9 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
             (struct attn_feed_part){.n_row = sequences[i].n,
                                     .edits = has_own ? sequences[i].edits : session->edits,
                                     .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
+        for (size_t k = 0; !has_own && k < session->n_edit; k++)
+            atomic_store_explicit(&f->has_effect[i * session->n_edit + k], false,
+                                  memory_order_relaxed);
     }
     attn_decoder_begin(f, n, err);
     f->feed.is_pack = true;

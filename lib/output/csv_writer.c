@@ -258,7 +258,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
                    n_matrix);
-    attn_error_hint(err, "select one, as with --sites pattern --heads 0.0, or give a directory");
+    attn_error_hint(err, "select one, as with `sites pattern` `heads 0.0`, or give a directory");
     return ATTN_INVALID;
 }
 

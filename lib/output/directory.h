@@ -34,6 +34,7 @@
 
 #include "base/buffer.h"
 #include "encode/json_writer.h"
+#include "output/format.h"
 #include "output/output.h"
 
 #include <signal.h>

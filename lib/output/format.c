@@ -64,7 +64,7 @@ size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, s
         bool fits = length < size;
 
         length += (size_t)snprintf(fits ? out + length : NULL, fits ? size - length : 0,
-                                   "%s%s%s--%s", before, word, *word ? " " : "", listed[i]->name);
+                                   "%s%s%s`%s`", before, word, *word ? " " : "", listed[i]->name);
     }
     return length;
 }

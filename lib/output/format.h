@@ -5,7 +5,7 @@
  *     for (size_t i = 0; i < attn_n_format(); i++) {
  *         const struct attn_format *format = attn_format_at(i);
  *         if (format->argument)
- *             printf("--%s %s  %s\n", format->name, format->argument, format->help);
+ *             printf("%s %s  %s\n", format->name, format->argument, format->help);
  *     }
  *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
  *

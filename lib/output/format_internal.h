@@ -13,7 +13,7 @@ const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() *
 
 /*
  * Writes the options of the formats for which IS_LISTED is true (NULL: of all that have options) to
- * OUT [size] as a list, LAST before the last one: "--csv, --tidy or --json". The list is always
+ * OUT [size] as a list, LAST before the last one: "`csv`, `tidy` or `json`". The list is always
  * terminated, and cut when OUT is too small. Returns the length of the whole list.
  */
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size);

@@ -5,8 +5,6 @@
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H
 
-#include "base/sink.h"
-#include "output/format.h"
 #include "trace/trace.h"
 
 #include <stdint.h>

@@ -45,13 +45,13 @@ enum attn_status attn_output_create_file(const struct attn_output *item, struct 
 
 static enum attn_status refuse_sink(const struct attn_format *format, struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'--%s' is '-', expected a directory", format->name);
+    attn_error_set(err, ATTN_INVALID, "'`%s`' is '-', expected a directory", format->name);
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *suggested = attn_format_at(i);
 
         if (!suggested->is_suggested || suggested->is_directory)
             continue;
-        attn_error_hint(err, "--%s - writes all arrays to standard output", suggested->name);
+        attn_error_hint(err, "`%s` - writes all arrays to standard output", suggested->name);
         break;
     }
     return ATTN_INVALID;
@@ -67,7 +67,7 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
             continue;
         if (first)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'--%s -' and '--%s -' cannot both be standard output",
+                                  "'`%s` -' and '`%s` -' cannot both be standard output",
                                   first->name, items[i].format->name);
         first = items[i].format;
     }
@@ -99,7 +99,7 @@ static enum attn_status compare_targets(const struct attn_output *a, const struc
     ATTN_TRY(find_target(a, of_a, err));
     ATTN_TRY(find_target(b, of_b, err));
     if (of_a->path && of_b->path && attn_target_is_same(of_a, of_b))
-        return attn_error_set(err, ATTN_INVALID, "'--%s %s' and '--%s %s' are the same file",
+        return attn_error_set(err, ATTN_INVALID, "'`%s` %s' and '`%s` %s' are the same file",
                               a->format->name, attn_quote_string(a->path).text, b->format->name,
                               attn_quote_string(b->path).text);
     return ATTN_OK;
@@ -124,10 +124,10 @@ static enum attn_status check_two(const struct attn_output *a, const struct attn
 static enum attn_status check_needs(const struct attn_output *item, struct attn_error *err)
 {
     const struct attn_writer_ops *ops = item->format->tensors;
-    char option[32];
+    char name[32];
 
-    snprintf(option, sizeof option, "--%s", item->format->name);
-    return ops && ops->check ? ops->check(item->path ? item->path : option, err) : ATTN_OK;
+    snprintf(name, sizeof name, "`%s`", item->format->name);
+    return ops && ops->check ? ops->check(item->path ? item->path : name, err) : ATTN_OK;
 }
 
 bool attn_output_is_given(const struct attn_output *output, struct attn_error *err)
@@ -307,11 +307,11 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
         return ATTN_OK;
     attn_format_list(is_written, "or", formats, sizeof formats);
     attn_error_set(err, ATTN_INVALID,
-                   "'--%s' writes whole tensors under their names, and --%s would change them",
+                   "'`%s`' writes whole tensors under their names, and `%s` would change them",
                    items[i].format->name,
-                   picture->merges_words  ? "merge-words"
-                   : picture->hides_first ? "hide-first"
-                                          : "renormalize");
+                   picture->merges_words  ? "merges_words"
+                   : picture->hides_first ? "hides_first"
+                                          : "renormalizes");
     attn_error_hint(err, "%s", formats);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

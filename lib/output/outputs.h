@@ -20,6 +20,8 @@
 #ifndef ATTN_OUTPUT_OUTPUTS_H
 #define ATTN_OUTPUT_OUTPUTS_H
 
+#include "base/sink.h"
+#include "output/format.h"
 #include "output/output.h"
 
 /* Something to write: a format and where it goes. */
@@ -31,10 +33,6 @@ struct attn_output {
     bool is_addition;       /* to a directory: the files that earlier runs wrote there stay */
     bool is_synced;         /* wait until the device has it: then it survives a power failure */
 };
-
-/* A file of ITEM, whose path is one, to be committed. */
-ATTN_API enum attn_status attn_output_create_file(const struct attn_output *item,
-                                                  struct attn_sink **sink, struct attn_error *err);
 
 struct attn_outputs;
 

@@ -67,4 +67,8 @@ enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const volatile sig_atomic_t *cancel,
                                           struct attn_error *err);
 
+/* A file of ITEM, whose path is one, to be committed. */
+enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,
+                                         struct attn_error *err);
+
 #endif

@@ -67,6 +67,19 @@ void attn_picture_append_view(const struct attn_picture_options *options, struct
         attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
+void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)
+{
+    enum { LONGEST = 512 }; /* a line of a picture */
+    const char *string = attn_buffer_string(text);
+    char named[LONGEST];
+
+    if (!string || !options->name_fields)
+        return;
+    options->name_fields(string, named, sizeof named);
+    text->size = 0;
+    attn_buffer_append_string(text, named);
+}
+
 const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
                                                   const struct attn_color_scale *scale,
                                                   const char *usual)

@@ -3,7 +3,7 @@
  *
  *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
  *     picture.colormap = attn_colormap_find("magma");
- *     request.picture = &picture;
+ *     request.outputs.picture = &picture;
  *
  * Each writer finds it as writer->options.picture, which is never NULL there, and reads what
  * concerns it. What --merge-words, --hide-first and --renormalize do is done before events come to
@@ -33,7 +33,15 @@ enum attn_figure {
 };
 
 /* Whether numbers stand in cells. */
-enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
+enum attn_cell_text {
+    ATTN_CELL_TEXT_AUTO = 0,
+    ATTN_CELL_TEXT_ALWAYS = 1,
+    ATTN_CELL_TEXT_NEVER = 2
+};
+
+/* Copies TEXT to OUT [size] with what its reader calls the fields that it names in backquotes, with
+ * a value or without: "`heads 3.2`". */
+typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
 
 struct attn_picture_options {
     size_t size; /* of this struct */
@@ -58,9 +66,11 @@ struct attn_picture_options {
     bool is_full;       /* --full: tables of text are not shortened */
 
     /* The terminal. */
-    size_t width;                /* columns; 0: 80 */
-    enum attn_color_depth depth; /* of its colours */
-    bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
+    size_t width;                    /* columns; 0: 80 */
+    enum attn_color_depth depth;     /* of its colours */
+    bool is_plain;                   /* no half blocks and shades: the locale is not UTF-8 */
+    attn_name_fields_fn name_fields; /* for texts that say what shows more; NULL: as they are, and
+                                        the format "screen" does not say it */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

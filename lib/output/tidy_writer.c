@@ -104,7 +104,7 @@ static enum attn_status refuse(struct attn_error *err)
 
     attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
     attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
-    attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
+    attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
     return ATTN_INVALID;
 }
 
@@ -243,6 +243,6 @@ const struct attn_format attn_tidy_format = {
     .is_decimal = true,
     .own = {.name = "id",
             .argument = "TEXT",
-            .help = "text of the id column of --tidy, to tell runs apart; default: 0"},
+            .help = "text of the id column of `tidy`, to tell runs apart; default: 0"},
     .tensors = &ops,
 };

@@ -166,24 +166,24 @@ static enum attn_status select_words(struct attn_view *view, struct attn_buffer 
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
 {
-    const uint64_t patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
+    const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                   ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
     const attn_site_set sites = attn_selection_sites(labels->selection) & ~patterns;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (sites & ATTN_SITE_BIT(site)) {
             attn_error_set(err, ATTN_INVALID,
-                           "--merge-words joins rows and columns of patterns, and '%s' is chosen",
+                           "`merges_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
-            attn_error_hint(err, "--sites pattern");
+            attn_error_hint(err, "`sites pattern`");
             return ATTN_INVALID;
         }
     if (labels->words)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "--merge-words joins tokens, and %s",
+    attn_error_set(err, ATTN_INVALID, "`merges_words` joins tokens, and %s",
                    labels->axes ? "the arrays have no labels" : "the ids have no text");
     if (labels->axes)
-        attn_error_hint(err, "--query-labels FILE and --key-labels FILE give them");
+        attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
     return ATTN_INVALID;
 }
 

@@ -41,12 +41,19 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
     if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
         ATTN_TRY(visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err));
     for (int layer = 0; layer < n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++)
+        for (int i = 0; i < ATTN_N_SITE; i++) {
+            const enum attn_site site = attn_site_order[i];
+
             if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
                 ATTN_TRY(visit(writer, user, site, layer, err));
-    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE; site++)
-        if (!attn_site_is_in_layer(site) && attn_selection_wants(selection, site, ATTN_NO_LAYER))
+        }
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
+
+        if (site != ATTN_SITE_EMBED && !attn_site_is_in_layer(site) &&
+            attn_selection_wants(selection, site, ATTN_NO_LAYER))
             ATTN_TRY(visit(writer, user, site, ATTN_NO_LAYER, err));
+    }
     return ATTN_OK;
 }
 

@@ -18,7 +18,9 @@
 
 #include "base/pieces.h"
 #include "base/pool.h"
+#include "base/sink.h"
 #include "output/directory.h"
+#include "output/format.h"
 #include "output/output.h"
 #include "output/picture.h"
 #include "trace/trace_internal.h"

@@ -9,6 +9,7 @@
 #include "encode/json_writer.h"
 #include "output/labels_json.h"
 #include "output/picture_internal.h"
+#include "tables/table_writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -92,7 +92,7 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
         attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
-        attn_error_hint(err, "add it to --sites");
+        attn_error_hint(err, "add it to `sites`");
         return ATTN_INVALID;
     }
     if (is_comparison(w) && attn_view_is_wanted(w->base.options.picture)) {
@@ -106,7 +106,7 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
                    attn_quantity_count(n, n_cell), attn_quantity_count(MOST_CELLS, most));
-    attn_error_hint(err, "choose some with --layers, --heads or --queries");
+    attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
     return ATTN_INVALID;
 }
 

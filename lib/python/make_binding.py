@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes attn/binding.py, the ctypes view of lib/attn.h, from what the C preprocessor makes of it.
+"""Makes attn/binding.py, the ctypes view of lib/attn.h and lib/extra.h, from what the C preprocessor makes of it.
 
     lib/python/make_binding.py            writes the three files below
     lib/python/make_binding.py --check    names those that are not what would be written
@@ -21,7 +21,7 @@ BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c
 BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsigned": "c_uint",
         "unsigned char": "c_ubyte", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
         "uint8_t": "c_ubyte", "int32_t": "c_int32", "uint32_t": "c_uint32", "uint16_t": "c_uint16", "int64_t": "c_int64",
-        "uint64_t": "c_uint64", "attn_site_set": "c_uint64", "attn_measure_set": "c_uint64", "sig_atomic_t": "c_int"}
+        "uint64_t": "c_uint64", "sig_atomic_t": "c_int"}
 
 
 def preprocess(text, *flags):
@@ -52,7 +52,7 @@ class Header:
     """The declarations of the library, in their order."""
 
     def __init__(self):
-        include = '#include "attn.h"\n'
+        include = '#include "extra.h"\n'
         macros = preprocess(include, "-dM")
         self.abi = re.search(r"#define ATTN_ABI (.*)", macros)[1]
         macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", macros)
@@ -70,6 +70,8 @@ class Header:
                 self.read_enum(match[2])
         elif match := re.match(r"struct (attn_\w+) \{(.*)\}$", text):
             self.structs[match[1]] = [field for line in split(match[2], ";") for field in self.fields(line)]
+        elif match := re.match(r"typedef (\w+) (attn_\w+)$", text):
+            BASE[match[2]] = BASE[match[1]]
         elif match := re.match(r"typedef (.*)\(\*(attn_\w+)\)\((.*)\)$", text):
             self.callbacks[match[2]] = (match[1], split(match[3], ","))
         elif match := re.match(r'__attribute__ ?\(\(visibility\("default"\)\)\) (.*?)(\w+)\((.*)\)', text):
@@ -145,6 +147,8 @@ class Header:
                 value = f"sizeof({match[1]})"
             elif value.startswith("((struct"):
                 value = self.default(value)
+            elif value.startswith("{"):
+                value = self.default(f"(({dict(self.structs[name])[field].strip()}){value})")
             elif value not in ("true", "false"):
                 value = self.evaluate(re.sub(r"\b(true|false)\b", lambda m: str(int(m[0] == "true")), value))
             values.append(f"{field}={value}")
@@ -169,7 +173,7 @@ class Header:
 
 
 def binding(header):
-    lines = ['"""The ctypes view of attn.h. Made by lib/python/make_binding.py: do not edit."""',
+    lines = ['"""The ctypes view of attn.h and extra.h. Made by lib/python/make_binding.py: do not edit."""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,",
              "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
              "                    sizeof)", "", f"ATTN_ABI = {header.abi}", ""]
@@ -208,7 +212,7 @@ def program(header):
     return "\n".join([
         "/* layout.c - prints size and offsets of the public structs. Made by lib/python/make_binding.py. */",
         "/* clang-format off */",
-        "#include <attn/attn.h>", "", "#include <stddef.h>", "#include <stdio.h>", "",
+        "#include <attn/extra.h>", "", "#include <stddef.h>", "#include <stdio.h>", "",
         "static const struct {", "    const char *name;", "    size_t place;", "} rows[] = {", *rows, "};", "",
         "int main(void)", "{", "    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)",
         '        printf("%s %zu\\n", rows[i].name, rows[i].place);', "}", ""])
@@ -232,7 +236,7 @@ def main():
     for path, text in files.items():
         old = open(path).read() if os.path.exists(path) else None
         if "--check" in sys.argv and old != text:
-            print(f"{path}: is not what lib/attn.h says; make binding writes it")
+            print(f"{path}: is not what the public headers say; make binding writes it")
             status = 1
         elif "--check" not in sys.argv and old != text:
             with open(path, "w") as file:

@@ -12,6 +12,7 @@
 #include "kernels/isa.h"
 #include "kernels/isa_internal.h"
 #include "records/batch_work.h"
+#include "records/records_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
@@ -118,7 +119,7 @@ static enum attn_status check(const struct attn_batch *batch, struct attn_error 
                               options->shard, options->n_shard);
     if (options->is_resumed && !batch->name)
         return attn_error_set(
-            err, ATTN_INVALID, "is_resumed goes on with a file, and '%s' is a pipe or a device",
+            err, ATTN_INVALID, "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
             attn_quote_string(options->outputs[0].path ? options->outputs[0].path : "the sink")
                 .text);
     return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
@@ -242,7 +243,8 @@ static bool has_output(const struct attn_batch *batch, const char *format)
 }
 
 /* What must be computed for the outputs, and no more. */
-static void plan(const struct attn_batch *batch, uint64_t fields, struct attn_many_options *many)
+static void plan(const struct attn_batch *batch, attn_record_field_set fields,
+                 struct attn_many_options *many)
 {
     if (!has_output(batch, "jsonl"))
         fields = 0;

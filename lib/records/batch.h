@@ -30,6 +30,7 @@
 #define ATTN_RECORDS_BATCH_H
 
 #include "records/records.h"
+#include "run/many.h"
 
 enum {
     ATTN_BATCH_MAX_LINE = 16 << 20
@@ -60,8 +61,9 @@ struct attn_batch_options {
 
     const struct attn_records_item *outputs; /* [n_output] the first names journal and manifest */
     size_t n_output;
-    uint64_t fields; /* of jsonl; 0: as attn_records_form_of has them */
-    int precision;   /* as in struct attn_records_form */
+    attn_record_field_set fields; /* of jsonl; 0: ids, measures and, where asked for, predictions */
+    int precision; /* digits after the point of decimal numbers, 0..17; -1: the shortest text that
+                      reads back as the same number */
 
     bool is_resumed; /* go on where a run ended early; the first output is a file */
     bool is_synced;  /* wait for the disk at each checkpoint and at the end */

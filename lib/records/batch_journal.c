@@ -373,7 +373,7 @@ static enum attn_status resume(const struct attn_batch_journal_options *options,
         return ATTN_OK;
     if (other)
         return attn_batch_report_other(options->path, other,
-                                       "remove it, and is_resumed begins anew", err);
+                                       "remove it, and `is_resumed` begins anew", err);
     ATTN_TRY(find_last(options, text, at, checkpoint, &end, err));
     if (end == 0)
         return ATTN_OK;

@@ -349,7 +349,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
         return ATTN_OK;
     if (!lines->is_file) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no file that can be sought, as n_shard needs one",
+                       "'%s' is no file that can be sought, as `n_shard` needs one",
                        attn_quote_string(attn_batch_lines_name(lines)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }

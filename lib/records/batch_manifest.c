@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "encode/json_writer.h"
+#include "records/records_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -325,7 +326,7 @@ static enum attn_status read_text(const char *path, const char *text, size_t siz
     bool is_good = false;
 
     if (other)
-        return attn_batch_report_other(path, other, "without is_resumed the results are replaced",
+        return attn_batch_report_other(path, other, "without `is_resumed` the results are replaced",
                                        err);
     if (is_unchanged(text, size) && read_members(text, made))
         ATTN_TRY(read_outputs(text, made, &is_good, err));

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "records/records_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

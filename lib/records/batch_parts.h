@@ -18,7 +18,7 @@
 #define ATTN_RECORDS_BATCH_PARTS_H
 
 #include "records/digest.h"
-#include "records/records.h"
+#include "records/records_internal.h"
 
 /* What a file holds at one moment. */
 struct attn_batch_extent {

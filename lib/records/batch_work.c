@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "records/records_internal.h"
 #include "run/record_internal.h"
 
 #include <inttypes.h>
@@ -151,8 +152,6 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     slot->n_line_before = work->number_before;
     record->number = (size_t)(work->number_before + work->n_read++);
-    if (status != ATTN_OK || *is_over)
-        give_slot(work, slot);
     return status;
 }
 
@@ -204,7 +203,7 @@ static enum attn_status check_failures(const struct attn_batch_work *work, struc
     if (most < 0 || work->n_failed <= (uint64_t)most)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " records failed, max_failed allows %" PRId64,
+                   "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
                    work->n_failed, work->done.n_record, most);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }

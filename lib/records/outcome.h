@@ -37,6 +37,6 @@ struct attn_outcome {
 };
 
 /* What attn_run_many reports of a record. Borrows from RESULT. */
-ATTN_API struct attn_outcome attn_outcome_of(const struct attn_many_result *result);
+struct attn_outcome attn_outcome_of(const struct attn_many_result *result);
 
 #endif

@@ -14,7 +14,7 @@
 #define ATTN_RECORDS_RECORD_ARRAYS_H
 
 #include "output/arrays.h"
-#include "records/records.h"
+#include "records/records_internal.h"
 
 struct attn_record_arrays;
 

@@ -32,7 +32,7 @@ struct attn_records {
 /* --- Lists of fields ------------------------------------------------------------------------- */
 
 static const char *const field_names[] = {
-#define NAME(id, number, name) name,
+#define NAME(id, number, name) [ATTN_RECORD_FIELD_##id] = (name),
     ATTN_RECORD_FIELD_MAP(NAME)
 #undef NAME
 };
@@ -42,7 +42,7 @@ const char *attn_record_field_name(enum attn_record_field field)
     return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
 }
 
-static uint64_t find_field(const char *name, size_t size)
+static attn_record_field_set find_field(const char *name, size_t size)
 {
     for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
         if (strlen(field_names[i]) == size && memcmp(field_names[i], name, size) == 0)
@@ -61,16 +61,16 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
                           attn_quote(item, size).text, names);
 }
 
-enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
+enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
                                           struct attn_error *err)
 {
     if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
         return ATTN_INVALID;
-    uint64_t found = 0;
+    attn_record_field_set found = 0;
 
     for (const char *item = list;; item++) {
         const size_t size = strcspn(item, ",");
-        const uint64_t bit = find_field(item, size);
+        const attn_record_field_set bit = find_field(item, size);
 
         if (bit == 0)
             return report_unknown(item, size, err);

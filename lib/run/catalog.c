@@ -372,7 +372,7 @@ struct model_list {
 static enum attn_status add_row(void *user, const char *name, struct attn_error *err)
 {
     static const char *const origins[] = {
-#define ORIGIN_NAME(id, number, name) name,
+#define ORIGIN_NAME(id, number, name) [ATTN_ORIGIN_##id] = (name),
         ATTN_ORIGIN_MAP(ORIGIN_NAME)
 #undef ORIGIN_NAME
     };

@@ -80,7 +80,8 @@ enum attn_status attn_derived_check(const struct attn_run *run, struct attn_erro
     enum attn_status status = ATTN_OK;
     attn_site_set sites = 0;
 
-    if (!run->request.sites || attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
+    if (!run->request.selection.sites ||
+        attn_sites_parse(run->request.selection.sites, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
@@ -296,7 +297,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* Beside what was asked for, the ends of the layers, with all their rows. */
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
-    const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const attn_site_set ends =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_selection *asked = derivation->asked_by->selection;
     char spec[32];
     int last;

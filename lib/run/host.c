@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
+#include "run/catalog.h"
 #include "text/tokenizer_open.h"
 
 #include <limits.h>
@@ -115,7 +116,7 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
             return ATTN_INVALID;
         if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info)) {
             attn_error_set(err, ATTN_INVALID,
-                           "'--%s %s' is a file of the model, expected another one",
+                           "'`%s` %s' is a file of the model, expected another one",
                            items[i].format->name, attn_quote_string(items[i].path).text);
             return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
         }

@@ -14,13 +14,12 @@
 
 #include "base/pool.h"
 #include "model/model.h"
-#include "output/outputs.h"
-#include "run/catalog.h"
 #include "text/tokenizer.h"
 
 #include <signal.h>
 
 struct attn_host;
+struct attn_catalog; /* run/catalog.h */
 
 struct attn_host_options {
     size_t size;               /* of this struct */
@@ -55,14 +54,6 @@ ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
  * (attn_catalog_find). ATTN_INVALID when there is no such model. */
 ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_host_options *options,
                                          struct attn_host **host, struct attn_error *err);
-
-/*
- * Whether none of the N outputs, which may be more than a request has, is a file that the host's
- * model was read from. ATTN_INVALID when one is; a request looks at its own.
- */
-ATTN_API enum attn_status attn_host_check_outputs(const struct attn_host *host,
-                                                  const struct attn_output *items, size_t n,
-                                                  struct attn_error *err);
 
 /* No request may be in progress. NULL is allowed. */
 ATTN_API void attn_host_free(struct attn_host *host);

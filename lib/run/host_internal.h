@@ -2,6 +2,7 @@
 #ifndef ATTN_RUN_HOST_INTERNAL_H
 #define ATTN_RUN_HOST_INTERNAL_H
 
+#include "output/outputs.h"
 #include "run/host.h"
 
 #include <sys/types.h>
@@ -33,5 +34,13 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
 
 int attn_host_n_thread(const struct attn_host *host); /* its threads, the caller's with them */
+
+/*
+ * Whether none of the N outputs, which may be more than a request has, is a file that the host's
+ * model was read from. ATTN_INVALID when one is; a request looks at its own.
+ */
+enum attn_status attn_host_check_outputs(const struct attn_host *host,
+                                         const struct attn_output *items, size_t n,
+                                         struct attn_error *err);
 
 #endif

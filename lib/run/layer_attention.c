@@ -124,7 +124,7 @@ static enum attn_status check_parts(const struct attn_attention *attention, bool
 
     if (status != ATTN_OK && attention->kind == ATTN_ATTENTION_LOWRANK &&
         attention->mask == ATTN_MASK_CAUSAL)
-        attn_error_hint(err, "--mask none lets every query look at every key");
+        attn_error_hint(err, "`mask none` lets every query look at every key");
     if (status == ATTN_OK)
         status = attn_attention_check_keys(attention, n_key, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -166,7 +166,7 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
         has_self(config))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "--mask causal is for layers that attend to the text itself, and the model has "
+                   "`mask causal` is for layers that attend to the text itself, and the model has "
                    "none");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
@@ -176,14 +176,14 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
                                            size_t n_source, struct attn_layer_attention *found,
                                            struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->changed;
+    const struct attn_attention_change *change = request->attention.change;
     const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
 
     ATTN_TRY(check_causal(change, config, err));
     found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
     if (!found->layers)
         return ATTN_NO_MEMORY;
-    memcpy(found->layers, request->attention ? request->attention : config->attention,
+    memcpy(found->layers, request->attention.layers ? request->attention.layers : config->attention,
            config->n_layer * sizeof *found->layers);
     for (size_t layer = 0; change && layer < config->n_layer; layer++)
         change_attention(&found->layers[layer], change);
@@ -211,7 +211,7 @@ static enum attn_status check_arrays(const struct attn_request *request,
     }
     if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key) {
         attn_error_set(err, ATTN_INVALID,
-                       "%zu queries and %zu keys, --mask causal wants no more queries than keys",
+                       "%zu queries and %zu keys, `mask causal` wants no more queries than keys",
                        sizes->n_query, sizes->n_key);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
@@ -223,7 +223,7 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
                                                 struct attn_layer_attention *found,
                                                 struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->changed;
+    const struct attn_attention_change *change = request->attention.change;
     struct attn_attention *one = attn_alloc(1, sizeof *one, err);
 
     found->layers = one;
@@ -231,8 +231,8 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
         return ATTN_NO_MEMORY;
     *one = ATTN_ATTENTION_DEFAULT;
     one->mask = ATTN_MASK_NONE;
-    if (request->attention)
-        *one = *request->attention;
+    if (request->attention.layers)
+        *one = *request->attention.layers;
     if (change)
         change_attention(one, change);
     ATTN_TRY(check_arrays(request, one, sizes, err));
@@ -309,7 +309,7 @@ static void note_left_out(const struct attn_attention *attention,
         return;
     if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
         attn_request_note(request,
-                          "'%s' has no pattern, so only z is shown; --sites pattern_lowrank,z "
+                          "'%s' has no pattern, so only z is shown; `sites pattern_lowrank,z` "
                           "shows what is in its place",
                           kind);
     else
@@ -322,10 +322,10 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
     const char *kind = attn_attention_kind_name(attention->kind);
 
     if (site == ATTN_SITE_PATTERN_DROPPED)
-        return attn_error_set(err, ATTN_INVALID, "'%s' without --dropout has no site '%s'", kind,
+        return attn_error_set(err, ATTN_INVALID, "'%s' without `dropout` has no site '%s'", kind,
                               attn_site_name(site));
     attn_error_set(err, ATTN_INVALID, "'%s' has no site '%s'", kind, attn_site_name(site));
-    attn_error_hint(err, "'--attention help' says what each kind has");
+    attn_error_hint(err, "'`attention help`' says what each kind has");
     return ATTN_INVALID;
 }
 
@@ -354,12 +354,12 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
     enum attn_status status;
     char *list;
 
-    if (!request->sites) {
-        if (request->n_output > 0)
+    if (!request->selection.sites) {
+        if (request->outputs.n > 0)
             note_left_out(attention, request);
         return ATTN_OK;
     }
-    list = attn_strndup(request->sites, strlen(request->sites), err);
+    list = attn_strndup(request->selection.sites, strlen(request->selection.sites), err);
     if (!list)
         return ATTN_NO_MEMORY;
     status = check_sites(attention, list, err);
@@ -386,7 +386,8 @@ static uint64_t count_pairs(const struct attn_attention *attention, const struct
 /* Whether the kind is the caller's choice. The windows of a model are no news. */
 static bool chooses_kind(const struct attn_request *request)
 {
-    return request->attention || (request->changed && (request->changed->parts & ATTN_PART_KIND));
+    return request->attention.layers ||
+           (request->attention.change && (request->attention.change->parts & ATTN_PART_KIND));
 }
 
 void attn_layer_attention_note_pairs(const struct attn_request *request,

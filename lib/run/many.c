@@ -8,11 +8,11 @@
  */
 #include "run/many.h"
 
-#include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "run/intervention_internal.h"
 #include "run/many_item.h"
 #include "run/request_internal.h"
 
@@ -46,15 +46,17 @@ struct many {
     size_t n_handed_out, n_taken, n_read; /* records so far: of the first, of those, of all */
     size_t n_byte, most_bytes;            /* of the records inside */
     int n_worker;
-    int n_computing;      /* threads that feed a session of their own */
-    int n_alone_waiting;  /* those that want all threads */
-    bool is_alone;        /* one of them has them */
-    bool is_over;         /* all records were read */
-    bool is_handing_out;  /* a thread is at it */
-    bool has_failed;      /* nothing is computed any more */
-    bool cannot_hand_out; /* `done` has failed */
-    size_t n_run;         /* records handed out that have not failed */
-    size_t *n_idle;       /* [n_knockout] owns; of them, those that a knockout changes nothing in */
+    int n_computing;              /* threads that feed a session of their own */
+    int n_alone_waiting;          /* those that want all threads */
+    bool is_alone;                /* one of them has them */
+    bool is_over;                 /* all records were read */
+    bool is_handing_out;          /* a thread is at it */
+    bool has_failed;              /* nothing is computed any more */
+    bool cannot_hand_out;         /* `done` has failed */
+    size_t n_run;                 /* records handed out that have not failed */
+    struct attn_edit_part *parts; /* [n_part] owns; of the request's edits, which count the records
+                                     that they change nothing in; or NULL */
+    size_t n_part;
     struct attn_error err; /* why; also when no more could be read */
 };
 
@@ -116,14 +118,16 @@ static bool has_finished(struct many *many, size_t number)
     return found;
 }
 
-/* Counts the knockouts that change nothing in ITEM. By the thread that hands out. */
+/* Counts the edits that change nothing in ITEM. By the thread that hands out. */
 static void count_idle(struct many *many, const struct attn_many_item *item)
 {
-    if (!item->run || !item->run->knocks_out)
+    if (!item->run)
         return;
     many->n_run++;
-    for (size_t i = 0; i < many->task->request.n_knockout; i++)
-        many->n_idle[i] += !item->run->knocks_out[i];
+    for (size_t i = 0; i < many->n_part; i++) {
+        many->parts[i].n_idle += item->run->edit_parts[i].n_idle;
+        many->parts[i].n_hidden += item->run->edit_parts[i].n_hidden;
+    }
 }
 
 /* Hands out the records from FIRST up to END, which are finished. From outside of the monitor. */
@@ -416,16 +420,20 @@ static void stop_reading(struct many *many, enum attn_status status, const struc
     attn_monitor_leave(many->monitor);
 }
 
-/* Reads the next record into SLOT, unless *is_over. */
+/* Reads the next record into SLOT, which stays empty when that fails and when *is_over. */
 static enum attn_status read_record(struct many *many, struct many_slot *slot, bool *is_over,
                                     struct attn_error *err)
 {
     const struct attn_many_calls *calls = many->calls;
+    enum attn_status status;
 
     slot->item.record.number = many->n_read;
     ATTN_TRY(attn_host_check_canceled(many->task->host, err));
-    return attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next",
-                            err);
+    status =
+        attn_call_status(calls->next(calls->user, &slot->item.record, is_over, err), "next", err);
+    if (status != ATTN_OK || *is_over)
+        empty(many, slot);
+    return status;
 }
 
 static void read_all(struct many *many, struct many_worker *self)
@@ -454,9 +462,10 @@ static enum attn_status create(struct many *many, struct attn_error *err)
     many->n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW;
     many->most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
     many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
-    many->n_idle = attn_alloc(many->task->request.n_knockout + 1, sizeof *many->n_idle, err);
-    return many->slots && many->n_idle ? attn_monitor_create(N_CONDITION, &many->monitor, err)
-                                       : ATTN_NO_MEMORY;
+    if (!many->slots)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_edit_parts_create(&many->task->request.edits, &many->parts, &many->n_part, err));
+    return attn_monitor_create(N_CONDITION, &many->monitor, err);
 }
 
 static void release(struct many *many)
@@ -465,7 +474,7 @@ static void release(struct many *many)
         empty(many, slot_of(many, i));
     attn_monitor_free(many->monitor);
     attn_free(many->slots);
-    attn_free(many->n_idle);
+    attn_free(many->parts);
 }
 
 /* What each run would have noted, of all of them. */
@@ -473,13 +482,10 @@ static void note_idle(const struct many *many)
 {
     const struct attn_request *request = many->task->options.request;
 
-    for (size_t i = 0; request && i < many->task->request.n_knockout; i++)
-        if (many->n_idle[i] > 0)
-            attn_request_note(request,
-                              "the knockout '%s' changes nothing in %zu of %zu records: none of "
-                              "its queries can look at one of its keys",
-                              attn_quote_string(many->task->request.knockouts[i]).text,
-                              many->n_idle[i], many->n_run);
+    if (!request)
+        return;
+    attn_edit_parts_note_hidden(request, many->parts, many->n_part, many->n_run);
+    attn_edit_parts_note_idle(request, many->parts, many->n_part, many->n_run);
 }
 
 /* Reads while WORKERS [n] work, and waits until they have finished. */
@@ -552,7 +558,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
 
 const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)
 {
-    uint64_t before;
+    attn_measure_set before;
 
     if (!result || (unsigned)measure >= ATTN_N_MEASURE || !result->measures ||
         (result->which & ATTN_MEASURE_BIT(measure)) == 0)

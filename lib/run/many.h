@@ -32,11 +32,13 @@
 #ifndef ATTN_RUN_MANY_H
 #define ATTN_RUN_MANY_H
 
-#include "analysis/edges.h"
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "run/host.h"
 #include "run/record.h"
+#include "run/run.h"
+
+struct attn_edges; /* analysis/edges.h */
 
 struct attn_many_options {
     size_t size;                        /* of this struct */
@@ -66,7 +68,7 @@ struct attn_many_result {
                                           of heads that are not selected and where there is no such
                                           row; NULL of one that failed or if none were asked for */
     const double *exact;              /* the same before they were rounded */
-    uint64_t which;                   /* the measures that these are */
+    attn_measure_set which;           /* the measures that these are */
     size_t n_layer, n_head;           /* L and H */
     struct attn_predictions predictions; /* if asked for */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
@@ -89,9 +91,10 @@ typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_resu
 struct attn_many_calls {
     attn_next_fn next;
     attn_done_fn done;
-    void (*release)(void *user, struct attn_record *record); /* the record is not needed any more:
-                                      after `done`, or at the end when it did not come so far; on
-                                      any thread, beside `next`; or NULL */
+    /* The record is not needed any more: after `done`, or at the end when it did not come so far.
+     * Once for each call of `next`, also for one that failed or said that all is over: then with
+     * what it has filled. On any thread, beside `next`. Or NULL. */
+    void (*release)(void *user, struct attn_record *record);
     void (*on_end)(void *user); /* the run ends early, by a failure: `next`, if it blocks, should
                                    return; once, on any thread; or NULL */
     void *user;                 /* for these */

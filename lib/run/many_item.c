@@ -1,6 +1,7 @@
 /* many_item.c - see many_item.h. */
 #include "run/many_item.h"
 
+#include "analysis/edges.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -27,11 +28,12 @@ static enum attn_status report(struct attn_error *err, const char *what)
 
 static enum attn_status check_request(const struct attn_request *request, struct attn_error *err)
 {
-    if (request->changed && (request->changed->mask || request->changed->keep))
+    if (request->attention.change &&
+        (request->attention.change->mask || request->attention.change->keep))
         return report(err, "a mask of cells fits texts of one length only");
-    if (request->selection)
+    if (request->selection.given)
         return report(err, "a selection fits texts of one length only: give its lists");
-    if (request->n_output > 0)
+    if (request->outputs.n > 0)
         return report(
             err,
             "the outputs of a request are for one text: results of many records go to the caller");
@@ -79,8 +81,9 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    bool is_same = !request->queries && !request->ablate_mean && request->n_knockout == 0 &&
-                   request->n_patch == 0 && request->n_edit == 0 && request->predict.n_next == 0 &&
+    bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
+                   request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
+                   request->edits.n == 0 && request->predict.n_next == 0 &&
                    !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -104,9 +107,9 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         return ATTN_OK;
     request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
-    request.queries = NULL;
-    request.ablate_mean = NULL;
-    request.n_knockout = request.n_patch = request.n_edit = 0;
+    request.selection.queries = NULL;
+    request.edits.ablate_mean = NULL;
+    request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
     request.predict.n_next = 0;
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
@@ -127,7 +130,7 @@ static enum attn_status read_options(struct attn_many_task *task,
     task->request.input = task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* once, and not for each record */
     if (!task->options.keeps_tensors)
-        task->request.sites = task->options.measures != 0 ? "pattern" : NULL;
+        task->request.selection.sites = task->options.measures != 0 ? "pattern" : NULL;
     return ATTN_OK;
 }
 
@@ -608,7 +611,9 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
     pack->items = items;
     pack->n = n;
     ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        attn_run_find_effects(items[i]->run, pack->session, i);
         ATTN_TRY(finish(pack->task, items[i], err));
+    }
     return ATTN_OK;
 }

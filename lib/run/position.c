@@ -410,7 +410,7 @@ enum attn_status attn_run_find_keys(const struct attn_run *run, const struct att
     return attn_error_copy(err, &of_text);
 }
 
-enum attn_status attn_run_find_position(const struct attn_run *run, const char *option,
+enum attn_status attn_run_find_position(const struct attn_run *run, const char *field,
                                         const char *spec, size_t *position, struct attn_error *err)
 {
     const size_t n = attn_selection_dims(run->selection)->n_position;
@@ -420,7 +420,7 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
 
     if (!flags)
         return ATTN_NO_MEMORY;
-    status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
+    status = attn_error_in(attn_run_find_positions(run, spec, flags, err), field, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         n_chosen += flags[i];
@@ -430,8 +430,8 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
     ATTN_TRY(status);
     if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec)))) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' of %s is not one position, expected a number or a word",
-                       attn_quote_string(spec).text, option);
+                       "'%s' of `%s` is not one position, expected a number or a word",
+                       attn_quote_string(spec).text, field);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     *position = last;

@@ -28,8 +28,8 @@ enum attn_status attn_positions_number(const char *spec, const struct attn_input
                                        struct attn_error *err);
 
 /* The one position that SPEC means in the text of RUN: a number, or a word, of which it is the last
- * token. OPTION is what messages call it, "--at". Stage ATTN_STAGE_OPTIONS. */
-enum attn_status attn_run_find_position(const struct attn_run *run, const char *option,
+ * token. FIELD is what messages call it, "at". Stage ATTN_STAGE_OPTIONS. */
+enum attn_status attn_run_find_position(const struct attn_run *run, const char *field,
                                         const char *spec, size_t *position, struct attn_error *err);
 
 /* Sets those of FLAGS [T], which are 0 before, that SPEC means: a list. Likewise. */

@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
 #include "run/request_internal.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_internal.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static enum attn_status encode_all(const struct attn_request *request,
     if (!continuations->encodings)
         return ATTN_NO_MEMORY;
     continuations->n = question->n_next;
-    options.special = request->special;
+    options.special = request->reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;

@@ -8,6 +8,7 @@
 
 #include "base/table.h"
 #include "model/session.h"
+#include "output/output.h"
 #include "run/request.h"
 
 static inline bool attn_question_is_asked(const struct attn_question *question)

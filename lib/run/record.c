@@ -17,7 +17,7 @@
 static const struct {
     const char *code, *meaning;
 } failures[ATTN_N_RECORD_FAILURE] = {
-#define ROW(id, number, code, meaning) {code, meaning},
+#define ROW(id, number, code, meaning) [ATTN_RECORD_FAILURE_##id] = {code, meaning},
     ATTN_RECORD_FAILURE_MAP(ROW)
 #undef ROW
 };

@@ -37,9 +37,9 @@ ATTN_API const char *attn_record_failure_meaning(enum attn_record_failure failur
 
 /* What the `id` of a record was. */
 enum attn_record_id {
-    ATTN_RECORD_ID_NUMBER, /* there was none: its number stands for it */
-    ATTN_RECORD_ID_TEXT,
-    ATTN_RECORD_ID_INTEGER, /* its digits, as they were written */
+    ATTN_RECORD_ID_NUMBER = 0, /* there was none: its number stands for it */
+    ATTN_RECORD_ID_TEXT = 1,
+    ATTN_RECORD_ID_INTEGER = 2, /* its digits, as they were written */
 };
 
 /* Initialize with = {0}. What it points to is its maker's. */

@@ -5,28 +5,23 @@
  *
  *     struct attn_request request = ATTN_REQUEST_DEFAULT;
  *     request.input.text = "Life is short", request.input.n_text = 13;
- *     request.sites = "pattern", request.heads = "2.*";
+ *     request.selection.sites = "pattern", request.selection.heads = "2.*";
  *     request.predict.top = 5;
  *
- * Everything is borrowed until the request is served. Texts that choose something (sites, layers,
- * heads, queries, ablate) have the form of trace/selection.h; NULL is the default. Queries of a
- * text may also be words of it: "it", " it" with its space, "it#2" the second time
- * (run/position.h).
- *
+ * Everything is borrowed until the request is served. What is chosen by sites, layers, heads and
+ * queries are texts as in trace/selection.h, since the sizes of the run and the words of its text
+ * say what they mean: a query may be a word, "it", " it" with its space, "it#2" the second time
+ * (run/position.h). NULL is the default. Each part ends with room for later fields, all NULL.
  * Letters as in trace/site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
 
 #include "attention/attention.h"
-#include "formats/ndarray.h"
-#include "model/model.h"
-#include "output/outputs.h"
-#include "output/picture.h"
+#include "output/output.h"
+#include "run/intervention.h"
 #include "text/tokenizer.h"
 #include "trace/edit.h"
-
-#include <stdint.h>
 
 /* One of: a text, token ids, embeddings; or of attention on arrays, q, k and v, or scores and v. */
 struct attn_input {
@@ -38,6 +33,7 @@ struct attn_input {
     const struct attn_ndarray *q, *k, *v;  /* [T, E], [H, T, E] or [B, H, T, E] each; the number of
                                               heads of k and v may divide that of q */
     const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
+    const void *later[4];
 };
 
 /* Parts of an attention. */
@@ -70,6 +66,35 @@ struct attn_question {
     const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
                                 positions */
     size_t n_next;
+    const void *later[4];
+};
+
+/* The attention that is computed. */
+struct attn_request_attention {
+    const struct attn_attention *layers;        /* [n_layer], of arrays [1]; NULL: the model's own,
+                                                   of arrays full attention without a mask */
+    const struct attn_attention_change *change; /* applied to each of them; NULL: nothing */
+    const void *later[4];
+};
+
+/* The tensors that are wanted. */
+struct attn_request_selection {
+    const struct attn_selection *given; /* for the sizes of this run; NULL: made of these: */
+    const char *sites, *layers, *heads, *queries;
+    const void *later[4];
+};
+
+/* What is changed on the way, in this order. */
+struct attn_request_edits {
+    const char *ablate;            /* heads whose z becomes 0 */
+    const char *ablate_pattern;    /* heads whose pattern becomes 0 */
+    const struct attn_edit *items; /* [n] */
+    const char *ablate_mean; /* heads whose z becomes its mean over the text's positions, which
+                                      a run without edits finds first */
+    const struct attn_knockout *knockouts; /* [n_knockout] */
+    const struct attn_patch *patches;      /* [n_patch] */
+    size_t n, n_knockout, n_patch;
+    const void *later[4];
 };
 
 /* What the rows or the columns of arrays are called. */
@@ -80,56 +105,43 @@ struct attn_label_list {
     const char *name; /* the file that they are from, for messages */
 };
 
+/* How the inputs are read. */
+struct attn_request_reading {
+    enum attn_special special;               /* how special tokens in texts are taken */
+    enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own to texts */
+    const char *example; /* the hint of the failure when a text has no tokens; or NULL */
+    struct attn_label_list queries, keys; /* of arrays; empty: rows and columns have numbers */
+    const void *later[4];
+};
+
+/* Where tensors and predictions are written, and how. */
+struct attn_request_outputs {
+    const struct attn_output *items; /* [n], output/outputs.h */
+    size_t n;
+    int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest */
+    const struct attn_picture_options *picture; /* output/picture.h; or NULL */
+    const struct attn_option *options; /* [n_option] what shaped the run, for formats that say so */
+    size_t n_option;
+    const void *later[4];
+};
+
 struct attn_request {
     size_t size; /* of this struct */
     struct attn_input input;
-    struct attn_input source;  /* what cross-attention looks at; of models without it, nothing */
-    enum attn_special special; /* how special tokens in texts are taken */
-    const char *example;       /* the hint of the failure when a text has no tokens; or NULL */
-
-    const struct attn_attention *attention;      /* [n_layer], of arrays [1]; NULL: the model's own,
-                                                    of arrays full attention without a mask */
-    const struct attn_attention_change *changed; /* applied to each of them; NULL: nothing */
-
-    const struct attn_selection *selection; /* for the sizes of this run; NULL: made of these: */
-    const char *sites, *layers, *heads, *queries;
-
-    const char *ablate;            /* heads whose z becomes 0 */
-    const char *ablate_pattern;    /* heads whose pattern becomes 0 */
-    const struct attn_edit *edits; /* [n_edit], applied after these */
-    size_t n_edit;
-
+    struct attn_input source; /* what cross-attention looks at; of models without it, nothing */
+    struct attn_request_reading reading;
+    struct attn_request_attention attention;
+    struct attn_request_selection selection;
+    struct attn_request_edits edits;
     struct attn_question predict;
+    struct attn_request_outputs outputs;
 
-    const struct attn_output *outputs; /* [n_output] where tensors and predictions are written */
-    size_t n_output;
-    int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest */
-    const struct attn_option *options; /* [n_option] what shaped the run, for outputs that tell */
-    size_t n_option;
-
-    attn_note_fn on_note; /* told of what is odd and no failure; or NULL */
-    void *user;           /* for on_note */
-
-    const struct attn_picture_options *picture;      /* what shapes pictures, or NULL */
-    struct attn_label_list query_labels, key_labels; /* of arrays; empty: rows and columns have
-                                                        numbers */
-    enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own to texts */
-
-    const char *ablate_mean;      /* heads whose z becomes its mean over the text's positions, which
-                                     a run without edits finds first */
-    const char *const *knockouts; /* [n_knockout] "QUERIES>KEYS@HEADS": these queries do not look at
-                                     these keys, of the source in layers that attend to it;
-                                     positions are numbers or words, @HEADS may lack */
-    size_t n_knockout;
-    const char *const *patches; /* [n_patch] "SITE:LAYER.HEAD@POSITIONS=FILE.npz": what another run
-                                   wrote stands in place of that; .HEAD and @POSITIONS may lack */
-    size_t n_patch;
-
-    attn_progress_fn on_progress; /* told by experiments of many runs, of so many how many are done,
-                                     with `user`; or NULL */
+    attn_note_fn on_note;         /* gets what is odd and no failure; or NULL */
+    attn_progress_fn on_progress; /* of experiments: how many runs of how many are done; or NULL */
+    void *user;                   /* for these */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \
-    ((struct attn_request){.size = sizeof(struct attn_request), .precision = -1})
+    ((struct attn_request){.size = sizeof(struct attn_request), .outputs = {.precision = -1}})
 
 #endif

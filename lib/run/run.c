@@ -15,6 +15,7 @@
 #include "output/picture_internal.h"
 #include "output/writer.h"
 #include "run/derived.h"
+#include "run/intervention_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/selection_internal.h"
@@ -22,6 +23,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
@@ -34,7 +36,7 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
                    attn_quote_string(attn_model_name(run->model)).text,
-                   question->top > 0 ? "--top" : "--next");
+                   question->top > 0 ? "`top`" : "`next`");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -76,9 +78,9 @@ static enum attn_status choose_attention(struct attn_run *run, struct attn_error
 static enum attn_status take_selection(struct attn_run *run, const struct attn_dims *dims,
                                        struct attn_error *err)
 {
-    const struct attn_dims *own = attn_selection_dims(run->request.selection);
+    const struct attn_dims *own = attn_selection_dims(run->request.selection.given);
 
-    run->selection = run->request.selection;
+    run->selection = run->request.selection.given;
     if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
         own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
         ((own->sites ^ dims->sites) & ~attn_sites_derived()) == 0 &&
@@ -94,17 +96,17 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
 
 static bool merges_words(const struct attn_run *run)
 {
-    return run->request.picture && run->request.picture->merges_words;
+    return run->request.outputs.picture && run->request.outputs.picture->merges_words;
 }
 
 static enum attn_status find_label_words(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
 
-    if (request->query_labels.items)
-        ATTN_TRY(attn_words_of_labels(&request->query_labels, &run->words, err));
-    if (request->key_labels.items)
-        ATTN_TRY(attn_words_of_labels(&request->key_labels, &run->source_words, err));
+    if (request->reading.queries.items)
+        ATTN_TRY(attn_words_of_labels(&request->reading.queries, &run->words, err));
+    if (request->reading.keys.items)
+        ATTN_TRY(attn_words_of_labels(&request->reading.keys, &run->source_words, err));
     return ATTN_OK;
 }
 
@@ -114,8 +116,8 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 {
     if (!merges_words(run))
         return ATTN_OK;
-    if (!run->request.sites)
-        run->request.sites = attn_site_name(ATTN_SITE_PATTERN);
+    if (!run->request.selection.sites)
+        run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
     if (!run->model)
         return find_label_words(run, err);
     if (run->text.tokens.bytes)
@@ -133,7 +135,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     ATTN_TRY(attn_layer_attention_check_sites(&run->attention.layers[0], request, err));
     ATTN_TRY(attn_derived_check(run, err));
     ATTN_TRY(find_words(run, err));
-    if (request->selection) {
+    if (request->selection.given) {
         ATTN_TRY(take_selection(run, dims, err));
     } else {
         ATTN_TRY(attn_choose(request, dims, n_batch, &run->chosen, err));
@@ -141,7 +143,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     }
     if (run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
-    return attn_choose_edits(request, dims, &run->edits, &run->n_edit, err);
+    return attn_run_choose_edits(run, err);
 }
 
 /* Words among the queries become numbers. */
@@ -149,11 +151,11 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.queries)
-        status = attn_positions_number(run->request.queries, &run->request.input, &run->text,
-                                       &run->queries, err);
+    if (run->request.selection.queries)
+        status = attn_positions_number(run->request.selection.queries, &run->request.input,
+                                       &run->text, &run->queries, err);
     if (run->queries)
-        run->request.queries = run->queries;
+        run->request.selection.queries = run->queries;
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
 }
 
@@ -170,8 +172,8 @@ static struct attn_dims find_dims(const struct attn_run *run)
 /* Of arrays: what the caller calls their rows and columns. */
 static void set_array_labels(struct attn_run *run)
 {
-    const struct attn_label_list *queries = &run->request.query_labels;
-    const struct attn_label_list *keys = &run->request.key_labels;
+    const struct attn_label_list *queries = &run->request.reading.queries;
+    const struct attn_label_list *keys = &run->request.reading.keys;
 
     run->labels.tokens = queries->items;
     run->labels.token_sizes = queries->sizes;
@@ -194,8 +196,8 @@ static void set_labels(struct attn_run *run)
         .source_words = run->source_words,
         .begin = run->text.encoding.begin,
         .end = run->text.encoding.end,
-        .options = run->request.options,
-        .n_option = run->request.n_option,
+        .options = run->request.outputs.options,
+        .n_option = run->request.outputs.n_option,
         .n_front = run->text.encoding.n_front,
         .n_back = run->text.encoding.n_back,
     };
@@ -205,7 +207,7 @@ static void set_labels(struct attn_run *run)
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 {
-    const struct attn_label_list *keys = &run->request.key_labels; /* of arrays */
+    const struct attn_label_list *keys = &run->request.reading.keys; /* of arrays */
 
     if (!run->model)
         return (struct attn_metric_settings){
@@ -239,9 +241,10 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
 {
-    if (!attn_question_is_asked(&request->predict) && !request->ablate &&
-        !request->ablate_pattern && request->n_edit == 0 && !request->ablate_mean &&
-        request->n_knockout == 0 && request->n_patch == 0 && !attn_input_is_given(&request->source))
+    if (!attn_question_is_asked(&request->predict) && !request->edits.ablate &&
+        !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
+        request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
+        !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -280,8 +283,8 @@ static enum attn_status check_label_list(const struct attn_label_list *list, siz
 static enum attn_status check_labels(const struct attn_request *request,
                                      const struct attn_dims *dims, struct attn_error *err)
 {
-    ATTN_TRY(check_label_list(&request->query_labels, dims->n_position, "queries", err));
-    return check_label_list(&request->key_labels, dims->n_source, "keys", err);
+    ATTN_TRY(check_label_list(&request->reading.queries, dims->n_position, "queries", err));
+    return check_label_list(&request->reading.keys, dims->n_source, "keys", err);
 }
 
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
@@ -307,26 +310,64 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
 }
 
 /* Whether lists have as many items as their numbers say, and each choice is one. */
-static enum attn_status check_given(const struct attn_request *request, struct attn_error *err)
+static enum attn_status check_lists(const struct attn_request *request, struct attn_error *err)
 {
-    if (!attn_is_choice(request->special, ATTN_SPECIAL_TEXT + 1, "special", err) ||
-        !attn_is_choice(request->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
-                        err) ||
-        (request->n_edit > 0 && !attn_is_given(request->edits, "edits", err)) ||
-        (request->n_output > 0 && !attn_is_given(request->outputs, "outputs", err)) ||
-        (request->n_option > 0 && !attn_is_given(request->options, "options", err)) ||
-        (request->predict.n_next > 0 && !attn_is_given(request->predict.next, "next", err)) ||
-        (request->n_knockout > 0 && !attn_is_given(request->knockouts, "knockouts", err)) ||
-        (request->n_patch > 0 && !attn_is_given(request->patches, "patches", err)))
-        return ATTN_INVALID;
+    const struct attn_request_reading *reading = &request->reading;
+    const struct attn_request_edits *edits = &request->edits;
+    const struct attn_request_outputs *outputs = &request->outputs;
+
+    return attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
+                   attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1,
+                                  "special_tokens", err) &&
+                   attn_is_given(edits->n == 0 || edits->items, "edits", err) &&
+                   attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) &&
+                   attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) &&
+                   attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
+                   attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
+                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
+               ? ATTN_OK
+               : ATTN_INVALID;
+}
+
+/* Whether a part of REQUEST has fields that this version does not know. */
+static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
+{
+    static const size_t parts[] = {
+        offsetof(struct attn_request, input.later),
+        offsetof(struct attn_request, source.later),
+        offsetof(struct attn_request, reading.later),
+        offsetof(struct attn_request, attention.later),
+        offsetof(struct attn_request, selection.later),
+        offsetof(struct attn_request, edits.later),
+        offsetof(struct attn_request, predict.later),
+        offsetof(struct attn_request, outputs.later),
+    };
+    static const void *const none[sizeof request->input.later / sizeof(void *)];
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (memcmp((const char *)request + parts[i], none, sizeof none) != 0) {
+            attn_error_set(err, ATTN_INVALID,
+                           "a request has fields that this version of the library does not have");
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        }
+    return ATTN_OK;
+}
+
+/* Whether the items of lists are what they must be. */
+static enum attn_status check_items(const struct attn_request *request, struct attn_error *err)
+{
+    const struct attn_request_edits *edits = &request->edits;
+
     for (size_t i = 0; i < request->predict.n_next; i++)
         if (!attn_is_given(request->predict.next[i], "next", err))
             return ATTN_INVALID;
-    for (size_t i = 0; i < request->n_knockout; i++)
-        if (!attn_is_given(request->knockouts[i], "knockouts", err))
+    for (size_t i = 0; i < edits->n_knockout; i++)
+        if (!attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
+                           err))
             return ATTN_INVALID;
-    for (size_t i = 0; i < request->n_patch; i++)
-        if (!attn_is_given(request->patches[i], "patches", err))
+    for (size_t i = 0; i < edits->n_patch; i++)
+        if (!attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(edits->patches[i].values.data, "patches", err))
             return ATTN_INVALID;
     return ATTN_OK;
 }
@@ -334,12 +375,12 @@ static enum attn_status check_given(const struct attn_request *request, struct a
 /* The caller may know a shorter struct. */
 static enum attn_status read_picture(struct attn_run *run, struct attn_error *err)
 {
-    if (!run->request.picture)
+    if (!run->request.outputs.picture)
         return ATTN_OK;
     const enum attn_status status =
-        attn_picture_options_read(run->request.picture, &run->picture, err);
+        attn_picture_options_read(run->request.outputs.picture, &run->picture, err);
 
-    run->request.picture = &run->picture;
+    run->request.outputs.picture = &run->picture;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -348,9 +389,11 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
 
-    ATTN_TRY(check_given(request, err));
+    ATTN_TRY(check_parts(request, err));
+    ATTN_TRY(check_lists(request, err));
+    ATTN_TRY(check_items(request, err));
     ATTN_TRY(read_picture(run, err));
-    ATTN_TRY(attn_host_check_outputs(run->host, request->outputs, request->n_output, err));
+    ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     run->model = run->host->model;
@@ -393,9 +436,9 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->words);
     attn_free(run->source_words);
     attn_free(run->edits);
-    attn_free(run->knocks_out);
+    attn_free(run->edit_parts);
+    attn_free(run->edit_links);
     attn_free(run->means);
-    attn_run_free_patches(run);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
     attn_continuations_release(&run->continuations);
@@ -465,7 +508,7 @@ static double count_multiply_adds(const struct attn_run *run)
 static bool has_chosen_positions(const struct attn_run *run)
 {
     return attn_question_is_asked(&run->request.predict) &&
-           (run->request.queries || !attn_selection_is_all_queries(run->selection));
+           (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
 struct attn_session_options attn_run_session_options(const struct attn_run *run)
@@ -521,36 +564,20 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* SPEC is NULL where there is no such edit. */
-static void note_no_change(const struct attn_request *request, const char *what, const char *spec)
-{
-    if (spec)
-        attn_request_note(request,
-                          "the %s '%s' changed nothing that is shown: what it names has these "
-                          "values already, or comes after every tensor that is wanted",
-                          what, attn_quote_string(spec).text);
-}
-
+/* Names what changed nothing, and counts the N_ROW rows that the others changed in the text. */
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
     const struct attn_request *request = &run->request;
-    const char *what = request->n_patch > 0      ? "patch"
-                       : request->n_knockout > 0 ? "knockout"
-                                                 : "ablation";
+    const char *what = request->edits.n_patch > 0      ? "patch"
+                       : request->edits.n_knockout > 0 ? "knockout"
+                                                       : "ablation";
+    bool has_effect = false;
 
-    if (run->n_edit == 0)
-        return;
-    if (n_row > 0) {
+    for (size_t i = 0; i < run->n_edit_part; i++)
+        has_effect |= run->edit_parts[i].n_idle + run->edit_parts[i].n_hidden == 0;
+    attn_edit_parts_note_idle(request, run->edit_parts, run->n_edit_part, 0);
+    if (has_effect && n_row > 0)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
-        return;
-    }
-    note_no_change(request, "ablation", request->ablate);
-    note_no_change(request, "ablation of the pattern", request->ablate_pattern);
-    note_no_change(request, "ablation by the mean", request->ablate_mean);
-    for (size_t i = 0; i < request->n_knockout; i++)
-        note_no_change(request, "knockout", request->knockouts[i]);
-    for (size_t i = 0; i < request->n_patch; i++)
-        note_no_change(request, "patch", request->patches[i]);
 }
 
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
@@ -565,7 +592,6 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
     if (!attn_question_is_asked(&run->request.predict))
         return ATTN_OK;
-    attn_continuations_note_spaces(&run->request, run->tokenizer);
     return attn_predict(session, &args, &result->predictions, err);
 }
 
@@ -596,10 +622,14 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session);
+    ATTN_TRY(predict(run, feeding->session, result, err)); /* which edits may change, too */
+    attn_run_find_effects(run, feeding->session, 0);
     note_edits(run, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    return predict(run, feeding->session, result, err);
+    if (attn_question_is_asked(&run->request.predict))
+        attn_continuations_note_spaces(&run->request, run->tokenizer);
+    return ATTN_OK;
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
@@ -671,7 +701,7 @@ static enum attn_status compute(const struct attn_run *run, const struct attn_tr
     struct watching watching = {run, observer, outputs};
     const struct attn_trace trace = {observer ? observer->selection : run->selection, emit,
                                      &watching};
-    const bool is_watched = !run->model || observer || run->request.n_output > 0;
+    const bool is_watched = !run->model || observer || run->request.outputs.n > 0;
     enum attn_status status;
 
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
@@ -700,13 +730,13 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     }
     run->is_performed = true;
     pool = attn_host_pool(run->host, count_multiply_adds(run));
-    options.precision = request->precision;
+    options.precision = request->outputs.precision;
     options.pool = pool;
     options.cancel = run->host->options.cancel;
-    options.picture = request->picture;
+    options.picture = request->outputs.picture;
     options.on_note = request->on_note;
     options.user = request->user;
-    status = attn_outputs_create(request->outputs, request->n_output, &run->labels, &options,
+    status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,
                                  &outputs, err);
     if (status != ATTN_OK)
         return status;

@@ -23,6 +23,7 @@
 
 #include "attention/attend.h"
 #include "base/table.h"
+#include "output/output.h"
 #include "run/host.h"
 #include "run/request.h"
 

@@ -19,7 +19,7 @@ static enum attn_status check_names(struct attn_selection *selection, char *list
     char *rest = list;
 
     for (char *item; (item = strsep(&rest, ","));) {
-        uint64_t site;
+        attn_site_set site;
 
         if (strpbrk(item, "*?"))
             continue;
@@ -63,9 +63,8 @@ static bool is_empty(const struct attn_selection *selection)
     return true;
 }
 
-/* A selection of the heads that SPEC means, and of everything else. */
-static enum attn_status select_heads(const char *spec, const struct attn_dims *dims,
-                                     struct attn_selection **selection, struct attn_error *err)
+enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
+                                   struct attn_selection **selection, struct attn_error *err)
 {
     struct attn_selection *made;
     enum attn_status status;
@@ -90,7 +89,7 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 
     one_batch.n_head /= n_batch;
     one_batch.n_kv_head /= n_batch;
-    ATTN_TRY(select_heads(spec, &one_batch, &heads, err));
+    ATTN_TRY(attn_select_heads(spec, &one_batch, &heads, err));
     for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
         if (attn_selection_has_head(heads, 0, (int)(head % one_batch.n_head)))
             status = attn_selection_keep(selection, 0, (int)head, err);
@@ -101,25 +100,27 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
                              size_t n_batch, struct attn_error *err)
 {
-    if (request->sites)
-        ATTN_TRY(attn_error_in(set_sites(selection, request->sites, err), "sites", err));
-    if (request->layers)
-        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
-                               err));
-    if (request->heads && n_batch > 1)
+    if (request->selection.sites)
+        ATTN_TRY(attn_error_in(set_sites(selection, request->selection.sites, err), "sites", err));
+    if (request->selection.layers)
+        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->selection.layers, err),
+                               "layers", err));
+    if (request->selection.heads && n_batch > 1)
+        ATTN_TRY(attn_error_in(keep_in_batches(selection, request->selection.heads, n_batch, err),
+                               "heads", err));
+    else if (request->selection.heads)
+        ATTN_TRY(attn_error_in(attn_selection_set_heads(selection, request->selection.heads, err),
+                               "heads", err));
+    if (request->selection.queries)
         ATTN_TRY(
-            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err));
-    else if (request->heads)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err));
-    if (request->queries)
-        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, request->queries, err),
-                               "queries", err));
+            attn_error_in(attn_selection_set_queries(selection, request->selection.queries, err),
+                          "queries", err));
     if (is_empty(selection))
-        return attn_error_set(err, ATTN_INVALID,
-                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                              request->layers ? attn_quote_string(request->layers).text : "all",
-                              request->heads ? attn_quote_string(request->heads).text : "all");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "layers '%s', heads '%s' and the chosen sites have nothing in common",
+            request->selection.layers ? attn_quote_string(request->selection.layers).text : "all",
+            request->selection.heads ? attn_quote_string(request->selection.heads).text : "all");
     return ATTN_OK;
 }
 
@@ -146,7 +147,7 @@ static enum attn_status add_ablation(const char *spec, enum attn_site site,
 {
     struct attn_selection *heads;
 
-    ATTN_TRY(select_heads(spec, dims, &heads, err));
+    ATTN_TRY(attn_select_heads(spec, dims, &heads, err));
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         for (size_t head = 0; head < dims->n_head; head++) {
             struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -164,42 +165,43 @@ static enum attn_status add_ablation(const char *spec, enum attn_site site,
     return ATTN_OK;
 }
 
-/* Fills EDITS, which has room for all of them. */
-static enum attn_status fill_edits(const struct attn_request *request, const struct attn_dims *dims,
-                                   struct attn_edit *edits, size_t *n, struct attn_error *err)
+/* Fills RUN->edits, which has room for all of them, and says which parts they come of. */
+static enum attn_status fill_edits(struct attn_run *run, struct attn_error *err)
 {
-    if (request->ablate)
-        ATTN_TRY(attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, edits, n, err),
-                               "ablate", err));
-    if (request->ablate_pattern)
+    const struct attn_request *request = &run->request;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const size_t first_part = attn_run_first_part(run, ATTN_EDIT_PART_EDIT);
+    size_t *n = &run->n_edit, n_z;
+
+    if (request->edits.ablate)
         ATTN_TRY(attn_error_in(
-            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, edits, n, err),
-            "ablate_pattern", err));
-    if (request->n_edit > 0)
-        memcpy(edits + *n, request->edits, request->n_edit * sizeof *edits);
-    *n += request->n_edit;
+            add_ablation(request->edits.ablate, ATTN_SITE_Z, dims, run->edits, n, err), "ablate",
+            err));
+    n_z = *n;
+    if (request->edits.ablate_pattern)
+        ATTN_TRY(attn_error_in(add_ablation(request->edits.ablate_pattern, ATTN_SITE_PATTERN, dims,
+                                            run->edits, n, err),
+                               "ablate_pattern", err));
+    ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_ABLATION, 0, n_z, err));
+    ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_PATTERN, n_z, *n, err));
+    for (size_t i = 0; i < request->edits.n; i++) {
+        run->edits[(*n)++] = request->edits.items[i];
+        ATTN_TRY(attn_run_link_edit(run, *n - 1, first_part + i, err));
+    }
     return ATTN_OK;
 }
 
-enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
-                                   struct attn_edit **edits, size_t *n, struct attn_error *err)
+enum attn_status attn_run_choose_edits(struct attn_run *run, struct attn_error *err)
 {
-    const size_t n_all = 2 * dims->n_layer * dims->n_head + request->n_edit;
-    enum attn_status status;
-    struct attn_edit *made;
-    size_t n_made = 0;
+    const struct attn_request *request = &run->request;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const size_t n_most = 2 * dims->n_layer * dims->n_head + request->edits.n;
 
-    if (!request->ablate && !request->ablate_pattern && request->n_edit == 0)
+    ATTN_TRY(attn_edit_parts_create(&request->edits, &run->edit_parts, &run->n_edit_part, err));
+    if (!request->edits.ablate && !request->edits.ablate_pattern && request->edits.n == 0)
         return ATTN_OK;
-    made = attn_alloc(n_all, sizeof *made, err);
-    if (!made)
+    run->edits = attn_alloc(n_most, sizeof *run->edits, err);
+    if (!run->edits)
         return ATTN_NO_MEMORY;
-    status = fill_edits(request, dims, made, &n_made, err);
-    if (status == ATTN_OK) {
-        *edits = made;
-        *n = n_made;
-    } else {
-        attn_free(made);
-    }
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(fill_edits(run, err), ATTN_STAGE_OPTIONS, err);
 }

@@ -2,28 +2,26 @@
  * run_knockout.c - edits that keep some queries from looking at some keys (attention knockout, Geva
  * et al. 2304.14767).
  *
- * A knockout is written QUERIES>KEYS[@HEADS]: 'it>chicken@2.*'. Queries and keys are positions, by
- * number or word (run/position.h), heads as in trace/selection.h, all when they are left out. Their
- * scores become minus infinity before the softmax. In layers that attend to a source keys are those
- * of the source, by number or by a word of it. A knockout that changes nothing is noted by name.
+ * Queries and keys are positions (run/position.h). Their scores become minus infinity before the
+ * softmax. In layers that attend to a source keys are those of the source, by number or by a word
+ * of it. A knockout that changes nothing is noted by name.
  */
 #include "run/run_internal.h"
 
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "run/intervention_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/site_internal.h"
 
 #include <string.h>
 
-/* A knockout as it was read. */
+/* A knockout in this run. */
 struct knockout {
-    const char *spec;                  /* as it was written */
-    char *text;                        /* owns; a copy that is cut into its parts */
+    const struct attn_knockout *given;
     unsigned char *queries;            /* [T] owns; whether a position is meant */
     unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
                                           the text and to the source */
@@ -36,6 +34,8 @@ struct knockouts {
     const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
+    struct attn_edit_part *parts; /* [n] what the run says of them, from number first_part on */
+    size_t first_part;
     unsigned char *cut;      /* [T or S] owns; keys that one row loses */
     int32_t *kept;           /* [T or S] owns; keys that it can look at */
     size_t n_edit, capacity; /* of the run's edits */
@@ -49,78 +49,28 @@ struct score_row {
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* The first C of TEXT outside of double quotes, or NULL. */
-static char *find_outside(char *text, char c)
-{
-    bool is_quoted = false;
-
-    for (; *text != '\0'; text++) {
-        is_quoted = is_quoted != (*text == '"');
-        if (*text == c && !is_quoted)
-            return text;
-    }
-    return NULL;
-}
-
-static enum attn_status report_form(const struct knockout *knockout, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is no knockout, expected QUERIES>KEYS or "
-                   "QUERIES>KEYS@HEADS",
-                   attn_quote_string(knockout->spec).text);
-    attn_error_hint(err, "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
-    return ATTN_INVALID;
-}
-
-/* Finds the queries, which the text of KNOCKOUT is cut to, KEYS and HEADS; NULL: all. */
-static enum attn_status find_parts(const struct knockouts *knockouts, struct knockout *knockout,
-                                   const char *keys, const char *heads, struct attn_error *err)
-{
-    const struct attn_key_flags flags = {knockout->keys, knockout->source_keys};
-
-    ATTN_TRY(attn_run_find_positions(knockouts->run, knockout->text, knockout->queries, err));
-    ATTN_TRY(attn_selection_create(knockouts->dims, &knockout->heads, err));
-    if (heads)
-        ATTN_TRY(attn_selection_set_heads(knockout->heads, heads, err));
-    return attn_run_find_keys(knockouts->run, knockout->heads, keys, flags, err);
-}
-
-static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *knockout,
+/* Finds the positions and heads that ITEM's knockout names. */
+static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
                                       struct attn_error *err)
 {
-    char *arrow, *at;
+    const struct attn_knockout *given = item->given;
+    const struct attn_key_flags flags = {
+        attn_alloc(knockouts->dims->n_position, 1, err),
+        attn_alloc(knockouts->dims->n_source + 1, 1, err)}; /* there may be none */
 
-    knockout->text = attn_strndup(knockout->spec, strlen(knockout->spec), err);
-    knockout->queries = attn_alloc(knockouts->dims->n_position, 1, err);
-    knockout->keys = attn_alloc(knockouts->dims->n_position, 1, err);
-    knockout->source_keys =
-        attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
-    if (!knockout->text || !knockout->queries || !knockout->keys || !knockout->source_keys)
+    item->keys = flags.text;
+    item->source_keys = flags.source;
+    item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
+    if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
-    arrow = find_outside(knockout->text, '>');
-    if (!arrow || arrow == knockout->text || arrow[1] == '\0')
-        return report_form(knockout, err);
-    *arrow = '\0';
-    at = find_outside(arrow + 1, '@');
-    if (at)
-        *at = '\0';
-    return attn_error_in(find_parts(knockouts, knockout, arrow + 1, at ? at + 1 : NULL, err),
-                         "knockouts", err);
+    ATTN_TRY(attn_run_find_positions(knockouts->run, given->queries, item->queries, err));
+    ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
+    if (given->heads)
+        ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
+    return attn_run_find_keys(knockouts->run, item->heads, given->keys, flags, err);
 }
 
 /* --- Edits ----------------------------------------------------------------------------------- */
-
-static enum attn_status append_edit(struct knockouts *knockouts, const struct attn_edit *edit,
-                                    struct attn_error *err)
-{
-    void *block = knockouts->run->edits;
-
-    ATTN_TRY(attn_grow(&block, &knockouts->capacity, knockouts->run->n_edit + 1,
-                       sizeof *knockouts->run->edits, err));
-    knockouts->run->edits = block;
-    knockouts->run->edits[knockouts->run->n_edit++] = *edit;
-    return ATTN_OK;
-}
 
 /* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
@@ -142,39 +92,68 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
         knockouts->kept[key] = (int32_t)key;
 }
 
+/* Whether knockout number I names the query of ROW. */
+static bool names_row(const struct knockouts *knockouts, size_t i, const struct score_row *row)
+{
+    return knockouts->items[i].queries[row->query] &&
+           attn_selection_has_head(knockouts->items[i].heads, row->layer, row->head);
+}
+
+/* Those of knockout number I in LAYER. */
+static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i, int layer)
+{
+    const struct knockout *knockout = &knockouts->items[i];
+
+    return knockouts->config->is_cross[layer] ? knockout->source_keys : knockout->keys;
+}
+
 /* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
 static size_t find_cut(const struct knockouts *knockouts, const struct score_row *row)
 {
-    const bool is_cross = knockouts->config->is_cross[row->layer];
     size_t n_lost = 0;
 
     memset(knockouts->cut, 0, row->n_key);
     for (size_t i = 0; i < knockouts->n; i++) {
-        const struct knockout *knockout = &knockouts->items[i];
-        const unsigned char *keys = is_cross ? knockout->source_keys : knockout->keys;
+        const unsigned char *keys = keys_of(knockouts, i, row->layer);
 
-        if (!knockout->queries[row->query] ||
-            !attn_selection_has_head(knockout->heads, row->layer, row->head))
+        if (!names_row(knockouts, i, row))
             continue;
         for (size_t key = 0; key < row->n_key; key++)
             knockouts->cut[key] |= keys[key];
         for (size_t k = 0; k < row->n_kept; k++)
-            knockouts->run->knocks_out[i] |= keys[knockouts->kept[k]];
+            if (keys[knockouts->kept[k]])
+                knockouts->parts[i].n_hidden = 0;
     }
     for (size_t k = 0; k < row->n_kept; k++)
         n_lost += knockouts->cut[knockouts->kept[k]];
     return n_lost;
 }
 
-/* Whether ROW can look at one of keys FIRST .. END-1. */
-static bool keeps(const struct knockouts *knockouts, const struct score_row *row, size_t first,
-                  size_t end)
+/* Whether ROW can look at one of keys FIRST .. END-1 that are among KEYS [n_key]. */
+static bool keeps(const struct knockouts *knockouts, const struct score_row *row,
+                  const unsigned char *keys, size_t first, size_t end)
 {
-    size_t k = 0;
+    for (size_t k = 0; k < row->n_kept && (size_t)knockouts->kept[k] < end; k++)
+        if ((size_t)knockouts->kept[k] >= first && keys[knockouts->kept[k]])
+            return true;
+    return false;
+}
 
-    while (k < row->n_kept && (size_t)knockouts->kept[k] < first)
-        k++;
-    return k < row->n_kept && (size_t)knockouts->kept[k] < end;
+/* Appends EDIT, of the keys that ROW loses, and says which knockouts it comes of. */
+static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
+                                 const struct attn_edit *edit, struct attn_error *err)
+{
+    struct attn_run *run = knockouts->run;
+    void *block = run->edits;
+
+    ATTN_TRY(attn_grow(&block, &knockouts->capacity, run->n_edit + 1, sizeof *run->edits, err));
+    run->edits = block;
+    run->edits[run->n_edit++] = *edit;
+    for (size_t i = 0; i < knockouts->n; i++)
+        if (names_row(knockouts, i, row) &&
+            keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
+            ATTN_TRY(attn_run_link_edit(run, run->n_edit - 1, knockouts->first_part + i, err));
+    return ATTN_OK;
 }
 
 /* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
@@ -198,8 +177,8 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
         edit.col0 = first;
         edit.col1 = end;
         edit.op = ATTN_EDIT_MASK;
-        if (keeps(knockouts, row, first, end))
-            ATTN_TRY(append_edit(knockouts, &edit, err));
+        if (keeps(knockouts, row, knockouts->cut, first, end))
+            ATTN_TRY(add_edit(knockouts, row, &edit, err));
     }
     return ATTN_OK;
 }
@@ -220,12 +199,10 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
     return edit_row(knockouts, row, err);
 }
 
-/* Whether a knockout names a query of the row. */
-static bool is_named(const struct knockouts *knockouts, int layer, int head, size_t query)
+static bool is_named(const struct knockouts *knockouts, const struct score_row *row)
 {
     for (size_t i = 0; i < knockouts->n; i++)
-        if (knockouts->items[i].queries[query] &&
-            attn_selection_has_head(knockouts->items[i].heads, layer, head))
+        if (names_row(knockouts, i, row))
             return true;
     return false;
 }
@@ -238,42 +215,31 @@ static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struc
         for (size_t query = 0; query < knockouts->dims->n_position; query++) {
             struct score_row row = {layer, head, query, attn_site_n_key(knockouts->dims, layer), 0};
 
-            if (is_named(knockouts, layer, head, query))
+            if (is_named(knockouts, &row))
                 ATTN_TRY(knock_out(knockouts, &row, err));
         }
     return ATTN_OK;
-}
-
-/* Says which knockouts change nothing. */
-static void note_without_effect(const struct knockouts *knockouts)
-{
-    for (size_t i = 0; i < knockouts->n; i++)
-        if (!knockouts->run->knocks_out[i])
-            attn_request_note(&knockouts->run->request,
-                              "the knockout '%s' changes nothing: none of its queries can look at "
-                              "one of its keys",
-                              attn_quote_string(knockouts->items[i].spec).text);
 }
 
 static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
 {
     const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
-    const char *const *specs = knockouts->run->request.knockouts;
 
     knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
-    knockouts->run->knocks_out = attn_alloc(knockouts->n, sizeof *knockouts->run->knocks_out, err);
     knockouts->cut = attn_alloc(n_key, 1, err);
     knockouts->kept = attn_alloc(n_key, sizeof *knockouts->kept, err);
-    if (!knockouts->items || !knockouts->run->knocks_out || !knockouts->cut || !knockouts->kept)
+    if (!knockouts->items || !knockouts->cut || !knockouts->kept)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
-        knockouts->items[i].spec = specs[i];
-        ATTN_TRY(read_knockout(knockouts, &knockouts->items[i], err));
+        knockouts->items[i].given = &knockouts->run->request.edits.knockouts[i];
+        knockouts->parts[i].n_hidden = 1; /* until a key is found */
+        ATTN_TRY(
+            attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
     for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
         ATTN_TRY(edit_layer(knockouts, layer, err));
-    note_without_effect(knockouts);
+    attn_edit_parts_note_hidden(&knockouts->run->request, knockouts->parts, knockouts->n, 0);
     return ATTN_OK;
 }
 
@@ -282,15 +248,16 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
     struct knockouts knockouts = {.run = run,
                                   .config = attn_model_config(run->model),
                                   .dims = attn_selection_dims(run->selection),
-                                  .n = run->request.n_knockout,
+                                  .n = run->request.edits.n_knockout,
                                   .capacity = run->n_edit};
     enum attn_status status;
 
     if (knockouts.n == 0)
         return ATTN_OK;
+    knockouts.first_part = attn_run_first_part(run, ATTN_EDIT_PART_KNOCKOUT);
+    knockouts.parts = run->edit_parts + knockouts.first_part;
     status = add(&knockouts, err);
     for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
-        attn_free(knockouts.items[i].text);
         attn_free(knockouts.items[i].queries);
         attn_free(knockouts.items[i].keys);
         attn_free(knockouts.items[i].source_keys);

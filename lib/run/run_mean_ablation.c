@@ -37,7 +37,7 @@ static enum attn_status add_rows(void *user, const struct attn_trace_event *even
 
 static enum attn_status select_heads(struct ablation *ablation, struct attn_error *err)
 {
-    const char *spec = ablation->run->request.ablate_mean;
+    const char *spec = ablation->run->request.edits.ablate_mean;
 
     ATTN_TRY(attn_selection_create(ablation->dims, &ablation->heads, err));
     ATTN_TRY(attn_selection_set_sites(ablation->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err));
@@ -99,7 +99,7 @@ static enum attn_status append_edits(struct ablation *ablation, struct attn_erro
     struct attn_run *run = ablation->run;
     const size_t n_row = run->text.n + run->continuations.n_more;
     const size_t n_layer = ablation->dims->n_layer, n_head = ablation->dims->n_head;
-    size_t n = 0, capacity = run->n_edit;
+    size_t n = 0, first, capacity = run->n_edit;
     void *block = run->edits;
 
     for (size_t layer = 0; layer < n_layer; layer++)
@@ -109,6 +109,7 @@ static enum attn_status append_edits(struct ablation *ablation, struct attn_erro
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_grow(&block, &capacity, run->n_edit + n, sizeof *run->edits, err));
     run->edits = block;
+    first = run->n_edit;
     n = 0;
     for (size_t i = 0; i < n_layer * n_head; i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
@@ -117,7 +118,7 @@ static enum attn_status append_edits(struct ablation *ablation, struct attn_erro
             run->edits[run->n_edit++] = edit_of(
                 ablation, layer, head, run->means + n++ * n_row * ablation->dims->d_value, n_row);
     }
-    return ATTN_OK;
+    return attn_run_link_heads(run, ATTN_EDIT_PART_MEAN, first, run->n_edit, err);
 }
 
 static enum attn_status add(struct ablation *ablation, struct attn_error *err)
@@ -138,7 +139,7 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
     struct ablation ablation = {.run = run, .dims = attn_selection_dims(run->selection)};
     enum attn_status status;
 
-    if (!run->request.ablate_mean)
+    if (!run->request.edits.ablate_mean)
         return ATTN_OK;
     status = add(&ablation, err);
     attn_selection_free(ablation.heads);

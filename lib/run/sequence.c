@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_internal.h"
 #include "trace/selection_internal.h"
 
 #include <stdio.h>
@@ -60,8 +60,8 @@ static enum attn_status encode(const struct attn_request *request, const struct 
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status;
 
-    options.special = request->special;
-    options.special_tokens = request->special_tokens;
+    options.special = request->reading.special;
+    options.special_tokens = request->reading.special_tokens;
     options.cancel = sequence->cancel;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
@@ -93,8 +93,8 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
 
     if (n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        if (request->example)
-            attn_error_hint(err, "%s", request->example);
+        if (request->reading.example)
+            attn_error_hint(err, "%s", request->reading.example);
         return ATTN_INVALID;
     }
     if (n > n_ctx && embeddings)
@@ -172,20 +172,20 @@ static enum attn_status check_source(const struct attn_input *source,
         attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
                        attn_quote_string(name).text);
         attn_error_hint(err,
-                        "--source TEXT gives one, or --source FILE.npy an array [S, d_source]");
+                        "`source TEXT` gives one, or `source FILE.npy` an array [S, d_source]");
         return ATTN_INVALID;
     }
     if (!is_needed && is_given)
         return attn_error_set(
             err, ATTN_INVALID,
-            "--source is given, but no layer of '%s' attends to a second sequence",
+            "`source` is given, but no layer of '%s' attends to a second sequence",
             attn_quote_string(name).text);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                        "a text will not do",
                        attn_quote_string(name).text, config->d_source, config->d_model);
-        attn_error_hint(err, "--source FILE.npy gives such vectors");
+        attn_error_hint(err, "`source FILE.npy` gives such vectors");
         return ATTN_INVALID;
     }
     return ATTN_OK;

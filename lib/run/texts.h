@@ -17,7 +17,7 @@
 
 struct attn_texts; /* owns the texts of a file */
 
-enum attn_texts_form { ATTN_TEXTS_JSON_LINES, ATTN_TEXTS_LINES };
+enum attn_texts_form { ATTN_TEXTS_JSON_LINES = 0, ATTN_TEXTS_LINES = 1 };
 
 /* Reads PATH, a file or a pipe. Errors are at the stage of the input and name the line; ATTN_FORMAT
  * for a line that is none of these, ATTN_INVALID for a file without lines. */

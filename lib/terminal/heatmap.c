@@ -453,9 +453,10 @@ static enum attn_status draw_pooling(struct attn_heatmap *map,
     map->label.size = 0;
     attn_buffer_append_format(
         &map->label,
-        "(a half is the largest of %zu x %zu cells; --png and --html show them "
+        "(a half is the largest of %zu x %zu cells; `png` and `html` show them "
         "all)",
         matrix->row_k, matrix->column_k);
+    attn_picture_name_fields(map->writer->options.picture, &map->label);
     attn_color_line_append(&map->line, map->label.data, map->label.size);
     return attn_color_line_write(&map->line, map->sink, err);
 }

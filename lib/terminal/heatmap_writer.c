@@ -33,10 +33,10 @@ struct heatmap_writer {
 static enum attn_status refuse_figure(enum attn_figure figure, struct attn_error *err)
 {
     attn_error_set(err, ATTN_INVALID,
-                   "'--figure %s' is not drawn as text, expected matrix, grid "
+                   "'`figure %s`' is not drawn as text, expected matrix, grid "
                    "or tokens",
                    attn_figure_name(figure));
-    attn_error_hint(err, "--svg FILE draws it");
+    attn_error_hint(err, "`svg FILE` draws it");
     return ATTN_INVALID;
 }
 
@@ -45,9 +45,9 @@ static enum attn_status check_tokens(const struct heatmap_writer *w, struct attn
     if (attn_levels_n(w->levels) == 1 && w->base.n_query == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "'--figure tokens' draws one row of one head, and %zu rows of %zu are selected",
+                   "'`figure tokens`' draws one row of one head, and %zu rows of %zu are selected",
                    w->base.n_query, attn_levels_n(w->levels));
-    attn_error_hint(err, "choose one of each, as with --heads 0.0 --queries -1");
+    attn_error_hint(err, "choose one of each, as with `heads 0.0` `queries -1`");
     return ATTN_INVALID;
 }
 

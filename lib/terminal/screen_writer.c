@@ -13,6 +13,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "output/picture_internal.h"
 #include "output/writer.h"
 
 #include <math.h>
@@ -205,7 +206,8 @@ static enum attn_status draw_vectors(struct screen_writer *w,
     return attn_panel_table_write(&w->table, panel, w->base.sink, err);
 }
 
-/* "--heads 3.2: another head   --html FILE: all, in a browser   --csv DIR: numbers" */
+/* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
+ * names it. */
 static enum attn_status draw_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                   struct attn_error *err)
 {
@@ -217,9 +219,10 @@ static enum attn_status draw_next(struct screen_writer *w, const struct attn_lev
     attn_sink_write(w->base.sink, "\n", 1);
     w->map.label.size = 0;
     attn_buffer_append_format(&w->map.label,
-                              "--heads %d.%d: another head%s--html FILE: all, in a browser%s"
-                              "--csv DIR: numbers",
+                              "`heads %d.%d`: another head%s`html FILE`: all, in a browser%s"
+                              "`csv DIR`: numbers",
                               layer, (matrix->head + step) % n_head, gap, gap);
+    attn_picture_name_fields(w->base.options.picture, &w->map.label);
     append_label(w);
     return end_line(w, err);
 }
@@ -238,7 +241,8 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     attn_sink_write(writer->sink, "\n", 1);
     ATTN_TRY(draw_head(w, matrix, far, err));
     ATTN_TRY(draw_vectors(w, matrix, err));
-    ATTN_TRY(draw_next(w, matrix, err));
+    if (writer->options.picture->name_fields)
+        ATTN_TRY(draw_next(w, matrix, err));
     return attn_buffer_check(&w->map.label, err);
 }
 

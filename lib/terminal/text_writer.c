@@ -11,6 +11,7 @@
  * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
  * anything was left out the last line says so.
  */
+#include "output/picture_internal.h"
 #include "output/writer.h"
 #include "terminal/panel_table.h"
 
@@ -181,7 +182,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     return attn_text_table_write(&w->table.table, w->base.sink, err);
 }
 
-/* The options that write all numbers: "--csv DIR or --npz FILE". */
+/* The formats that write all numbers: "csv DIR or npz FILE". */
 static void append_suggested(struct attn_buffer *out)
 {
     const char *separator = "";
@@ -191,7 +192,7 @@ static void append_suggested(struct attn_buffer *out)
 
         if (!format->is_suggested)
             continue;
-        attn_buffer_append_format(out, "%s--%s %s", separator, format->name, format->argument);
+        attn_buffer_append_format(out, "%s`%s %s`", separator, format->name, format->argument);
         separator = " or ";
     }
 }
@@ -222,6 +223,7 @@ static void print_what_is_left_out(struct text_writer *w)
     attn_buffer_append_string(&w->label, " are shown; ");
     append_suggested(&w->label);
     attn_buffer_append_string(&w->label, " writes all\n");
+    attn_picture_name_fields(w->base.options.picture, &w->label);
     print_separator(w);
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }

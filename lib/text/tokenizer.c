@@ -188,20 +188,6 @@ size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
     return tokenizer ? tokenizer->vocabulary.n : 0;
 }
 
-const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
-{
-    const struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
-
-    if (!tokenizer || (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire)))
-        return NULL;
-    return tokenizer->note;
-}
-
-const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
-{
-    return tokenizer ? tokenizer->detail : NULL;
-}
-
 /* --- Encoding --------------------------------------------------------------------------------- */
 
 /* Checks that TEXT is UTF-8, or that OPTIONS say what is to be done about it. */

@@ -29,32 +29,36 @@
 
 struct attn_tokenizer; /* immutable once open; may be used by several threads at once */
 
-enum attn_tokenizer_kind { ATTN_TOKENIZER_WORD, ATTN_TOKENIZER_CHARACTER, ATTN_TOKENIZER_BPE };
+enum attn_tokenizer_kind {
+    ATTN_TOKENIZER_WORD = 0,
+    ATTN_TOKENIZER_CHARACTER = 1,
+    ATTN_TOKENIZER_BPE = 2
+};
 
 /* Special tokens (<|endoftext|>) written in the text. */
 enum attn_special {
-    ATTN_SPECIAL_PARSE /* recognized, as Hugging Face does */,
-    ATTN_SPECIAL_TEXT /* plain text */
+    ATTN_SPECIAL_PARSE = 0 /* recognized, as Hugging Face does */,
+    ATTN_SPECIAL_TEXT = 1 /* plain text */
 };
 
 /* Special tokens that the tokenizer adds to a text by itself, like the BOS of Llama: what the
  * post-processor of tokenizer.json says. */
 enum attn_special_tokens {
-    ATTN_SPECIAL_TOKENS_ON, /* added, as Hugging Face does */
-    ATTN_SPECIAL_TOKENS_OFF /* the tokens of the text alone */
+    ATTN_SPECIAL_TOKENS_ON = 0, /* added, as Hugging Face does */
+    ATTN_SPECIAL_TOKENS_OFF = 1 /* the tokens of the text alone */
 };
 
 /* Where the text stands. */
 enum attn_text_place {
-    ATTN_TEXT_BEGINS,   /* by itself */
-    ATTN_TEXT_CONTINUES /* after another text: no space or U+2581 is put in front of it */
+    ATTN_TEXT_BEGINS = 0,   /* by itself */
+    ATTN_TEXT_CONTINUES = 1 /* after another text: no space or U+2581 is put in front of it */
 };
 
 /* Bytes that are not UTF-8. */
 enum attn_invalid_text {
-    ATTN_INVALID_TEXT_REFUSE,  /* ATTN_INVALID, with the byte offset */
-    ATTN_INVALID_TEXT_REPLACE, /* U+FFFD for each maximal subpart */
-    ATTN_INVALID_TEXT_BYTES,   /* encoded as they are; byte-level BPE only */
+    ATTN_INVALID_TEXT_REFUSE = 0,  /* ATTN_INVALID, with the byte offset */
+    ATTN_INVALID_TEXT_REPLACE = 1, /* U+FFFD for each maximal subpart */
+    ATTN_INVALID_TEXT_BYTES = 2,   /* encoded as they are; byte-level BPE only */
 };
 
 struct attn_encode_options {
@@ -97,12 +101,6 @@ ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is 
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
-/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
-ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
-
-/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
-ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
-
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
  * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
@@ -119,8 +117,6 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
                                                 struct attn_encoding *encoding,
                                                 struct attn_error *err);
 ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
-
-ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 
 /*
  * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part

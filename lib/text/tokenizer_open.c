@@ -57,3 +57,17 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
     *out = tokenizer;
     return ATTN_OK;
 }
+
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
+
+    if (!tokenizer || (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire)))
+        return NULL;
+    return tokenizer->note;
+}
+
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->detail : NULL;
+}

@@ -19,4 +19,10 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
 
+/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
+
+/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
+
 #endif

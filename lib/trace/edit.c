@@ -166,7 +166,7 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
     return changed;
 }
 
-size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target)
 {
     size_t n_changed = 0;
@@ -174,8 +174,13 @@ size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
     for (size_t row = 0; row < target->n_row; row += BLOCK) {
         uint64_t changed = 0;
 
-        for (size_t i = 0; i < n_edit; i++)
-            changed |= apply_edit(&edits[i], target, target->row0 + row);
+        for (size_t i = 0; i < n_edit; i++) {
+            const uint64_t by_this = apply_edit(&edits[i], target, target->row0 + row);
+
+            if (by_this != 0 && has_effect)
+                atomic_store_explicit(&has_effect[i], true, memory_order_relaxed);
+            changed |= by_this;
+        }
         n_changed += (size_t)__builtin_popcountll(changed);
     }
     return n_changed;

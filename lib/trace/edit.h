@@ -13,11 +13,11 @@
 #include "trace/site.h"
 
 enum attn_edit_op {
-    ATTN_EDIT_ZERO,    /* x = 0 */
-    ATTN_EDIT_SCALE,   /* x = x * factor */
-    ATTN_EDIT_REPLACE, /* x = data */
-    ATTN_EDIT_ADD,     /* x = x + data */
-    ATTN_EDIT_MASK,    /* x = -inf; only for qk and attn_scores, where it removes a key from the
+    ATTN_EDIT_ZERO = 0,    /* x = 0 */
+    ATTN_EDIT_SCALE = 1,   /* x = x * factor */
+    ATTN_EDIT_REPLACE = 2, /* x = data */
+    ATTN_EDIT_ADD = 3,     /* x = x + data */
+    ATTN_EDIT_MASK = 4,    /* x = -inf; only for qk and attn_scores, where it removes a key from the
                           softmax */
 };
 

@@ -4,6 +4,8 @@
 
 #include "trace/edit.h"
 
+#include <stdatomic.h>
+
 /* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
  * for the site. */
 enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
@@ -13,8 +15,9 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
 /* Applies those that concern TARGET, in order. Returns the number of rows with a value that an edit
- * has changed, each once. Safe on any thread. */
-size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
+ * has changed, each once, and sets of HAS_EFFECT [n_edit], or NULL, those of the edits that changed
+ * one. Safe on any thread. */
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target);
 
 #endif

@@ -43,7 +43,7 @@ struct axis {
 enum attn_status attn_selection_create(const struct attn_dims *dims,
                                        struct attn_selection **selection, struct attn_error *err)
 {
-    const uint64_t wished = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const attn_site_set wished = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     struct attn_selection *s;
     size_t n_flag;
 

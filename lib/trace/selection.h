@@ -71,11 +71,6 @@ ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
 
-/* Whether a key/value head serves a wanted query head of LAYER (heads h with h / (H/G) == kv_head).
- */
-ATTN_API bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer,
-                                         int kv_head);
-
 /* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
  * its heads. */
 ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,

@@ -15,4 +15,8 @@ size_t attn_selection_n_query(const struct attn_selection *selection);
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
 bool attn_selection_is_all_queries(const struct attn_selection *selection);
 
+/* Whether a key/value head serves a wanted query head of LAYER (heads h with h / (H/G) == kv_head).
+ */
+bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
+
 #endif

@@ -17,9 +17,15 @@ static const struct {
     enum attn_site_layout layout;
 } sites[ATTN_N_SITE] = {
 #define SITE_ROW(id, number, name, archive, scope, layout, shape)                                  \
-    {name, archive, shape, SCOPE_##scope, ATTN_LAYOUT_##layout},
+    [ATTN_SITE_##id] = {name, archive, shape, SCOPE_##scope, ATTN_LAYOUT_##layout},
     ATTN_SITE_MAP(SITE_ROW)
 #undef SITE_ROW
+};
+
+const enum attn_site attn_site_order[ATTN_N_SITE] = {
+#define SITE_PLACE(id, ...) ATTN_SITE_##id,
+    ATTN_SITE_MAP(SITE_PLACE)
+#undef SITE_PLACE
 };
 
 static const struct {
@@ -75,7 +81,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
 
 attn_site_set attn_sites_derived(void)
 {
-    uint64_t derived = 0;
+    attn_site_set derived = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (sites[i].scope == SCOPE_DERIVED)
@@ -136,10 +142,10 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
 }
 
 /* The sites that one item of a list names; 0 for none. */
-static uint64_t match_item(const char *item)
+static attn_site_set match_item(const char *item)
 {
-    const uint64_t computed = ~attn_sites_derived();
-    uint64_t found = 0;
+    const attn_site_set computed = ~attn_sites_derived();
+    attn_site_set found = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (fnmatch(item, sites[i].name, 0) == 0)
@@ -157,22 +163,22 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
-                               sites[i].name);
+                               sites[attn_site_order[i]].name);
     return attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s",
                           attn_quote(item, size).text, known);
 }
 
-enum attn_status attn_sites_parse(const char *list, uint64_t *result, struct attn_error *err)
+enum attn_status attn_sites_parse(const char *list, attn_site_set *result, struct attn_error *err)
 {
     if (!attn_is_given(list, "list", err) || !attn_is_given(result, "sites", err))
         return ATTN_INVALID;
-    uint64_t found = 0;
+    attn_site_set found = 0;
     const char *item = list;
 
     for (;;) {
         size_t size = strcspn(item, ",");
         char copy[64];
-        uint64_t matched = 0;
+        attn_site_set matched = 0;
 
         if (size < sizeof copy) {
             memcpy(copy, item, size);

@@ -19,12 +19,12 @@
 
 /* How a site's tensor is laid out. */
 enum attn_site_layout {
-    ATTN_LAYOUT_VECTOR, /* [T, n]: one vector a position */
-    ATTN_LAYOUT_QUERY,  /* [T, H, n]: one vector a position and query head */
-    ATTN_LAYOUT_KEY,    /* [S, G, n]: one vector a key and key/value head */
-    ATTN_LAYOUT_MATRIX, /* [H, T, S]: one row a head and query, one column a key */
-    ATTN_LAYOUT_RANK,   /* [H, T, R]: one row a head and query, one column a projected key */
-    ATTN_LAYOUT_PAIRS,  /* [T, S]: one row a query, one column a key, of all heads together */
+    ATTN_LAYOUT_VECTOR = 0, /* [T, n]: one vector a position */
+    ATTN_LAYOUT_QUERY = 1,  /* [T, H, n]: one vector a position and query head */
+    ATTN_LAYOUT_KEY = 2,    /* [S, G, n]: one vector a key and key/value head */
+    ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: one row a head and query, one column a key */
+    ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: one row a head and query, one column a projected key */
+    ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: one row a query, one column a key, of all heads together */
 };
 
 /*

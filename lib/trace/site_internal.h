@@ -4,6 +4,10 @@
 
 #include "trace/site.h"
 
+/* The order in which they are shown, and come in a layer: that of ATTN_SITE_MAP, whatever their
+ * numbers are. */
+extern const enum attn_site attn_site_order[ATTN_N_SITE];
+
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */

@@ -194,8 +194,8 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     memcpy(mask.shape, attn_npy_shape(mask.file), sizeof mask.shape);
     change.to.mask = ATTN_MASK_MATRIX;
     request.input = (struct attn_input){.q = &q, .k = &k, .v = &k};
-    request.changed = &change;
-    request.sites = "pattern";
+    request.attention.change = &change;
+    request.selection.sites = "pattern";
     status = serve(c, host, &request, err);
     attn_mask_array_release(&mask);
     return status;

@@ -55,7 +55,7 @@ class Batch(TestCase):
         self.assert_raises(attn.FileError, "an earlier run did not finish", self.run_batch, "out.jsonl")
         problem = self.assert_raises(attn.InvalidError, "other options", self.run_batch, "out.jsonl", resume=True,
                                      heads="0.1")
-        self.assertEqual(problem.hint, "remove it, and resume begins anew")
+        self.assertEqual(problem.hint, "remove it, and `resume` begins anew")
         done = self.run_batch("out.jsonl", resume=True)
         self.assertEqual(done.n_record, len(TEXTS))
         self.assertIn("continues at record", done.notes[0])
@@ -66,7 +66,7 @@ class Batch(TestCase):
         self.input.write_text('{"text": "Life"}\n{"text": ""}\n{"ids": [1]}\n')
         self.assertEqual(self.run_batch("a.jsonl")[:2], (3, 1))
         self.assertEqual(self.run_batch("a.jsonl", resume=True)[:3], (3, 1, True))
-        self.assert_raises(attn.InvalidError, "max_failed allows 0", self.run_batch, "b.jsonl", max_failed=0)
+        self.assert_raises(attn.InvalidError, "`max_failed` allows 0", self.run_batch, "b.jsonl", max_failed=0)
         self.assertEqual(len(os.listdir(self.folder)), 5)
 
     def test_texts_a_line(self):

@@ -114,6 +114,7 @@ class Tables(TestCase):
         for kind, words, ask in (
                 (attn.InvalidError, "target", lambda: m.ablate(KEYS)),
                 (attn.InvalidError, "", lambda: m.ablate(KEYS, target=" no such token")),
+                (attn.InvalidError, "`from_` is given without `to`", lambda: m.heads(KEYS, from_="keys")),
                 (attn.InvalidError, ("nope", "punctuation"), lambda: m.heads(KEYS, measures="nope")),
                 (ValueError, ("parts", "heads"), lambda: m.ablate(KEYS, parts="all")),
                 (ValueError, "metric", lambda: m.ablate(KEYS, metric="f1")),

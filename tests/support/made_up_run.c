@@ -1,5 +1,6 @@
 /* made_up_run.c - see made_up_run.h. */
 #include "tests/support/made_up_run.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <check.h>

@@ -6,7 +6,7 @@
 # Includes point down; a foreign library is known to one layer alone; memory, maps and threads
 # belong to base; the library neither prints nor exits nor looks at the environment, and keeps no
 # state of its own; names of files are nouns. What is used and kept is read off the objects, so that
-# no macro hides it. Lengths of functions are clang-tidy's.
+# no macro hides it. Texts name fields and no options. Lengths of functions are clang-tidy's.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -82,7 +82,7 @@ check_includes() {
             continue
         fi
         case $file in
-        lib/attn.h | lib/tool.h) ;;
+        lib/attn.h | lib/extra.h | lib/tool.h) ;;
         lib/*)
             layer=${file#lib/} layer=${layer%%/*}
             if [ -n "${below[$layer]+set}" ]; then
@@ -92,8 +92,8 @@ check_includes() {
             fi
             ;;
         cmd/*)
-            [[ $target = attn.h || $target = tool.h ]] || [ -e "cmd/${target#cmd/}" ] ||
-                report "$place: cmd includes '$target', may include attn.h and tool.h of the library"
+            [[ $target = attn.h || $target = extra.h || $target = tool.h ]] || [ -e "cmd/${target#cmd/}" ] ||
+                report "$place: cmd includes '$target', may include attn.h, extra.h and tool.h"
             ;;
         esac
     done < <(list_includes "$@")
@@ -104,6 +104,17 @@ check_file_names() {
     while read -r name; do
         report "$name: is named by no noun of its own"
     done < <(printf '%s\n' "$@" | grep -E '(^|[/_])(utils?|common|misc|helpers?|managers?)([_.]|$)')
+}
+
+# Callers of the library have fields, and only the tool has options: texts name a field in
+# backquotes (cmd/line/field_names.h). A command of another program, and the options that a figure
+# says it was made with, are none of ours.
+check_texts() {
+    local line
+    while read -r line; do
+        [[ $line == lib/run/hub.c:* || $line == lib/figures/figure.c:*option-\>name* ]] ||
+            report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
+    done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }
 
 # Functions that the library must not need; those of the second list only outside base.
@@ -152,6 +163,7 @@ check_names() {
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_includes "${sources[@]}"
 check_file_names "${sources[@]}"
+check_texts "${sources[@]}"
 if [ $# -gt 0 ]; then
     check_uses "$@"
     check_state "$@"

@@ -3,7 +3,7 @@
  * goes on, what does not fit is a status that names the field, and every failed allocation is
  * survived.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
@@ -144,7 +144,7 @@ START_TEST(goes_on_where_it_ended)
     options.max_failed = 1;
     options.on_progress = wait_once;
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "2 of 20 records failed, max_failed allows 1");
+    ck_assert_str_eq(err.message, "2 of 20 records failed, `max_failed` allows 1");
     ck_assert(result.can_resume && !result.has_failed);
     options = options_for(&output);
     options.is_resumed = true;

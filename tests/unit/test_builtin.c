@@ -1,7 +1,7 @@
 /*
  * test_builtin.c - the models that are part of the library.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

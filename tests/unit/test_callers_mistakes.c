@@ -3,9 +3,20 @@
  * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns no
  * status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
  */
-#include "attn.h"
+#include "analysis/measure_internal.h"
+#include "attention/attention_internal.h"
+#include "base/sink_internal.h"
+#include "encode/colormap_internal.h"
+#include "extra.h"
+#include "figures/table_picture.h"
+#include "model/session_internal.h"
+#include "output/outputs_internal.h"
+#include "records/records_internal.h"
+#include "run/host_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
+#include "text/tokenizer_open.h"
+#include "trace/selection_internal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -417,10 +428,10 @@ static void spoil(struct asked *asked, int which, int bad)
 
     switch (which) {
     case 0:
-        request->special = bad;
+        request->reading.special = bad;
         break;
     case 1:
-        request->special_tokens = bad;
+        request->reading.special_tokens = bad;
         break;
     case 2:
         asked->change.to.kind = bad;
@@ -431,15 +442,15 @@ static void spoil(struct asked *asked, int which, int bad)
     case 4:
         for (size_t i = 0; i < 16; i++)
             asked->layers[i].kind = bad;
-        request->attention = asked->layers, request->changed = NULL;
+        request->attention.layers = asked->layers, request->attention.change = NULL;
         break;
     case 5:
         asked->edit.site = bad;
-        request->edits = &asked->edit, request->n_edit = 1;
+        request->edits.items = &asked->edit, request->edits.n = 1;
         break;
     case 6:
         asked->edit.op = bad;
-        request->edits = &asked->edit, request->n_edit = 1;
+        request->edits.items = &asked->edit, request->edits.n = 1;
         break;
     case 7:
         asked->picture.figure = bad;
@@ -474,8 +485,8 @@ START_TEST(requests_have_no_other_choices)
 
             for (size_t k = 0; k < 16; k++)
                 asked.layers[k] = ATTN_ATTENTION_DEFAULT;
-            asked.request.picture = &asked.picture;
-            asked.request.changed = &asked.change;
+            asked.request.outputs.picture = &asked.picture;
+            asked.request.attention.change = &asked.change;
             spoil(&asked, which, i == 0 ? no_choice : below_choices);
             REFUSED(attn_run_request(host, &asked.request, &result, &err), words[which]);
         }
@@ -575,7 +586,7 @@ START_TEST(structs_without_their_size_are_refused)
     REFUSED(attn_catalog_find(&(struct attn_catalog){0}, "fable", &found, &err), "size");
     REFUSED(attn_host_open("fable", &(struct attn_host_options){0}, &opened, &err), "size");
     REFUSED(attn_run_request(host, &request, &result, &err), "size");
-    request = good, request.picture = &picture;
+    request = good, request.outputs.picture = &picture;
     REFUSED(attn_run_request(host, &request, &result, &err), "size");
     REFUSED(attn_run_many(host, &(struct attn_many_options){0}, &calls, &err), "size");
     REFUSED(attn_session_create(attn_host_model(host), &(struct attn_session_options){0}, &session,
@@ -610,6 +621,9 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
     const char *const nothing[1] = {NULL};
+    static const float number[1] = {1};
+    struct attn_knockout knockout = {.queries = "0"};
+    struct attn_patch patch = ATTN_PATCH_DEFAULT;
     struct attn_request request = good;
     struct attn_result result = {0};
     struct attn_ablate_sum ablated;
@@ -617,20 +631,44 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_session *session;
     struct attn_table *table;
 
-    request.n_edit = 1;
+    request.edits.n = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "edits");
-    request = good, request.n_output = 1;
+    request = good, request.outputs.n = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "outputs");
-    request = good, request.n_option = 1;
+    request = good, request.outputs.n_option = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "options");
     request = good, request.predict.n_next = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "next");
     request.predict.next = nothing;
     REFUSED(attn_run_request(host, &request, &result, &err), "next");
-    request = good, request.n_knockout = 1;
+    request = good, request.edits.n_knockout = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
-    request = good, request.n_patch = 1;
+    request = good, request.edits.n_patch = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    request = good, request.edits.n_knockout = 1, request.edits.knockouts = &knockout;
+    REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
+    request = good, request.edits.n_patch = 1, request.edits.patches = &patch;
+    REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    patch.values.data = number, patch.site = ATTN_N_SITE;
+    REFUSED(attn_run_request(host, &request, &result, &err), "site");
+    patch.site = ATTN_SITE_LOGITS;
+    REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    patch.site = ATTN_SITE_Z, patch.layer = -1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    patch.layer = 0, patch.head = -2;
+    REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    patch.head = 0;
+    REFUSED(attn_run_request(host, &request, &result, &err), "blocks.0.attn.hook_z");
+    request = good, request.edits.later[0] = number;
+    REFUSED(attn_run_request(host, &request, &result, &err), "fields");
+    request = good, request.outputs.later[3] = number;
+    REFUSED(attn_run_request(host, &request, &result, &err), "fields");
+    REFUSED(attn_knockout_parse(NULL, &knockout, &err), "text");
+    REFUSED(attn_knockout_parse("0>0", NULL, &err), "knockout");
+    REFUSED(attn_patch_read(NULL, NULL, &patch, &err), "text");
+    REFUSED(attn_patch_read("z:0=x.npz", NULL, NULL, &err), "patch");
+    attn_knockout_release(NULL);
+    attn_patch_release(NULL);
     request = good, request.input.text = NULL;
     REFUSED(attn_run_request(host, &request, &result, &err), "");
     request = good, request.input.text = NULL, request.input.n_id = 3;
@@ -908,7 +946,7 @@ START_TEST(an_observer_that_fails_silently_fails_the_run)
         struct attn_error err = {0};
         struct attn_run *run;
 
-        request.outputs = &output, request.n_output = i % 2;
+        request.outputs.items = &output, request.outputs.n = i % 2;
         run = prepare(host, &request);
         const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
 
@@ -1107,7 +1145,7 @@ START_TEST(outputs_without_a_format_or_a_place_are_refused)
     struct attn_output output = {.path = "a.npz"};
     struct attn_result result = {0};
 
-    request.outputs = &output, request.n_output = 1;
+    request.outputs.items = &output, request.outputs.n = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "format");
     output = (struct attn_output){.format = attn_format_find("npz")};
     REFUSED(attn_run_request(host, &request, &result, &err), "sink");
@@ -1132,7 +1170,7 @@ START_TEST(a_file_is_not_written_to_after_its_commit)
     ck_assert_uint_eq(size, 0);
     ck_assert_int_eq(attn_sink_commit(sink, NULL), ATTN_OK);
     ck_assert_int_eq(attn_sink_commit(sink, NULL), ATTN_OK); /* nothing was left to do */
-    output.sink = sink, request.outputs = &output, request.n_output = 1;
+    output.sink = sink, request.outputs.items = &output, request.outputs.n = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "committed");
     attn_sink_write(sink, "b", 1);
     REFUSED(attn_sink_commit(sink, &err), "committed");
@@ -1202,7 +1240,7 @@ START_TEST(explanations_need_what_they_explain)
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     struct attn_explainer *explainer;
 
-    request.heads = "1.2", request.queries = "-1";
+    request.selection.heads = "1.2", request.selection.queries = "-1";
     run = prepare(host, &request);
     REFUSED(attn_explainer_create(&args, &explainer, &err), "selection");
     args.selection = attn_run_labels(run)->selection;

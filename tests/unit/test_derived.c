@@ -47,7 +47,7 @@ static struct attn_request request_of(const int32_t *ids, size_t n)
 
     request.input.ids = ids;
     request.input.n_id = n;
-    request.sites = all_sites;
+    request.selection.sites = all_sites;
     return request;
 }
 
@@ -201,14 +201,14 @@ static struct performed perform_setting(const struct setting *setting, const cha
     struct attn_attention attention[MOST_LAYERS];
     struct attn_request request = request_of(ids, setting->n);
 
-    request.sites = asked;
-    request.edits = edit;
-    request.n_edit = edit != NULL;
+    request.selection.sites = asked;
+    request.edits.items = edit;
+    request.edits.n = edit != NULL;
     request.source.embeddings = setting->source;
     if (setting->kind != NULL) {
         set_kind(attention, setting->kind, setting->masks[1]);
         attention[0].mask = setting->masks[0];
-        request.attention = attention;
+        request.attention.layers = attention;
     }
     return perform_on(setting->model, &request, 2);
 }
@@ -353,8 +353,8 @@ static void check_weights_of(const char *kind, size_t n, size_t step)
     for (size_t i = 0; i < n; i++)
         ids[i] = (int32_t)(i * i % 13);
     set_kind(attention, kind, ATTN_MASK_CAUSAL);
-    request.attention = attention;
-    request.sites = "weighted_pattern,pattern,v";
+    request.attention.layers = attention;
+    request.selection.sites = "weighted_pattern,pattern,v";
     p = perform_on("tests/fixtures/attn-plain", &request, 2);
     const float *pattern = attn_capture_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
     const float *found = attn_capture_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
@@ -413,9 +413,9 @@ START_TEST(a_choice_changes_no_bit)
         struct attn_request request = request_of(ids, n);
         struct performed whole = perform_on(models[model], &request, 1), narrow;
 
-        request.layers = "1";
-        request.heads = "1";
-        request.queries = "3,4,7";
+        request.selection.layers = "1";
+        request.selection.heads = "1";
+        request.selection.queries = "3,4,7";
         narrow = perform_on(models[model], &request, 3);
         compare_rows(&narrow, &whole, n);
         let_go(&narrow);
@@ -451,12 +451,12 @@ START_TEST(long_texts_are_rolled_out_in_pieces)
 
     for (size_t i = 0; i < N_LONG; i++)
         ids[i] = (int32_t)(i * i % 13);
-    request.sites = "rollout,pattern";
+    request.selection.sites = "rollout,pattern";
     p = perform_on("tests/fixtures/attn-plain", &request, 2);
     check_long_row(&p, 0);
     check_long_row(&p, 959);
     check_long_row(&p, N_LONG - 1);
-    request.queries = "1050";
+    request.selection.queries = "1050";
     narrow = perform_on("tests/fixtures/attn-plain", &request, 1);
     ck_assert_mem_eq(attn_capture_tensor(narrow.capture, ATTN_SITE_ROLLOUT, 1),
                      attn_capture_tensor(p.capture, ATTN_SITE_ROLLOUT, 1) + 1050 * (size_t)N_LONG,
@@ -474,10 +474,10 @@ START_TEST(other_tensors_stay_what_they_are)
     struct attn_request request = request_of(ids, n);
     struct performed beside, alone;
 
-    request.sites = "value_zeroing,pattern,rollout,resid_post,weighted_pattern,logits";
-    request.heads = "1.1";
+    request.selection.sites = "value_zeroing,pattern,rollout,resid_post,weighted_pattern,logits";
+    request.selection.heads = "1.1";
     beside = perform_on(models[0], &request, 2);
-    request.sites = "pattern,resid_post,logits";
+    request.selection.sites = "pattern,resid_post,logits";
     alone = perform_on(models[0], &request, 2);
     for (size_t i = 0; i < 2; i++)
         for (int layer = 1; layer < 2; layer++)
@@ -502,8 +502,8 @@ START_TEST(edits_come_before_them)
     struct attn_request request = request_of(ids, n);
     struct performed p;
 
-    request.ablate = "1.*"; /* no value reaches the output */
-    request.ablate_pattern = "0.*,1.*";
+    request.edits.ablate = "1.*"; /* no value reaches the output */
+    request.edits.ablate_pattern = "0.*,1.*";
     p = perform_on(models[0], &request, 1);
     for (size_t i = 0; i < n * n; i++) {
         ck_assert(attn_capture_tensor(p.capture, ATTN_SITE_ROLLOUT, 1)[i] == (i / n == i % n));
@@ -526,9 +526,9 @@ START_TEST(an_edit_of_a_layers_input_is_made_once)
 
     edit.site = ATTN_SITE_RESID_PRE, edit.layer = 1, edit.op = ATTN_EDIT_SCALE, edit.factor = -3;
     edit.row0 = 2, edit.row1 = 5, edit.col1 = 3;
-    request.edits = &edit;
-    request.n_edit = 1;
-    request.sites = "pattern,v,weighted_pattern";
+    request.edits.items = &edit;
+    request.edits.n = 1;
+    request.selection.sites = "pattern,v,weighted_pattern";
     p = perform_on(models[0], &request, 1);
     const float *pattern = attn_capture_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
     const float *weighted = attn_capture_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
@@ -558,7 +558,7 @@ START_TEST(every_attention_with_a_pattern_has_them)
 
         for (int mask = 0; mask < 2; mask++) {
             set_kind(attention, kinds[i], mask == 0 ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE);
-            request.attention = attention;
+            request.attention.layers = attention;
             p = perform_on(models[0], &request, 2);
             for (size_t row = 0; row < n; row++) {
                 const float *x = attn_capture_tensor(p.capture, ATTN_SITE_ROLLOUT, 1);
@@ -582,7 +582,7 @@ START_TEST(layers_that_attend_to_a_source_have_two_of_them)
     struct attn_request request = request_of(ids, 4);
     struct performed p;
 
-    request.sites = "weighted_pattern,value_zeroing";
+    request.selection.sites = "weighted_pattern,value_zeroing";
     request.source.embeddings = &source;
     p = perform_on("tests/fixtures/attn-cross", &request, 1);
     for (size_t row = 0; row < 4; row++) {
@@ -622,10 +622,10 @@ START_TEST(they_are_refused_where_they_mean_nothing)
         struct attn_error err = {0};
         struct performed p = {0};
 
-        request.sites = rows[i].sites;
+        request.selection.sites = rows[i].sites;
         if (rows[i].kind != NULL) {
             set_kind(attention, rows[i].kind, ATTN_MASK_NONE);
-            request.attention = attention;
+            request.attention.layers = attention;
         }
         if (strstr(rows[i].model, "cross") != NULL)
             request.source.embeddings = &source;

@@ -334,6 +334,42 @@ START_TEST(rows_that_stay_as_they_are_are_not_counted)
 }
 END_TEST
 
+/* Which of several edits changed a value, for one thread and for three: those do not that come with
+ * what is there already, name keys that are hidden, or come after what is wanted. */
+START_TEST(edits_without_effect_are_known_one_by_one)
+{
+    struct attn_edit edits[4] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT,
+                                 ATTN_EDIT_DEFAULT};
+    static const bool expected[4] = {true, false, false, true};
+    struct trial trial;
+
+    open_trial(&trial);
+    edits[0].site = ATTN_SITE_Z, edits[0].layer = 0, edits[0].head = 2;
+    edits[1] = edits[0], edits[1].op = ATTN_EDIT_SCALE, edits[1].factor = 3; /* of zeros */
+    edits[2].site = ATTN_SITE_ATTN_SCORES, edits[2].layer = 1, edits[2].op = ATTN_EDIT_MASK;
+    edits[2].row0 = 2, edits[2].row1 = 6, edits[2].col0 = 6;
+    edits[3].site = ATTN_SITE_RESID_POST, edits[3].layer = 2, edits[3].row0 = N_ID - 1;
+    for (int n_thread = 1; n_thread <= 3; n_thread += 2) {
+        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        struct attn_session *session;
+        struct attn_pool *pool;
+        struct attn_error err = {0};
+
+        ck_assert(attn_pool_create(n_thread, &pool, &err) == ATTN_OK);
+        options.n_max = N_ID, options.has_logits = true, options.pool = pool;
+        options.edits = edits, options.n_edit = 4;
+        ck_assert(attn_session_create(trial.model, &options, &session, &err) == ATTN_OK);
+        ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
+        for (size_t i = 0; i < 4; i++)
+            ck_assert_msg(attn_session_edit_has_effect(session, 0, i) == expected[i], "edit %zu",
+                          i);
+        attn_session_free(session);
+        attn_pool_free(pool);
+    }
+    close_trial(&trial);
+}
+END_TEST
+
 /* Creates a session with one edit and expects it to be refused with a message that holds TEXT. */
 static void check_refused(const struct attn_model *model, const struct attn_edit *edit,
                           const char *text)
@@ -374,4 +410,5 @@ ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is
            a_masked_key_gets_no_weight_and_rows_still_sum_to_one,
            a_row_with_every_key_masked_gives_zeros, edits_that_change_nothing_keep_every_bit,
            edits_hold_for_any_split_into_feeds, changed_rows_are_counted,
-           rows_that_stay_as_they_are_are_not_counted, edits_that_do_not_fit_the_model_are_refused)
+           rows_that_stay_as_they_are_are_not_counted, edits_without_effect_are_known_one_by_one,
+           edits_that_do_not_fit_the_model_are_refused)

@@ -3,9 +3,9 @@
  * computes from the definitions in float64: GPT-2, our own type with grouped heads, and families
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
-#include "attn.h"
 #include "base/random.h"
 #include "experiment/trial.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
@@ -263,7 +263,7 @@ static void read_texts_with_the_lens(struct fixture *f)
 
     args.texts = texts;
     args.n_text = 2;
-    f->request.queries = "1,-1";
+    f->request.selection.queries = "1,-1";
     ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     compare_means(f, table, of_place, 1, "lens_texts_places");
@@ -770,10 +770,10 @@ static void patch_chosen_positions(struct fixture *f)
     struct attn_patch_sum sum;
     struct attn_table *all, *none;
 
-    f->request.queries = "0,1"; /* the texts differ from position 2 on */
+    f->request.selection.queries = "0,1"; /* the texts differ from position 2 on */
     ck_assert(attn_patch(f->host, &f->request, &args, &none, &sum, &f->err) == ATTN_OK);
     ck_assert_uint_eq(sum.n_row, 0);
-    f->request.queries = "0-8";
+    f->request.selection.queries = "0-8";
     ck_assert(attn_patch(f->host, &f->request, &args, &all, &sum, &f->err) == ATTN_OK);
     for (size_t row = 2; row < attn_table_n_row(none); row++)
         ck_assert_double_eq(number_at(none, row, "effect"), 0);
@@ -887,7 +887,7 @@ START_TEST(long_texts_are_surveyed_in_pieces)
         ids[i] = (int32_t)(i * i % 13);
     request.input.ids = ids;
     request.input.n_id = N_LONG;
-    request.sites = "pattern";
+    request.selection.sites = "pattern";
     args.from = "1050-1051";
     args.to = "3";
     ck_assert(attn_host_open("tests/fixtures/attn-plain", NULL, &host, &err) == ATTN_OK);
@@ -1055,13 +1055,13 @@ static enum attn_status attempt_survey(struct fixture *f, struct attn_table **ta
 static enum attn_status attempt_edits(struct fixture *f, struct attn_table **table,
                                       struct attn_error *err)
 {
-    static const char *const knockouts[] = {"2,4>0-1@1.*"};
+    const struct attn_knockout knockout = {.queries = "2,4", .keys = "0-1", .heads = "1.*"};
     struct attn_request request = f->request;
     struct attn_score_sum sum;
 
-    request.ablate_mean = "0.1";
-    request.knockouts = knockouts;
-    request.n_knockout = 1;
+    request.edits.ablate_mean = "0.1";
+    request.edits.knockouts = &knockout;
+    request.edits.n_knockout = 1;
     return attn_score(f->host, &request, NULL, table, &sum, err);
 }
 

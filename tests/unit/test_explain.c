@@ -1,6 +1,6 @@
 /* test_explain.c - the arithmetic of one row against a recording of the whole run, and what it
  * refuses. What it looks like is tested by tests/cli. */
-#include "attn.h"
+#include "extra.h"
 #include "kernels/gemm_internal.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
@@ -390,13 +390,13 @@ START_TEST(more_than_one_row_is_refused_and_one_of_them_named)
     static const struct {
         const char *heads, *queries, *message, *hint;
     } rows[] = {{"1.1", "0-2", "found 1 head and 3 queries",
-                 "--heads 1.1 --queries 2 chooses head 1 of layer "
+                 "`heads 1.1` `queries 2` chooses head 1 of layer "
                  "1 and query 2"},
                 {"1.0,1.1", "3", "found 2 heads and 1 query",
-                 "--heads 1.0 --queries 3 chooses head 0 of "
+                 "`heads 1.0` `queries 3` chooses head 0 of "
                  "layer 1 and query 3"},
                 {"0.1,1.*", "2,6", "found 4 heads and 2 queries",
-                 "--heads 0.1 --queries -1 chooses head 1 "
+                 "`heads 0.1` `queries -1` chooses head 1 "
                  "of layer 0 and the last query"}};
 
     open_model();
@@ -452,7 +452,7 @@ START_TEST(failures_leave_nothing_behind)
         status = attn_explainer_create(&args, &explainer, &err);
         attn_alloc_fail_off();
     }
-    ck_assert_int_gt(n, 7);
+    ck_assert_int_gt(n, 3);
     attn_explainer_free(explainer);
     close_model();
 }

@@ -1,7 +1,7 @@
 /*
  * test_host.c - hosts that are opened by the name of a model.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

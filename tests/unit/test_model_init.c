@@ -432,17 +432,17 @@ START_TEST(refuses_what_makes_no_model)
     } cases[] = {
         {{"a", {"d_model=4", "d_modle=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
-         "'d_modle' in '--set d_model=4 --set d_modle=4' is not a key of model_type 'attn'"},
+         "'d_modle' in '`set` d_model=4 `set` d_modle=4' is not a key of model_type 'attn'"},
         {{"a", {"d_model=x"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
-         "'d_model' in '--set d_model=x' is the string 'x', expected an integer from 1 to "
+         "'d_model' in '`set` d_model=x' is the string 'x', expected an integer from 1 to "
          "16777216"},
         {{"a", {"d_model=4", "norm=batch"}, {NULL}, 0, NULL},
          ATTN_UNSUPPORTED,
-         "'norm' in '--set d_model=4 --set norm=batch' is 'batch', expected 'none' or 'layernorm'"},
+         "'norm' in '`set` d_model=4 `set` norm=batch' is 'batch', expected 'none' or 'layernorm'"},
         {{"a", {"d_model=6", "n_head=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
-         "n_head 4 does not divide d_model 6 in '--set d_model=6 --set n_head=4', and there is no "
+         "n_head 4 does not divide d_model 6 in '`set` d_model=6 `set` n_head=4', and there is no "
          "d_head"},
         {{"a b c", {"d_model=4", "n_vocab=2"}, {NULL}, 0, NULL},
          ATTN_INVALID,
@@ -450,7 +450,7 @@ START_TEST(refuses_what_makes_no_model)
          "words"},
         {{NULL, {"d_model=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
-         "'n_vocab' is missing in '--set d_model=4'"},
+         "'n_vocab' is missing in '`set` d_model=4'"},
         {{"a", {"d_model"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "setting 'd_model' has the wrong form, expected KEY=VALUE"},

@@ -2,8 +2,9 @@
  * test_output_records.c - what many records came to, as files: every byte of each format, runs that
  * are gone on with, and what failures leave.
  */
-#include "attn.h"
 #include "base/sink_internal.h"
+#include "extra.h"
+#include "records/records_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
@@ -392,7 +393,7 @@ static void write_text(struct attn_records *records, const char *text, size_t nu
     struct attn_run *run;
     struct attn_outcome outcome = {.number = number};
 
-    request.sites = "*";
+    request.selection.sites = "*";
     run = run_text(host, &request, text, &capture);
     outcome.labels = attn_run_labels(run);
     outcome.capture = capture;
@@ -444,7 +445,7 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
     finish(records);
     ck_assert_uint_eq(attn_folder_count(), 1);
     request.input.text = "eat dessert first", request.input.n_text = 17;
-    request.sites = "*", request.outputs = &output, request.n_output = 1;
+    request.selection.sites = "*", request.outputs.items = &output, request.outputs.n = 1;
     ck_assert_int_eq(attn_run_request(host, &request, &result, NULL), ATTN_OK);
     attn_result_release(&result);
     ck_assert_uint_eq(count_members("all.npz"), 2 * count_members("one.npz"));
@@ -476,7 +477,7 @@ START_TEST(a_capture_knows_which_cells_count)
 
     set_up();
     open_host();
-    request.sites = "pattern,z";
+    request.selection.sites = "pattern,z";
     run = run_text(host, &request,
                    "Life is short eat dessert first Life is short eat dessert first", &capture);
     for (size_t i = 0; i < (size_t)N * N; i++)

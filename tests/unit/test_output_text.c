@@ -147,7 +147,7 @@ END_TEST
 START_TEST(long_runs_are_shortened_and_say_so)
 {
     static const char last[] = "\n\nShortened: 16 of 60 positions, 8 of 11 vector components are "
-                               "shown; --csv DIR or --npz FILE writes all\n";
+                               "shown; `csv DIR` or `npz FILE` writes all\n";
     struct attn_made_up_run made;
     struct attn_dims dims = attn_made_up_small;
     size_t n_line = 0;

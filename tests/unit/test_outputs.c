@@ -119,13 +119,13 @@ START_TEST(lists_read_like_sentences)
     char list[64];
 
     ck_assert_uint_eq(attn_format_list(is_npy, "or", list, sizeof list), 5);
-    ck_assert_str_eq(list, "--npy");
+    ck_assert_str_eq(list, "`npy`");
     attn_format_list(is_npy_or_csv, "or", list, sizeof list);
-    ck_assert_str_eq(list, "--csv or --npy");
+    ck_assert_str_eq(list, "`csv` or `npy`");
     attn_format_list(is_directory, "and", list, sizeof list);
-    ck_assert_str_eq(list, "--csv, --npy and --npz");
+    ck_assert_str_eq(list, "`csv`, `npy` and `npz`");
     ck_assert_uint_eq(attn_format_list(is_directory, "and", list, 8), 22);
-    ck_assert_str_eq(list, "--csv, ");
+    ck_assert_str_eq(list, "`csv`, ");
 }
 END_TEST
 
@@ -182,10 +182,10 @@ START_TEST(what_does_not_go_together_is_refused)
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
     ck_assert_refused(
         (struct attn_output[]){to_sink("csv", sink), to_path("npz", "a"), to_sink("json", sink)}, 3,
-        "'--csv -' and '--json -' cannot both be standard output", "");
+        "'`csv` -' and '`json` -' cannot both be standard output", "");
     ck_assert_refused((struct attn_output[]){to_path("tidy", "a"), to_sink("npy", sink)}, 2,
-                      "'--npy' is '-', expected a directory",
-                      "--npz - writes all arrays to standard output");
+                      "'`npy`' is '-', expected a directory",
+                      "`npz` - writes all arrays to standard output");
     attn_sink_free(sink);
     tear_down();
 }

@@ -2,7 +2,7 @@
  * test_run.c - a request served by a host: the bits of a session, predictions after chosen
  * positions, attention on arrays, failures with their stage, and several threads on one host.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
@@ -77,7 +77,7 @@ START_TEST(gives_the_bits_of_a_session)
     struct attn_request request = text_request();
     struct attn_run *run;
 
-    request.sites = "pattern,resid_post";
+    request.selection.sites = "pattern,resid_post";
     struct attn_capture *seen = capture_run(host, &request, &run);
     const struct attn_labels *labels = attn_run_labels(run);
     struct attn_capture *expected = capture_session(host, labels);
@@ -109,7 +109,7 @@ START_TEST(takes_a_selection_that_was_built_by_calls)
 
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_selection_keep(selection, 2, 1, &err) == ATTN_OK);
-    request.selection = selection;
+    request.selection.given = selection;
     struct attn_capture *capture = capture_run(host, &request, &run);
 
     ck_assert_ptr_eq(attn_run_labels(run)->selection, selection);
@@ -138,6 +138,65 @@ static struct attn_result serve(struct attn_host *host, const struct attn_reques
 }
 
 /* The most probable tokens after position p are those of the text that ends there. */
+START_TEST(reads_a_knockout_as_it_is_typed)
+{
+    struct attn_knockout knockout = {0};
+    struct attn_error err = {0};
+
+    ck_assert(attn_knockout_parse("\"a>b\",-1>the@x#2@2.*", &knockout, &err) == ATTN_OK);
+    ck_assert_str_eq(knockout.queries, "\"a>b\",-1");
+    ck_assert_str_eq(knockout.keys, "the");
+    ck_assert_str_eq(knockout.heads, "x#2@2.*");
+    ck_assert_str_eq(knockout.name, "\"a>b\",-1>the@x#2@2.*");
+    attn_knockout_release(&knockout);
+    ck_assert_ptr_null(knockout.name);
+    ck_assert(attn_knockout_parse("it>cat", &knockout, &err) == ATTN_OK);
+    ck_assert_ptr_null(knockout.heads);
+    attn_knockout_release(&knockout);
+    ck_assert(attn_knockout_parse("it>", &knockout, &err) == ATTN_INVALID);
+    ck_assert(err.stage == ATTN_STAGE_OPTIONS && !knockout.text);
+}
+END_TEST
+
+/* What a file would hold can as well be an array in memory: here the tensor of another run. */
+START_TEST(takes_a_patch_whose_array_is_in_memory)
+{
+    static const int32_t ids[] = {1, 2, 3, 4, 5, 6};
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_patch patch = ATTN_PATCH_DEFAULT;
+    struct attn_run *clean, *run;
+
+    request.selection.sites = "resid_mid";
+    request.input.text = NULL, request.input.ids = ids, request.input.n_id = 6;
+    struct attn_capture *from = capture_run(host, &request, &clean);
+    const struct attn_dims dims = *attn_selection_dims(attn_run_labels(clean)->selection);
+    const float *rows = attn_capture_tensor(from, ATTN_SITE_RESID_MID, 1);
+    const size_t last = (dims.n_position - 1) * dims.d_model;
+
+    patch.site = ATTN_SITE_RESID_MID, patch.layer = 1, patch.positions = "-1";
+    patch.values =
+        (struct attn_ndarray){.rank = 2, .shape = {dims.n_position, dims.d_model}, .data = rows};
+    request.input = text_request().input, request.edits.patches = &patch, request.edits.n_patch = 1;
+    struct attn_capture *seen = capture_run(host, &request, &run);
+
+    ck_assert_uint_eq(dims.n_position, 6);
+    ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
+                     dims.d_model * sizeof *rows);
+    request.edits.n_patch = 0;
+    attn_capture_free(seen);
+    attn_run_free(run);
+    seen = capture_run(host, &request, &run);
+    ck_assert_mem_ne(attn_capture_tensor(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
+                     dims.d_model * sizeof *rows);
+    attn_capture_free(seen);
+    attn_capture_free(from);
+    attn_run_free(run);
+    attn_run_free(clean);
+    attn_host_free(host);
+}
+END_TEST
+
 START_TEST(answers_top_at_each_chosen_position)
 {
     static const int32_t ids[] = {308, 220, 401, 83, 83, 336};
@@ -147,13 +206,13 @@ START_TEST(answers_top_at_each_chosen_position)
     request.input.ids = ids;
     request.input.n_id = 6;
     request.predict.top = 3;
-    request.queries = "1,4-5";
+    request.selection.queries = "1,4-5";
     struct attn_result all = serve(host, &request);
     const size_t positions[] = {1, 4, 5};
 
     ck_assert(all.predictions.has_positions);
     ck_assert_uint_eq(all.predictions.n_top, 9);
-    request.queries = NULL;
+    request.selection.queries = NULL;
     for (size_t i = 0; i < 3; i++) {
         request.input.n_id = positions[i] + 1;
         struct attn_result one = serve(host, &request);
@@ -182,7 +241,7 @@ START_TEST(makes_tables_of_predictions)
     struct attn_error err = {0};
 
     request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 2};
-    request.queries = "0,-1";
+    request.selection.queries = "0,-1";
     struct attn_result result = serve(host, &request);
 
     ck_assert(attn_result_tables(&result, &top, &continuations, &err) == ATTN_OK);
@@ -213,7 +272,7 @@ START_TEST(attends_to_arrays_without_a_model)
     struct attn_run *run;
 
     change.to.mask = ATTN_MASK_CAUSAL;
-    request.changed = &change;
+    request.attention.change = &change;
     request.input.q = request.input.k = &queries;
     request.input.v = &values;
     struct attn_capture *capture = capture_run(host, &request, &run);
@@ -251,7 +310,7 @@ static struct bad bad_request(size_t i)
     nowhere = (struct attn_output){.format = attn_format_find("json"), .path = "missing/x.json"};
     switch (i) {
     case 0:
-        request->heads = "9.9";
+        request->selection.heads = "9.9";
         bad.message = "layer";
         break;
     case 1:
@@ -266,7 +325,7 @@ static struct bad bad_request(size_t i)
         break;
     case 3:
         request->input.n_text = 0;
-        request->example = "try this";
+        request->reading.example = "try this";
         bad.stage = ATTN_STAGE_INPUT;
         bad.message = "the text is empty";
         break;
@@ -281,8 +340,8 @@ static struct bad bad_request(size_t i)
         bad.message = "expected the arrays q, k and v";
         break;
     default:
-        request->outputs = &nowhere;
-        request->n_output = 1;
+        request->outputs.items = &nowhere;
+        request->outputs.n = 1;
         bad.stage = ATTN_STAGE_OUTPUT;
         bad.message = "missing";
         break;
@@ -304,7 +363,7 @@ START_TEST(says_at_which_stage_it_failed)
                       attn_request_stage_text(err.stage));
         ck_assert_msg(strstr(err.message, bad.message) != NULL, "%zu: %s", i, err.message);
         ck_assert_uint_eq(result.n_token, 77);
-        if (bad.request.example)
+        if (bad.request.reading.example)
             ck_assert_str_eq(err.hint, "try this");
     }
     attn_host_free(host);
@@ -336,18 +395,61 @@ START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
     struct attn_run *run;
     char note[256] = "";
 
-    request.ablate = "2.2";
-    request.heads = "2.2";
-    request.sites = "pattern";
+    request.edits.ablate = "2.2";
+    request.selection.heads = "2.2";
+    request.selection.sites = "pattern";
     request.on_note = remember_note;
     request.user = note;
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
     ck_assert_ptr_nonnull(strstr(note, "changed nothing that is shown"));
-    request.sites = "z";
+    request.selection.sites = "z";
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
     ck_assert_str_eq(note, "the ablation changed 6 rows");
+    attn_host_free(host);
+}
+END_TEST
+
+static void append_note(void *user, const char *message)
+{
+    char *notes = user;
+
+    snprintf(notes + strlen(notes), 1024 - strlen(notes), "%.60s|", message);
+}
+
+/* Of several edits those that change nothing, a line a list; an edit of logits only changes the
+ * answer. */
+START_TEST(names_the_edits_that_change_nothing)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_edit edits[4] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT,
+                                 ATTN_EDIT_DEFAULT};
+    struct attn_run *run;
+    char notes[1024] = "";
+
+    edits[0].site = ATTN_SITE_Z, edits[0].layer = 2, edits[0].head = 1;
+    edits[1].site = ATTN_SITE_Z, edits[1].layer = 0;
+    edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
+    edits[3].site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
+    request.edits.items = edits, request.edits.n = 4;
+    request.edits.ablate = "2.0,1.0,2.2", request.edits.ablate_mean = "2.*";
+    request.selection.queries = "0";
+    request.selection.sites = "pattern";
+    request.on_note = append_note, request.user = notes;
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_str_eq(notes, "the ablation '2.0,2.2' changed nothing that is shown: what i|"
+                            "the edit 'z:2.1,z:0,logits' changed nothing that is shown: w|"
+                            "the ablation by the mean '2.*' changed nothing that is shown|"
+                            "the ablation changed 24 rows|");
+    notes[0] = '\0';
+    request.predict.top = 1;
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_str_eq(notes, "the edit 'z:0' changed nothing that is shown: what it names |"
+                            "the ablation changed 42 rows|");
     attn_host_free(host);
 }
 END_TEST
@@ -361,8 +463,8 @@ START_TEST(survives_every_failed_allocation)
     enum attn_status status = ATTN_NO_MEMORY;
 
     request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 1};
-    request.ablate = "0.1";
-    request.heads = "0-1";
+    request.edits.ablate = "0.1";
+    request.selection.heads = "0-1";
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_result result = {0};
         struct attn_error err = {0};
@@ -425,8 +527,10 @@ START_TEST(serves_several_threads_at_once)
 END_TEST
 
 ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_by_calls,
+           reads_a_knockout_as_it_is_typed, takes_a_patch_whose_array_is_in_memory,
            answers_top_at_each_chosen_position, makes_tables_of_predictions,
            attends_to_arrays_without_a_model, says_at_which_stage_it_failed,
            says_that_a_model_cannot_be_opened,
-           tells_when_an_ablation_changes_nothing_that_is_wanted, survives_every_failed_allocation,
+           tells_when_an_ablation_changes_nothing_that_is_wanted,
+           names_the_edits_that_change_nothing, survives_every_failed_allocation,
            serves_several_threads_at_once)

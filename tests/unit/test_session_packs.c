@@ -323,6 +323,35 @@ START_TEST(every_sequence_has_its_own_edits)
 }
 END_TEST
 
+/* Each sequence knows which of the session's edits changed something in it, in the last feed. */
+START_TEST(effects_of_edits_go_by_the_sequence)
+{
+    struct pack pack;
+    struct attn_edit edits[2] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT};
+    struct attn_session *session;
+
+    open_pack(&pack, "tests/fixtures/gpt2-long", NULL, ATTN_COMPUTE_F32);
+    edits[0].site = ATTN_SITE_MLP_OUT, edits[0].layer = 0, edits[0].row0 = 5;
+    edits[1].site = ATTN_SITE_Z, edits[1].layer = 0, edits[1].head = 1;
+    pack.options.edits = edits, pack.options.n_edit = 2, pack.options.has_logits = true;
+    session = create(&pack, NULL);
+    for (size_t longest = 9; longest > 0; longest -= 3) {
+        draw_sequences(&pack, MOST_ROWS, 2);
+        pack.n = 3;
+        for (size_t i = 0; i < pack.n; i++)
+            pack.sequences[i].n = longest - i;
+        attn_session_reset(session);
+        ck_assert(attn_session_feed_many(session, pack.sequences, pack.n, NULL) == ATTN_OK);
+        for (size_t i = 0; i < pack.n; i++) {
+            ck_assert(attn_session_edit_has_effect(session, i, 0) == (longest - i > 5));
+            ck_assert(attn_session_edit_has_effect(session, i, 1));
+        }
+    }
+    attn_session_free(session);
+    close_pack(&pack);
+}
+END_TEST
+
 /* What a selection of some heads and queries tells of. */
 struct counted {
     const struct pack *pack;
@@ -629,6 +658,6 @@ END_TEST
 ATTN_SUITE("session packs", every_sequence_has_the_bits_of_itself_alone, in_bfloat16_too,
            every_kind_of_attention_goes_by_the_sequence,
            dropout_masks_and_blockwise_go_by_the_sequence, every_sequence_has_its_own_edits,
-           a_selection_applies_to_each_sequence, logits_need_no_trace, packs_begin_at_a_layer,
-           refuses_what_does_not_fit, one_source_is_not_for_several_sequences,
-           a_failed_allocation_is_reported)
+           effects_of_edits_go_by_the_sequence, a_selection_applies_to_each_sequence,
+           logits_need_no_trace, packs_begin_at_a_layer, refuses_what_does_not_fit,
+           one_source_is_not_for_several_sequences, a_failed_allocation_is_reported)

@@ -3,7 +3,7 @@
  * of the mean less the mean of the entropies; what it is of heads that are alike, and of memory that
  * runs out.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
@@ -20,7 +20,7 @@ static struct attn_request request_of(void)
 
     request.input.ids = ids;
     request.input.n_id = N;
-    request.sites = "pattern";
+    request.selection.sites = "pattern";
     return request;
 }
 
@@ -99,7 +99,7 @@ START_TEST(heads_that_are_alike_come_first)
     struct attn_table *table;
     struct attn_host *host;
 
-    request.ablate_pattern = "1.0,2.2";
+    request.edits.ablate_pattern = "1.0,2.2";
     ck_assert(attn_host_open("models/tiny-gpt2", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_similarity(host, &request, 2, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_table_n_row(table), 2);

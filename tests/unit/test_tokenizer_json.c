@@ -10,6 +10,7 @@
 #include "tests/support/suite.h"
 #include "text/pattern.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,10 +42,6 @@ class Progress(NamedTuple):
     share: float
 
 
-# Fields that messages of the library name, and what they are here.
-_ARGUMENTS = {"is_resumed": "resume", "n_shard": "shard", "max_failed": "max_failed"}
-
-
 class _Callbacks:
     """What the library calls while a batch runs, and the exception that ended it."""
 
@@ -141,7 +137,7 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
         interruptible(compute, host.cancel)
     except Error as problem:
         if calls.problem is None:
-            raise _named(problem, result) from None
+            raise _continued(problem, result) from None
     finally:
         lib.attn_batch_free(batch)
     if calls.problem is not None:
@@ -150,11 +146,10 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
     return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, calls.notes)
 
 
-def _named(problem: Error, result: c.attn_batch_result) -> Error:
-    """The same with the names of arguments, and where it can go on."""
+def _continued(problem: Error, result: c.attn_batch_result) -> Error:
+    """The same, and where it can go on."""
     hint = problem.hint or (f"resume continues at record {result.n_record}" if result.can_resume else "")
-    texts = [" ".join(_ARGUMENTS.get(word, word) for word in text.split(" ")) for text in (problem.message, hint)]
-    return type(problem)(texts[0], problem.stage, texts[1])
+    return type(problem)(problem.message, problem.stage, hint)
 
 
 def _shard(shard) -> tuple[int, int]:

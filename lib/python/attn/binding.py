@@ -1,4 +1,4 @@
-"""The ctypes view of attn.h. Made by lib/python/make_binding.py: do not edit."""
+"""The ctypes view of attn.h and extra.h. Made by lib/python/make_binding.py: do not edit."""
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,
                     c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,
                     sizeof)
@@ -22,25 +22,6 @@ ATTN_ERROR_MESSAGE_SIZE = 768
 ATTN_ERROR_HINT_SIZE = 512
 ATTN_MAP = 0
 ATTN_READ = 1
-ATTN_VALUE_MISSING = 0
-ATTN_VALUE_INTEGER = 1
-ATTN_VALUE_REAL = 2
-ATTN_VALUE_TEXT = 3
-ATTN_VALUE_BOOLEAN = 4
-ATTN_VALUE_LIST = 5
-ATTN_NOTATION_SHORTEST = 0
-ATTN_NOTATION_DOUBLE = 1
-ATTN_NOTATION_FIXED = 2
-ATTN_NOTATION_FIGURES = 3
-ATTN_RANGE_SIGNED = 0
-ATTN_RANGE_POSITIVE = 1
-ATTN_RANGE_SHARE = 2
-ATTN_ORIGIN_DIRECTORY = 0
-ATTN_ORIGIN_BUILTIN = 1
-ATTN_ORIGIN_SHIPPED = 2
-ATTN_ORIGIN_CACHED = 3
-ATTN_FOUND_PATH_SIZE = 4096
-ATTN_FOUND_FETCH_SIZE = 512
 ATTN_ISA_BASELINE = 0
 ATTN_ISA_AVX2 = 1
 ATTN_ISA_AVX512 = 2
@@ -65,6 +46,19 @@ ATTN_ATTENTION_LINEAR = 7
 ATTN_ATTENTION_LOWRANK = 8
 ATTN_N_ATTENTION_KIND = 9
 ATTN_ATTENTION_TEXT_SIZE = 96
+ATTN_VALUE_MISSING = 0
+ATTN_VALUE_INTEGER = 1
+ATTN_VALUE_REAL = 2
+ATTN_VALUE_TEXT = 3
+ATTN_VALUE_BOOLEAN = 4
+ATTN_VALUE_LIST = 5
+ATTN_NOTATION_SHORTEST = 0
+ATTN_NOTATION_DOUBLE = 1
+ATTN_NOTATION_FIXED = 2
+ATTN_NOTATION_FIGURES = 3
+ATTN_RANGE_SIGNED = 0
+ATTN_RANGE_POSITIVE = 1
+ATTN_RANGE_SHARE = 2
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -115,9 +109,6 @@ ATTN_ALGORITHM_BLOCKWISE = 2
 ATTN_FEATURE_ELU = 0
 ATTN_FEATURE_RELU = 1
 ATTN_FEATURE_EXP = 2
-ATTN_GIVES_NOT = 0
-ATTN_GIVES_DIRECTLY = 1
-ATTN_GIVES_ON_DEMAND = 2
 ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
@@ -140,12 +131,6 @@ ATTN_ROPE_LLAMA3 = 2
 ATTN_ROPE_YARN = 3
 ATTN_ROPE_DYNAMIC = 4
 ATTN_CONFIG_N_END = 8
-ATTN_JSON_SCHEMA = 1
-ATTN_TABLE_ALIGNED = 0
-ATTN_TABLE_TABBED = 1
-ATTN_TABLE_CSV = 2
-ATTN_TABLE_JSON = 3
-ATTN_TABLE_JSON_LINES = 4
 ATTN_TOKENIZER_WORD = 0
 ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
@@ -183,32 +168,6 @@ ATTN_DTYPE_U64 = 21
 ATTN_N_DTYPE = 22
 ATTN_MAX_RANK = 16
 ATTN_SHAPE_TEXT_SIZE = 355
-ATTN_DEPTH_NONE = 0
-ATTN_DEPTH_256 = 1
-ATTN_DEPTH_24_BIT = 2
-ATTN_THEME_LIGHT = 0
-ATTN_THEME_DARK = 1
-ATTN_N_COLOR = 256
-ATTN_CURVE_DEFAULT = 0
-ATTN_CURVE_LINEAR = 1
-ATTN_CURVE_SQRT = 2
-ATTN_CURVE_LOG = 3
-ATTN_SPAN_DEFAULT = 0
-ATTN_SPAN_UNIT = 1
-ATTN_SPAN_MATRIX = 2
-ATTN_SPAN_ROW = 3
-ATTN_SPAN_FIXED = 4
-ATTN_FIGURE_DEFAULT = 0
-ATTN_FIGURE_MATRIX = 1
-ATTN_FIGURE_GRID = 2
-ATTN_FIGURE_LINES = 3
-ATTN_FIGURE_TOKENS = 4
-ATTN_FIGURE_POINTS = 5
-ATTN_FIGURE_PATCHES = 6
-ATTN_N_FIGURE = 7
-ATTN_CELL_TEXT_AUTO = 0
-ATTN_CELL_TEXT_ALWAYS = 1
-ATTN_CELL_TEXT_NEVER = 2
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -223,8 +182,6 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
-ATTN_TEXTS_JSON_LINES = 0
-ATTN_TEXTS_LINES = 1
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -254,32 +211,8 @@ ATTN_MEASURE_N_INDUCTION = 11
 ATTN_MEASURE_PUNCTUATION = 12
 ATTN_MEASURE_N_PUNCTUATION = 13
 ATTN_N_MEASURE = 14
-ATTN_RECORD_FIELD_IDS = 0
-ATTN_RECORD_FIELD_TOKENS = 1
-ATTN_RECORD_FIELD_OFFSETS = 2
-ATTN_RECORD_FIELD_MEASURES = 3
-ATTN_RECORD_FIELD_SURPRISAL = 4
-ATTN_RECORD_FIELD_PREDICTIONS = 5
-ATTN_RECORD_FIELD_TENSORS = 6
-ATTN_N_RECORD_FIELD = 7
-ATTN_BATCH_MAX_LINE = 16777216
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
-ATTN_DIFFERENCE_TV = 0
-ATTN_DIFFERENCE_TV_MOST = 1
-ATTN_DIFFERENCE_KL = 2
-ATTN_DIFFERENCE_KL_BACK = 3
-ATTN_DIFFERENCE_RECALL = 4
-ATTN_DIFFERENCE_MASS_LOST = 5
-ATTN_DIFFERENCE_Z_ERROR = 6
-ATTN_DIFFERENCE_Z_COSINE = 7
-ATTN_DIFFERENCE_ROWS = 8
-ATTN_DIFFERENCE_ROWS_KL_INFINITE = 9
-ATTN_N_DIFFERENCE = 10
-ATTN_MOST_RECALLED = 64
-ATTN_COMPARISON_HEADS = 0
-ATTN_COMPARISON_COSTS = 1
-ATTN_COMPARISON_LOGITS = 2
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -301,6 +234,70 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_ORIGIN_DIRECTORY = 0
+ATTN_ORIGIN_BUILTIN = 1
+ATTN_ORIGIN_SHIPPED = 2
+ATTN_ORIGIN_CACHED = 3
+ATTN_FOUND_PATH_SIZE = 4096
+ATTN_FOUND_FETCH_SIZE = 512
+ATTN_TEXTS_JSON_LINES = 0
+ATTN_TEXTS_LINES = 1
+ATTN_JSON_SCHEMA = 1
+ATTN_TABLE_ALIGNED = 0
+ATTN_TABLE_TABBED = 1
+ATTN_TABLE_CSV = 2
+ATTN_TABLE_JSON = 3
+ATTN_TABLE_JSON_LINES = 4
+ATTN_DEPTH_NONE = 0
+ATTN_DEPTH_256 = 1
+ATTN_DEPTH_24_BIT = 2
+ATTN_THEME_LIGHT = 0
+ATTN_THEME_DARK = 1
+ATTN_N_COLOR = 256
+ATTN_CURVE_DEFAULT = 0
+ATTN_CURVE_LINEAR = 1
+ATTN_CURVE_SQRT = 2
+ATTN_CURVE_LOG = 3
+ATTN_SPAN_DEFAULT = 0
+ATTN_SPAN_UNIT = 1
+ATTN_SPAN_MATRIX = 2
+ATTN_SPAN_ROW = 3
+ATTN_SPAN_FIXED = 4
+ATTN_FIGURE_DEFAULT = 0
+ATTN_FIGURE_MATRIX = 1
+ATTN_FIGURE_GRID = 2
+ATTN_FIGURE_LINES = 3
+ATTN_FIGURE_TOKENS = 4
+ATTN_FIGURE_POINTS = 5
+ATTN_FIGURE_PATCHES = 6
+ATTN_N_FIGURE = 7
+ATTN_CELL_TEXT_AUTO = 0
+ATTN_CELL_TEXT_ALWAYS = 1
+ATTN_CELL_TEXT_NEVER = 2
+ATTN_RECORD_FIELD_IDS = 0
+ATTN_RECORD_FIELD_TOKENS = 1
+ATTN_RECORD_FIELD_OFFSETS = 2
+ATTN_RECORD_FIELD_MEASURES = 3
+ATTN_RECORD_FIELD_SURPRISAL = 4
+ATTN_RECORD_FIELD_PREDICTIONS = 5
+ATTN_RECORD_FIELD_TENSORS = 6
+ATTN_N_RECORD_FIELD = 7
+ATTN_BATCH_MAX_LINE = 16777216
+ATTN_DIFFERENCE_TV = 0
+ATTN_DIFFERENCE_TV_MOST = 1
+ATTN_DIFFERENCE_KL = 2
+ATTN_DIFFERENCE_KL_BACK = 3
+ATTN_DIFFERENCE_RECALL = 4
+ATTN_DIFFERENCE_MASS_LOST = 5
+ATTN_DIFFERENCE_Z_ERROR = 6
+ATTN_DIFFERENCE_Z_COSINE = 7
+ATTN_DIFFERENCE_ROWS = 8
+ATTN_DIFFERENCE_ROWS_KL_INFINITE = 9
+ATTN_N_DIFFERENCE = 10
+ATTN_MOST_RECALLED = 64
+ATTN_COMPARISON_HEADS = 0
+ATTN_COMPARISON_COSTS = 1
+ATTN_COMPARISON_LOGITS = 2
 
 
 class attn_error(Structure):
@@ -324,14 +321,6 @@ class attn_column(Structure):
 
 
 class attn_cell(Structure):
-    pass
-
-
-class attn_catalog(Structure):
-    pass
-
-
-class attn_found(Structure):
     pass
 
 
@@ -359,11 +348,35 @@ class attn_model_options(Structure):
     pass
 
 
-class attn_format_option(Structure):
+class attn_encode_options(Structure):
     pass
 
 
-class attn_format(Structure):
+class attn_encoding(Structure):
+    pass
+
+
+class attn_host_options(Structure):
+    pass
+
+
+class attn_tensor(Structure):
+    pass
+
+
+class attn_ndarray(Structure):
+    pass
+
+
+class attn_mask_array(Structure):
+    pass
+
+
+class attn_knockout(Structure):
+    pass
+
+
+class attn_patch(Structure):
     pass
 
 
@@ -399,46 +412,6 @@ class attn_predictions(Structure):
     pass
 
 
-class attn_output(Structure):
-    pass
-
-
-class attn_encode_options(Structure):
-    pass
-
-
-class attn_encoding(Structure):
-    pass
-
-
-class attn_host_options(Structure):
-    pass
-
-
-class attn_tensor(Structure):
-    pass
-
-
-class attn_ndarray(Structure):
-    pass
-
-
-class attn_mask_array(Structure):
-    pass
-
-
-class attn_rgb(Structure):
-    pass
-
-
-class attn_color_scale(Structure):
-    pass
-
-
-class attn_picture_options(Structure):
-    pass
-
-
 class attn_edit(Structure):
     pass
 
@@ -459,7 +432,27 @@ class attn_question(Structure):
     pass
 
 
+class attn_request_attention(Structure):
+    pass
+
+
+class attn_request_selection(Structure):
+    pass
+
+
+class attn_request_edits(Structure):
+    pass
+
+
 class attn_label_list(Structure):
+    pass
+
+
+class attn_request_reading(Structure):
+    pass
+
+
+class attn_request_outputs(Structure):
     pass
 
 
@@ -479,10 +472,6 @@ class attn_record(Structure):
     pass
 
 
-class attn_edge(Structure):
-    pass
-
-
 class attn_many_options(Structure):
     pass
 
@@ -495,79 +484,7 @@ class attn_many_calls(Structure):
     pass
 
 
-class attn_outcome(Structure):
-    pass
-
-
-class attn_records_form(Structure):
-    pass
-
-
-class attn_records_item(Structure):
-    pass
-
-
-class attn_records_part(Structure):
-    pass
-
-
-class attn_batch_progress(Structure):
-    pass
-
-
-class attn_batch_options(Structure):
-    pass
-
-
-class attn_batch_result(Structure):
-    pass
-
-
 class attn_session_options(Structure):
-    pass
-
-
-class attn_session_sequence(Structure):
-    pass
-
-
-class attn_difference(Structure):
-    pass
-
-
-class attn_compared_head(Structure):
-    pass
-
-
-class attn_attention_cost(Structure):
-    pass
-
-
-class attn_compared_layer(Structure):
-    pass
-
-
-class attn_compared_logits(Structure):
-    pass
-
-
-class attn_comparison(Structure):
-    pass
-
-
-class attn_head_place(Structure):
-    pass
-
-
-class attn_explain_args(Structure):
-    pass
-
-
-class attn_explained_key(Structure):
-    pass
-
-
-class attn_explanation(Structure):
     pass
 
 
@@ -580,10 +497,6 @@ class attn_ablate_args(Structure):
 
 
 class attn_ablate_sum(Structure):
-    pass
-
-
-class attn_archive_sum(Structure):
     pass
 
 
@@ -631,19 +544,116 @@ class attn_survey_args(Structure):
     pass
 
 
-class attn_table_grid(Structure):
+class attn_catalog(Structure):
+    pass
+
+
+class attn_found(Structure):
+    pass
+
+
+class attn_rgb(Structure):
+    pass
+
+
+class attn_color_scale(Structure):
+    pass
+
+
+class attn_picture_options(Structure):
+    pass
+
+
+class attn_format_option(Structure):
+    pass
+
+
+class attn_format(Structure):
+    pass
+
+
+class attn_output(Structure):
+    pass
+
+
+class attn_records_item(Structure):
+    pass
+
+
+class attn_batch_progress(Structure):
+    pass
+
+
+class attn_batch_options(Structure):
+    pass
+
+
+class attn_batch_result(Structure):
+    pass
+
+
+class attn_difference(Structure):
+    pass
+
+
+class attn_compared_head(Structure):
+    pass
+
+
+class attn_attention_cost(Structure):
+    pass
+
+
+class attn_compared_layer(Structure):
+    pass
+
+
+class attn_compared_logits(Structure):
+    pass
+
+
+class attn_comparison(Structure):
+    pass
+
+
+class attn_head_place(Structure):
+    pass
+
+
+class attn_session_sequence(Structure):
+    pass
+
+
+class attn_edge(Structure):
+    pass
+
+
+class attn_explain_args(Structure):
+    pass
+
+
+class attn_explained_key(Structure):
+    pass
+
+
+class attn_explanation(Structure):
+    pass
+
+
+class attn_archive_sum(Structure):
     pass
 
 
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
-attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
-attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
+attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
+attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
+attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -685,18 +695,6 @@ attn_cell._fields_ = [
     ("real", c_double),
     ("text", c_char_p),
     ("list", POINTER(c_int64)),
-]
-attn_catalog._fields_ = [
-    ("size", c_size_t),
-    ("folders", POINTER(c_char_p)),
-    ("n_folder", c_size_t),
-    ("hub", c_char_p),
-]
-attn_found._fields_ = [
-    ("source", attn_source),
-    ("origin", c_int),
-    ("directory", c_char * 4096),
-    ("fetch", c_char * 512),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
@@ -804,30 +802,72 @@ attn_model_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
 ]
-attn_format_option._fields_ = [
-    ("name", c_char_p),
-    ("argument", c_char_p),
-    ("help", c_char_p),
+attn_encode_options._fields_ = [
+    ("size", c_size_t),
+    ("special", c_int),
+    ("invalid", c_int),
+    ("special_tokens", c_int),
+    ("place", c_int),
+    ("cancel", POINTER(c_int)),
 ]
-attn_format._fields_ = [
+attn_encoding._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("begin", POINTER(c_size_t)),
+    ("end", POINTER(c_size_t)),
+    ("n", c_size_t),
+    ("n_front", c_size_t),
+    ("n_back", c_size_t),
+    ("capacity", c_size_t),
+]
+attn_host_options._fields_ = [
+    ("size", c_size_t),
+    ("load", c_int),
+    ("compute", c_int),
+    ("reuse", c_bool),
+    ("n_thread", c_int),
+    ("gemm", c_int),
+    ("isa", c_int),
+    ("cancel", POINTER(c_int)),
+    ("on_note", attn_note_fn),
+    ("user", c_void_p),
+    ("catalog", POINTER(attn_catalog)),
+]
+attn_tensor._fields_ = [
+    ("data", c_void_p),
+    ("dtype", c_int),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+]
+attn_ndarray._fields_ = [
     ("name", c_char_p),
-    ("argument", c_char_p),
-    ("help", c_char_p),
-    ("title", c_char_p),
-    ("is_directory", c_bool),
-    ("is_picture", c_bool),
-    ("draws_differences", c_bool),
-    ("takes_directory", c_bool),
-    ("suffix", c_char_p),
-    ("needs_directory", c_bool),
-    ("is_decimal", c_bool),
-    ("holds_arrays", c_bool),
-    ("is_suggested", c_bool),
-    ("has_predictions", c_bool),
-    ("own", attn_format_option),
-    ("tensors", c_void_p),
-    ("has_tables", c_bool),
-    ("table_form", c_int),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("data", POINTER(c_float)),
+    ("file", c_void_p),
+    ("converted", POINTER(c_float)),
+]
+attn_mask_array._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("cells", POINTER(c_ubyte)),
+    ("file", c_void_p),
+]
+attn_knockout._fields_ = [
+    ("queries", c_char_p),
+    ("keys", c_char_p),
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("text", c_char_p),
+]
+attn_patch._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("name", c_char_p),
+    ("text", c_char_p),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -894,98 +934,6 @@ attn_predictions._fields_ = [
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
 ]
-attn_output._fields_ = [
-    ("format", POINTER(attn_format)),
-    ("path", c_char_p),
-    ("sink", c_void_p),
-    ("own", c_char_p),
-    ("is_addition", c_bool),
-    ("is_synced", c_bool),
-]
-attn_encode_options._fields_ = [
-    ("size", c_size_t),
-    ("special", c_int),
-    ("invalid", c_int),
-    ("special_tokens", c_int),
-    ("place", c_int),
-    ("cancel", POINTER(c_int)),
-]
-attn_encoding._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("begin", POINTER(c_size_t)),
-    ("end", POINTER(c_size_t)),
-    ("n", c_size_t),
-    ("n_front", c_size_t),
-    ("n_back", c_size_t),
-    ("capacity", c_size_t),
-]
-attn_host_options._fields_ = [
-    ("size", c_size_t),
-    ("load", c_int),
-    ("compute", c_int),
-    ("reuse", c_bool),
-    ("n_thread", c_int),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("cancel", POINTER(c_int)),
-    ("on_note", attn_note_fn),
-    ("user", c_void_p),
-    ("catalog", POINTER(attn_catalog)),
-]
-attn_tensor._fields_ = [
-    ("data", c_void_p),
-    ("dtype", c_int),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-]
-attn_ndarray._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("data", POINTER(c_float)),
-    ("file", c_void_p),
-    ("converted", POINTER(c_float)),
-]
-attn_mask_array._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("cells", POINTER(c_ubyte)),
-    ("file", c_void_p),
-]
-attn_rgb._fields_ = [
-    ("r", c_ubyte),
-    ("g", c_ubyte),
-    ("b", c_ubyte),
-]
-attn_color_scale._fields_ = [
-    ("curve", c_int),
-    ("span", c_int),
-    ("low", c_double),
-    ("high", c_double),
-    ("is_signed", c_bool),
-]
-attn_picture_options._fields_ = [
-    ("size", c_size_t),
-    ("figure", c_int),
-    ("sites", c_uint64),
-    ("n_patch_row", c_size_t),
-    ("n_patch_column", c_size_t),
-    ("colormap", c_void_p),
-    ("color_scale", attn_color_scale),
-    ("hides_first", c_bool),
-    ("renormalizes", c_bool),
-    ("merges_words", c_bool),
-    ("values", c_int),
-    ("cell", c_size_t),
-    ("title", c_char_p),
-    ("theme", c_int),
-    ("is_difference", c_bool),
-    ("is_full", c_bool),
-    ("width", c_size_t),
-    ("depth", c_int),
-    ("is_plain", c_bool),
-]
 attn_edit._fields_ = [
     ("site", c_int),
     ("layer", c_int),
@@ -1019,6 +967,7 @@ attn_input._fields_ = [
     ("k", POINTER(attn_ndarray)),
     ("v", POINTER(attn_ndarray)),
     ("scores", POINTER(attn_ndarray)),
+    ("later", c_void_p * 4),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1030,6 +979,32 @@ attn_question._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("later", c_void_p * 4),
+]
+attn_request_attention._fields_ = [
+    ("layers", POINTER(attn_attention)),
+    ("change", POINTER(attn_attention_change)),
+    ("later", c_void_p * 4),
+]
+attn_request_selection._fields_ = [
+    ("given", c_void_p),
+    ("sites", c_char_p),
+    ("layers", c_char_p),
+    ("heads", c_char_p),
+    ("queries", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_request_edits._fields_ = [
+    ("ablate", c_char_p),
+    ("ablate_pattern", c_char_p),
+    ("items", POINTER(attn_edit)),
+    ("ablate_mean", c_char_p),
+    ("knockouts", POINTER(attn_knockout)),
+    ("patches", POINTER(attn_patch)),
+    ("n", c_size_t),
+    ("n_knockout", c_size_t),
+    ("n_patch", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1037,41 +1012,36 @@ attn_label_list._fields_ = [
     ("n", c_size_t),
     ("name", c_char_p),
 ]
+attn_request_reading._fields_ = [
+    ("special", c_int),
+    ("special_tokens", c_int),
+    ("example", c_char_p),
+    ("queries", attn_label_list),
+    ("keys", attn_label_list),
+    ("later", c_void_p * 4),
+]
+attn_request_outputs._fields_ = [
+    ("items", POINTER(attn_output)),
+    ("n", c_size_t),
+    ("precision", c_int),
+    ("picture", POINTER(attn_picture_options)),
+    ("options", POINTER(attn_option)),
+    ("n_option", c_size_t),
+    ("later", c_void_p * 4),
+]
 attn_request._fields_ = [
     ("size", c_size_t),
     ("input", attn_input),
     ("source", attn_input),
-    ("special", c_int),
-    ("example", c_char_p),
-    ("attention", POINTER(attn_attention)),
-    ("changed", POINTER(attn_attention_change)),
-    ("selection", c_void_p),
-    ("sites", c_char_p),
-    ("layers", c_char_p),
-    ("heads", c_char_p),
-    ("queries", c_char_p),
-    ("ablate", c_char_p),
-    ("ablate_pattern", c_char_p),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
+    ("reading", attn_request_reading),
+    ("attention", attn_request_attention),
+    ("selection", attn_request_selection),
+    ("edits", attn_request_edits),
     ("predict", attn_question),
-    ("outputs", POINTER(attn_output)),
-    ("n_output", c_size_t),
-    ("precision", c_int),
-    ("options", POINTER(attn_option)),
-    ("n_option", c_size_t),
+    ("outputs", attn_request_outputs),
     ("on_note", attn_note_fn),
-    ("user", c_void_p),
-    ("picture", POINTER(attn_picture_options)),
-    ("query_labels", attn_label_list),
-    ("key_labels", attn_label_list),
-    ("special_tokens", c_int),
-    ("ablate_mean", c_char_p),
-    ("knockouts", POINTER(c_char_p)),
-    ("n_knockout", c_size_t),
-    ("patches", POINTER(c_char_p)),
-    ("n_patch", c_size_t),
     ("on_progress", attn_progress_fn),
+    ("user", c_void_p),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
@@ -1115,10 +1085,6 @@ attn_record._fields_ = [
     ("failure", c_int),
     ("err", attn_error),
 ]
-attn_edge._fields_ = [
-    ("key", c_int32),
-    ("weight", c_float),
-]
 attn_many_options._fields_ = [
     ("size", c_size_t),
     ("request", POINTER(attn_request)),
@@ -1152,89 +1118,6 @@ attn_many_calls._fields_ = [
     ("on_end", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
 ]
-attn_outcome._fields_ = [
-    ("number", c_size_t),
-    ("id", c_char_p),
-    ("n_id", c_size_t),
-    ("has_text_id", c_bool),
-    ("failure", c_char_p),
-    ("message", c_char_p),
-    ("n_token", c_size_t),
-    ("labels", POINTER(attn_labels)),
-    ("measures", POINTER(c_float)),
-    ("surprisal", POINTER(c_double)),
-    ("predictions", POINTER(attn_predictions)),
-    ("capture", c_void_p),
-    ("edges", c_void_p),
-]
-attn_records_form._fields_ = [
-    ("size", c_size_t),
-    ("fields", c_uint64),
-    ("measures", c_uint64),
-    ("n_layer", c_size_t),
-    ("n_head", c_size_t),
-    ("n_top", c_size_t),
-    ("precision", c_int),
-    ("on_note", attn_note_fn),
-    ("user", c_void_p),
-]
-attn_records_item._fields_ = [
-    ("format", c_char_p),
-    ("path", c_char_p),
-    ("sink", c_void_p),
-]
-attn_records_part._fields_ = [
-    ("target", c_char_p),
-    ("path", c_char_p),
-    ("size", c_uint64),
-    ("n_changing", c_uint64),
-]
-attn_batch_progress._fields_ = [
-    ("n_record", c_uint64),
-    ("n_failed", c_uint64),
-    ("n_before", c_uint64),
-    ("seconds", c_double),
-    ("share", c_double),
-    ("seconds_left", c_double),
-]
-attn_batch_options._fields_ = [
-    ("size", c_size_t),
-    ("path", c_char_p),
-    ("takes_texts", c_bool),
-    ("text_key", c_char_p),
-    ("id_key", c_char_p),
-    ("max_line", c_size_t),
-    ("shard", c_size_t),
-    ("n_shard", c_size_t),
-    ("max_record", c_uint64),
-    ("max_failed", c_int64),
-    ("outputs", POINTER(attn_records_item)),
-    ("n_output", c_size_t),
-    ("fields", c_uint64),
-    ("precision", c_int),
-    ("is_resumed", c_bool),
-    ("is_synced", c_bool),
-    ("source", POINTER(attn_source)),
-    ("asked", c_char_p),
-    ("files", POINTER(c_char_p)),
-    ("n_file", c_size_t),
-    ("command", POINTER(c_char_p)),
-    ("n_command", c_size_t),
-    ("cancel", POINTER(c_int)),
-    ("on_note", attn_note_fn),
-    ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
-    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
-    ("user", c_void_p),
-]
-attn_batch_result._fields_ = [
-    ("n_record", c_uint64),
-    ("n_failed", c_uint64),
-    ("has_failed", c_bool),
-    ("is_complete", c_bool),
-    ("can_resume", c_bool),
-    ("is_abandoned", c_bool),
-    ("seconds", c_double),
-]
 attn_session_options._fields_ = [
     ("size", c_size_t),
     ("n_max", c_size_t),
@@ -1255,111 +1138,6 @@ attn_session_options._fields_ = [
     ("source_name", c_char_p),
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
-]
-attn_session_sequence._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("n", c_size_t),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
-]
-attn_difference._fields_ = [
-    ("values", c_double * 10),
-]
-attn_compared_head._fields_ = [
-    ("layer", c_int),
-    ("head", c_int),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-]
-attn_attention_cost._fields_ = [
-    ("n_pair", c_uint64),
-    ("n_byte", c_uint64),
-    ("seconds", c_double),
-]
-attn_compared_layer._fields_ = [
-    ("layer", c_int),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("exact", attn_attention_cost),
-    ("chosen", attn_attention_cost),
-]
-attn_compared_logits._fields_ = [
-    ("position", c_size_t),
-    ("kl", c_double),
-    ("exact_first", c_int32),
-    ("chosen_first", c_int32),
-]
-attn_comparison._fields_ = [
-    ("heads", POINTER(attn_compared_head)),
-    ("n_head", c_size_t),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("has_propagated", c_bool),
-    ("layers", POINTER(attn_compared_layer)),
-    ("n_layer", c_size_t),
-    ("logits", POINTER(attn_compared_logits)),
-    ("n_logits", c_size_t),
-]
-attn_head_place._fields_ = [
-    ("first", c_int),
-    ("head", c_int),
-]
-attn_explain_args._fields_ = [
-    ("size", c_size_t),
-    ("selection", c_void_p),
-    ("attention", POINTER(attn_attention)),
-    ("arrays", POINTER(attn_attend_args)),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
-    ("config", POINTER(attn_config)),
-    ("compute", c_int),
-]
-attn_explained_key._fields_ = [
-    ("key", c_size_t),
-    ("is_visible", c_bool),
-    ("fit", c_float),
-    ("scaled", c_double),
-    ("score", c_float),
-    ("weight", c_float),
-    ("kept", c_float),
-    ("exponential", c_double),
-    ("k_length", c_double),
-    ("k", POINTER(c_float)),
-    ("v", POINTER(c_float)),
-]
-attn_explanation._fields_ = [
-    ("attention", POINTER(attn_attention)),
-    ("layer", c_int),
-    ("head", c_int),
-    ("kv_head", c_int),
-    ("query", c_size_t),
-    ("is_cross", c_bool),
-    ("d_model", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("d_out", c_size_t),
-    ("n_key", c_size_t),
-    ("n_visible", c_size_t),
-    ("has_products", c_bool),
-    ("has_values", c_bool),
-    ("x", POINTER(c_float)),
-    ("q", POINTER(c_float)),
-    ("z", POINTER(c_float)),
-    ("attn_out", POINTER(c_float)),
-    ("q_length", c_double),
-    ("divisor", c_double),
-    ("projected_q", POINTER(c_float)),
-    ("normed_q", POINTER(c_float)),
-    ("frequencies", POINTER(c_float)),
-    ("n_pair", c_size_t),
-    ("has_qk_norm", c_bool),
-    ("keys", POINTER(attn_explained_key)),
-    ("n_cell", c_size_t),
-    ("largest", c_size_t),
-    ("strongest", c_size_t),
-    ("exponential_sum", c_double),
-    ("visible_share", c_double),
-    ("is_rounded", c_bool),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),
@@ -1387,11 +1165,6 @@ attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
     ("sites", c_char_p),
     ("n_feed", c_size_t),
-]
-attn_archive_sum._fields_ = [
-    ("n_compared", c_size_t),
-    ("n_outside", c_size_t),
-    ("n_alone", c_size_t),
 ]
 attn_attribute_args._fields_ = [
     ("size", c_size_t),
@@ -1486,17 +1259,249 @@ attn_survey_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
 ]
-attn_table_grid._fields_ = [
-    ("rows", c_char_p),
-    ("detail", c_char_p),
-    ("columns", c_char_p),
-    ("texts", c_char_p),
-    ("values", c_char_p),
-    ("model", c_char_p),
-    ("text", c_char_p),
-    ("n_text", c_size_t),
-    ("run", POINTER(attn_labels)),
-    ("positions", c_char_p),
+attn_catalog._fields_ = [
+    ("size", c_size_t),
+    ("folders", POINTER(c_char_p)),
+    ("n_folder", c_size_t),
+    ("hub", c_char_p),
+]
+attn_found._fields_ = [
+    ("source", attn_source),
+    ("origin", c_int),
+    ("directory", c_char * 4096),
+    ("fetch", c_char * 512),
+]
+attn_rgb._fields_ = [
+    ("r", c_ubyte),
+    ("g", c_ubyte),
+    ("b", c_ubyte),
+]
+attn_color_scale._fields_ = [
+    ("curve", c_int),
+    ("span", c_int),
+    ("low", c_double),
+    ("high", c_double),
+    ("is_signed", c_bool),
+]
+attn_picture_options._fields_ = [
+    ("size", c_size_t),
+    ("figure", c_int),
+    ("sites", c_uint64),
+    ("n_patch_row", c_size_t),
+    ("n_patch_column", c_size_t),
+    ("colormap", c_void_p),
+    ("color_scale", attn_color_scale),
+    ("hides_first", c_bool),
+    ("renormalizes", c_bool),
+    ("merges_words", c_bool),
+    ("values", c_int),
+    ("cell", c_size_t),
+    ("title", c_char_p),
+    ("theme", c_int),
+    ("is_difference", c_bool),
+    ("is_full", c_bool),
+    ("width", c_size_t),
+    ("depth", c_int),
+    ("is_plain", c_bool),
+    ("name_fields", attn_name_fields_fn),
+]
+attn_format_option._fields_ = [
+    ("name", c_char_p),
+    ("argument", c_char_p),
+    ("help", c_char_p),
+]
+attn_format._fields_ = [
+    ("name", c_char_p),
+    ("argument", c_char_p),
+    ("help", c_char_p),
+    ("title", c_char_p),
+    ("is_directory", c_bool),
+    ("is_picture", c_bool),
+    ("draws_differences", c_bool),
+    ("takes_directory", c_bool),
+    ("suffix", c_char_p),
+    ("needs_directory", c_bool),
+    ("is_decimal", c_bool),
+    ("holds_arrays", c_bool),
+    ("is_suggested", c_bool),
+    ("has_predictions", c_bool),
+    ("own", attn_format_option),
+    ("tensors", c_void_p),
+    ("has_tables", c_bool),
+    ("table_form", c_int),
+]
+attn_output._fields_ = [
+    ("format", POINTER(attn_format)),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("own", c_char_p),
+    ("is_addition", c_bool),
+    ("is_synced", c_bool),
+]
+attn_records_item._fields_ = [
+    ("format", c_char_p),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+]
+attn_batch_progress._fields_ = [
+    ("n_record", c_uint64),
+    ("n_failed", c_uint64),
+    ("n_before", c_uint64),
+    ("seconds", c_double),
+    ("share", c_double),
+    ("seconds_left", c_double),
+]
+attn_batch_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("takes_texts", c_bool),
+    ("text_key", c_char_p),
+    ("id_key", c_char_p),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+    ("max_record", c_uint64),
+    ("max_failed", c_int64),
+    ("outputs", POINTER(attn_records_item)),
+    ("n_output", c_size_t),
+    ("fields", c_uint64),
+    ("precision", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("cancel", POINTER(c_int)),
+    ("on_note", attn_note_fn),
+    ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+]
+attn_batch_result._fields_ = [
+    ("n_record", c_uint64),
+    ("n_failed", c_uint64),
+    ("has_failed", c_bool),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+    ("seconds", c_double),
+]
+attn_difference._fields_ = [
+    ("values", c_double * 10),
+]
+attn_compared_head._fields_ = [
+    ("layer", c_int),
+    ("head", c_int),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+]
+attn_attention_cost._fields_ = [
+    ("n_pair", c_uint64),
+    ("n_byte", c_uint64),
+    ("seconds", c_double),
+]
+attn_compared_layer._fields_ = [
+    ("layer", c_int),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+    ("exact", attn_attention_cost),
+    ("chosen", attn_attention_cost),
+]
+attn_compared_logits._fields_ = [
+    ("position", c_size_t),
+    ("kl", c_double),
+    ("exact_first", c_int32),
+    ("chosen_first", c_int32),
+]
+attn_comparison._fields_ = [
+    ("heads", POINTER(attn_compared_head)),
+    ("n_head", c_size_t),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+    ("has_propagated", c_bool),
+    ("layers", POINTER(attn_compared_layer)),
+    ("n_layer", c_size_t),
+    ("logits", POINTER(attn_compared_logits)),
+    ("n_logits", c_size_t),
+]
+attn_head_place._fields_ = [
+    ("first", c_int),
+    ("head", c_int),
+]
+attn_session_sequence._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("n", c_size_t),
+    ("edits", POINTER(attn_edit)),
+    ("n_edit", c_size_t),
+]
+attn_edge._fields_ = [
+    ("key", c_int32),
+    ("weight", c_float),
+]
+attn_explain_args._fields_ = [
+    ("size", c_size_t),
+    ("selection", c_void_p),
+    ("attention", POINTER(attn_attention)),
+    ("arrays", POINTER(attn_attend_args)),
+    ("edits", POINTER(attn_edit)),
+    ("n_edit", c_size_t),
+    ("config", POINTER(attn_config)),
+    ("compute", c_int),
+]
+attn_explained_key._fields_ = [
+    ("key", c_size_t),
+    ("is_visible", c_bool),
+    ("fit", c_float),
+    ("scaled", c_double),
+    ("score", c_float),
+    ("weight", c_float),
+    ("kept", c_float),
+    ("exponential", c_double),
+    ("k_length", c_double),
+    ("k", POINTER(c_float)),
+    ("v", POINTER(c_float)),
+]
+attn_explanation._fields_ = [
+    ("attention", POINTER(attn_attention)),
+    ("layer", c_int),
+    ("head", c_int),
+    ("kv_head", c_int),
+    ("query", c_size_t),
+    ("is_cross", c_bool),
+    ("d_model", c_size_t),
+    ("d_head", c_size_t),
+    ("d_value", c_size_t),
+    ("d_out", c_size_t),
+    ("n_key", c_size_t),
+    ("n_visible", c_size_t),
+    ("has_products", c_bool),
+    ("has_values", c_bool),
+    ("x", POINTER(c_float)),
+    ("q", POINTER(c_float)),
+    ("z", POINTER(c_float)),
+    ("attn_out", POINTER(c_float)),
+    ("q_length", c_double),
+    ("divisor", c_double),
+    ("projected_q", POINTER(c_float)),
+    ("normed_q", POINTER(c_float)),
+    ("frequencies", POINTER(c_float)),
+    ("n_pair", c_size_t),
+    ("has_qk_norm", c_bool),
+    ("keys", POINTER(attn_explained_key)),
+    ("n_cell", c_size_t),
+    ("largest", c_size_t),
+    ("strongest", c_size_t),
+    ("exponential_sum", c_double),
+    ("visible_share", c_double),
+    ("is_rounded", c_bool),
+]
+attn_archive_sum._fields_ = [
+    ("n_compared", c_size_t),
+    ("n_outside", c_size_t),
+    ("n_alone", c_size_t),
 ]
 
 
@@ -1568,16 +1573,16 @@ def ATTN_PATCH_ARGS_DEFAULT():
     return attn_patch_args(size=sizeof(attn_patch_args))
 
 
+def ATTN_PATCH_DEFAULT():
+    return attn_patch(head=-1)
+
+
 def ATTN_PICTURE_OPTIONS_DEFAULT():
     return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
 
 
-def ATTN_RECORDS_FORM_DEFAULT():
-    return attn_records_form(size=sizeof(attn_records_form), precision=-1)
-
-
 def ATTN_REQUEST_DEFAULT():
-    return attn_request(size=sizeof(attn_request), precision=-1)
+    return attn_request(size=sizeof(attn_request), outputs=attn_request_outputs(precision=-1))
 
 
 def ATTN_SCORE_ARGS_DEFAULT():
@@ -1601,26 +1606,19 @@ FUNCTIONS = {
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
-    "attn_builtin_name": (c_char_p, [c_size_t]),
+    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
+    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_table_name": (c_char_p, [c_void_p]),
     "attn_table_n_column": (c_size_t, [c_void_p]),
     "attn_table_n_row": (c_size_t, [c_void_p]),
     "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
     "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
     "attn_table_free": (None, [c_void_p]),
-    "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_found), POINTER(attn_error)]),
-    "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
-    "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
-    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_site_name": (c_char_p, [c_int]),
     "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
-    "attn_attention_check": (c_int, [POINTER(attn_attention), c_bool, POINTER(attn_error)]),
-    "attn_attention_check_keys": (c_int, [POINTER(attn_attention), c_size_t, POINTER(attn_error)]),
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
@@ -1629,18 +1627,28 @@ FUNCTIONS = {
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
-    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_file_in": (c_int, [c_char_p, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
-    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
-    "attn_sink_sync": (None, [c_void_p]),
-    "attn_sink_sync_name": (c_int, [c_char_p, POINTER(attn_error)]),
-    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_sink_free": (None, [c_void_p]),
-    "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
-    "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_tokenizer_free": (None, [c_void_p]),
+    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
+    "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
+    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
+    "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
+    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
+    "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
+    "attn_text_free": (None, [c_char_p]),
+    "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_free": (None, [c_void_p]),
+    "attn_host_model": (c_void_p, [c_void_p]),
+    "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
+    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
+    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
+    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
+    "attn_knockout_parse": (c_int, [c_char_p, POINTER(attn_knockout), POINTER(attn_error)]),
+    "attn_knockout_release": (None, [POINTER(attn_knockout)]),
+    "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
+    "attn_patch_release": (None, [POINTER(attn_patch)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -1654,40 +1662,7 @@ FUNCTIONS = {
     "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
     "attn_selection_has_head": (c_bool, [c_void_p, c_int, c_int]),
     "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
-    "attn_selection_has_kv_head": (c_bool, [c_void_p, c_int, c_int]),
     "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_output_create_file": (c_int, [POINTER(attn_output), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_tokenizer_free": (None, [c_void_p]),
-    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
-    "attn_tokenizer_note": (c_char_p, [c_void_p]),
-    "attn_tokenizer_detail": (c_char_p, [c_void_p]),
-    "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
-    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
-    "attn_tokenizer_kind": (c_int, [c_void_p]),
-    "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
-    "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
-    "attn_text_free": (None, [c_char_p]),
-    "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_check_outputs": (c_int, [c_void_p, POINTER(attn_output), c_size_t, POINTER(attn_error)]),
-    "attn_host_free": (None, [c_void_p]),
-    "attn_host_model": (c_void_p, [c_void_p]),
-    "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
-    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
-    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
-    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_colormap_find": (c_void_p, [c_char_p]),
-    "attn_n_colormap": (c_size_t, []),
-    "attn_colormap_at": (c_void_p, [c_size_t]),
-    "attn_colormap_name": (c_char_p, [c_void_p]),
-    "attn_colormap_help": (c_char_p, [c_void_p]),
-    "attn_colormap_is_diverging": (c_bool, [c_void_p]),
-    "attn_colormap_color": (attn_rgb, [c_void_p, c_int, c_int]),
-    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
-    "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
@@ -1697,19 +1672,9 @@ FUNCTIONS = {
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
-    "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_texts_free": (None, [c_void_p]),
-    "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_record_failure_meaning": (c_char_p, [c_int]),
-    "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
-    "attn_edges_find": (POINTER(attn_edge), [c_void_p, c_int, c_int, c_size_t, POINTER(c_size_t)]),
-    "attn_edges_free": (None, [c_void_p]),
     "attn_measure_name": (c_char_p, [c_int]),
-    "attn_measure_unit": (c_char_p, [c_int]),
-    "attn_measure_help": (c_char_p, [c_int]),
-    "attn_measure_is_count": (c_bool, [c_int]),
     "attn_measures_count": (c_int, [c_uint64]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -1720,22 +1685,6 @@ FUNCTIONS = {
     "attn_capture_free": (None, [c_void_p]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
-    "attn_outcome_of": (attn_outcome, [POINTER(attn_many_result)]),
-    "attn_record_field_name": (c_char_p, [c_int]),
-    "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
-    "attn_records_open": (c_int, [POINTER(attn_records_item), c_size_t, POINTER(attn_records_form), c_bool, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_records_begin": (c_int, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(attn_error)]),
-    "attn_records_write": (c_int, [c_void_p, POINTER(attn_outcome), POINTER(attn_error)]),
-    "attn_records_flush": (c_int, [c_void_p, c_bool, POINTER(attn_error)]),
-    "attn_records_part": (c_bool, [c_void_p, c_size_t, POINTER(attn_records_part)]),
-    "attn_records_finish": (c_int, [c_void_p, c_bool, POINTER(attn_error)]),
-    "attn_records_commit": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_records_is_abandoned": (c_bool, [c_void_p]),
-    "attn_records_free": (None, [c_void_p]),
-    "attn_records_form_of": (attn_records_form, [POINTER(attn_many_options), POINTER(attn_config)]),
-    "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_batch_result), POINTER(attn_error)]),
-    "attn_batch_free": (None, [c_void_p]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
@@ -1743,36 +1692,65 @@ FUNCTIONS = {
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),
-    "attn_session_log_probability": (c_int, [c_void_p, c_int32, POINTER(c_double), POINTER(attn_error)]),
     "attn_session_n_position": (c_size_t, [c_void_p]),
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
-    "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
-    "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
-    "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
-    "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_comparison_free": (None, [POINTER(attn_comparison)]),
-    "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
-    "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
-    "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
-    "attn_explainer_free": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
-    "attn_diff_archives": (c_int, [c_char_p, c_char_p, c_double, POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
-    "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
-    "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
-    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
+    "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
+    "attn_builtin_name": (c_char_p, [c_size_t]),
+    "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_found), POINTER(attn_error)]),
+    "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
+    "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_texts_free": (None, [c_void_p]),
+    "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
+    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_sink_free": (None, [c_void_p]),
+    "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
+    "attn_colormap_find": (c_void_p, [c_char_p]),
+    "attn_n_colormap": (c_size_t, []),
+    "attn_colormap_at": (c_void_p, [c_size_t]),
+    "attn_colormap_name": (c_char_p, [c_void_p]),
+    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
+    "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
+    "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_record_field_name": (c_char_p, [c_int]),
+    "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_batch_result), POINTER(attn_error)]),
+    "attn_batch_free": (None, [c_void_p]),
+    "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_comparison_free": (None, [POINTER(attn_comparison)]),
+    "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
+    "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
+    "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
+    "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
+    "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
+    "attn_edges_find": (POINTER(attn_edge), [c_void_p, c_int, c_int, c_size_t, POINTER(c_size_t)]),
+    "attn_edges_free": (None, [c_void_p]),
+    "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
+    "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
+    "attn_explainer_free": (None, [c_void_p]),
+    "attn_diff_archives": (c_int, [c_char_p, c_char_p, c_double, POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
 }
 
 

@@ -1,7 +1,14 @@
 """Failures of the library as exceptions."""
 from __future__ import annotations
 
+import re
+
 from . import binding as c
+
+# Fields that texts of the library name, in backquotes, and what these arguments are called here.
+_ARGUMENTS = {"from": "from_", "has_effect": "effect", "hides_first": "hide_first", "is_cumulative": "cumulative",
+              "is_resumed": "resume", "merges_words": "merge_words", "n_control": "control", "n_shard": "shard",
+              "renormalizes": "renormalize", "with": "with_"}
 
 _STAGES = ["", "options", "model", "input", "output", "check"]
 
@@ -65,6 +72,10 @@ _CLASSES = {c.ATTN_NO_MEMORY: OutOfMemoryError, c.ATTN_IO: FileError, c.ATTN_FOR
             c.ATTN_UNSUPPORTED: UnsupportedError, c.ATTN_INVALID: InvalidError, c.ATTN_CANCELED: CanceledError}
 
 
+def _text(text: bytes) -> str:
+    return re.sub(r"`([a-z_]+)(?=[ `])", lambda found: "`" + _ARGUMENTS.get(found[1], found[1]),
+                  text.decode("utf-8", "replace"))
+
+
 def error_of(error: c.attn_error) -> Error:
-    return _CLASSES.get(error.status, Error)(error.message.decode("utf-8", "replace"), _STAGES[error.stage],
-                                             error.hint.decode("utf-8", "replace"))
+    return _CLASSES.get(error.status, Error)(_text(error.message), _STAGES[error.stage], _text(error.hint))

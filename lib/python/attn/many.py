@@ -43,7 +43,7 @@ class _Many:
         self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
-        self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.queries)
+        self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries)
         self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
         self.calls = c.attn_many_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))

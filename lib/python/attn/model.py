@@ -264,7 +264,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     try:
         labels = lib.attn_run_labels(run).contents
         n = lib.attn_selection_dims(labels.selection).contents.n_position
-        result.read_labels(addressof(labels), n, bool(request.struct.queries), host.texts)
+        result.read_labels(addressof(labels), n, bool(request.struct.selection.queries), host.texts)
         if on_event:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)
@@ -316,20 +316,20 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     precision = int(options.pop("precision", -1))
     is_synced = bool(options.pop("sync", False))
     request, output, sink = kind(**given), c.attn_output(), c_void_p()
-    request.struct.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
+    request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
     if options:
         raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
     output.format = lib.attn_format_find(terminated(format, "format"))
     if not output.format:
         raise ValueError(f"format is {format!r}, expected the name of an output of attn-cli run, as 'svg' or 'npz'")
-    request.struct.precision = precision
+    request.struct.outputs.precision = precision
     try:
         if path is None:
             call("attn_sink_create_memory", byref(sink))
             output.sink = sink
         else:
             output.path, output.is_synced = path_bytes(path, "path"), is_synced
-        request.struct.outputs, request.struct.n_output = POINTER(c.attn_output)(output), 1
+        request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
         lib.attn_result_release(byref(result))

@@ -314,6 +314,23 @@ ATTENTION = ("attention", "mask", "masking", "scale", "eps", "similarity", "algo
 DEFAULT_SITES = "pattern,z,logits"
 
 
+class Interventions:
+    """An array of knockouts or patches, read from texts and owned."""
+
+    def __init__(self, struct, name, values, what):
+        items, n = texts(values, what, [])
+        self.array, self.release = (struct * n)(), getattr(lib, name + "_release")
+        for item, made in zip(items, self.array):
+            if struct is c.attn_patch:
+                call("attn_patch_read", item, None, byref(made))
+            else:
+                call("attn_knockout_parse", item, byref(made))
+
+    def __del__(self):
+        for made in getattr(self, "array", ()):
+            self.release(byref(made))
+
+
 class Request:
     """A struct attn_request, and what it borrows."""
 
@@ -329,21 +346,22 @@ class Request:
             fill_input(request.input, text, "text", self.keep)
         if source is not None:
             fill_input(request.source, source, "source", self.keep)
-        request.special = choice(special, {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}, "special")
-        request.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
-        request.sites, request.layers = spec(sites, "sites"), spec(layers, "layers")
-        request.heads, request.queries = spec(heads, "heads"), spec(queries, "queries")
-        request.ablate, request.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate")
-        request.ablate_mean = spec(ablate_mean, "ablate")
+        reading, chosen, edited = request.reading, request.selection, request.edits
+        reading.special = choice(special, {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}, "special")
+        reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        chosen.sites, chosen.layers = spec(sites, "sites"), spec(layers, "layers")
+        chosen.heads, chosen.queries = spec(heads, "heads"), spec(queries, "queries")
+        edited.ablate, edited.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate")
+        edited.ablate_mean = spec(ablate_mean, "ablate")
         if attention:
-            request.changed = attention_change(self.keep, **attention)
+            request.attention.change = attention_change(self.keep, **attention)
         self._set_edits(edits)
         request.predict.top = int(top)
-        for field, count, values in (("knockouts", "n_knockout", knockout), ("patches", "n_patch", patch)):
-            if values:
-                array, n = texts(values, field, self.keep)
-                setattr(request, field, array)
-                setattr(request, count, n)
+        knockouts = Interventions(c.attn_knockout, "attn_knockout", knockout, "knockouts")
+        patches = Interventions(c.attn_patch, "attn_patch", patch, "patches")
+        edited.knockouts, edited.n_knockout = knockouts.array, len(knockouts.array)
+        edited.patches, edited.n_patch = patches.array, len(patches.array)
+        self.keep += [knockouts, patches]
         if next:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
         request.on_note = on_note
@@ -358,4 +376,4 @@ class Request:
         if structs:
             array = (c.attn_edit * len(structs))(*structs)
             self.keep += [array, edits]
-            self.struct.edits, self.struct.n_edit = array, len(structs)
+            self.struct.edits.items, self.struct.edits.n = array, len(structs)

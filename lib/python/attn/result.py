@@ -201,7 +201,9 @@ def heads_kept(selection, dims: c.attn_dims, site: int, layer: int) -> list[int]
     if _LAYOUT[site] == c.ATTN_LAYOUT_VECTOR:
         return []
     if _LAYOUT[site] == c.ATTN_LAYOUT_KEY:
-        has, n = lib.attn_selection_has_kv_head, dims.n_kv_head
+        shared = n // dims.n_kv_head  # query heads that one serves
+        return [head for head in range(dims.n_kv_head)
+                if any(has(selection, layer, head * shared + i) for i in range(shared))]
     return [head for head in range(n) if has(selection, layer, head)]
 
 
@@ -408,8 +410,7 @@ class Result:
             display({"image/svg+xml": self.svg(**options)}, raw=True)
         else:
             width = shutil.get_terminal_size().columns
-            picture = (self.render("screen", **{"width": width, **options}) or b"").decode()
-            sys.stdout.write(picture.partition("\n--heads ")[0])  # what follows are options of attn-cli
+            sys.stdout.write((self.render("screen", **{"width": width, **options}) or b"").decode())
 
     def save_svg(self, path, **options) -> None:
         """Saves a picture of the patterns as SVG; options as of render."""

@@ -1,0 +1,146 @@
+/* field_names.c - see field_names.h. */
+#include "cmd/line/field_names.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/options.h"
+
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields whose option has another name; of all others it is the same, with dashes. */
+static const struct {
+    const char *field, *option;
+} others[] = {
+    {"by_token", "by token"},
+    {"has_effect", "effect"},
+    {"hides_first", "hide-first"},
+    {"is_cumulative", "cumulative"},
+    {"is_resumed", "resume"},
+    {"knockouts", "knockout"},
+    {"max_failed", "max-errors"},
+    {"merges_words", "merge-words"},
+    {"n_control", "control"},
+    {"n_shard", "shard"},
+    {"patches", "patch"},
+    {"reading.keys", "key-labels"},
+    {"reading.queries", "query-labels"},
+    {"references", "reference"},
+    {"renormalizes", "renormalize"},
+};
+
+/* Fields that messages begin with. */
+static const char *const subjects[] = {
+    "layers",      "heads",     "queries", "sites", "ablate", "ablate_pattern",
+    "ablate_mean", "knockouts", "patches", "from",  "to",     "at",
+};
+
+enum { NAME_SIZE = 32 };
+
+static bool has_row(const struct option_group *group, const char *name)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (group->rows[i].name && strcmp(group->rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether some command has the option NAME. The rows that are made are those of the formats. */
+static bool is_option(const char *name)
+{
+    if (attn_format_find(name))
+        return true;
+    for (size_t c = 0; c < n_command; c++)
+        for (size_t p = 0; p < commands[c]->n_part; p++) {
+            const struct option_group *group = commands[c]->parts[p].group;
+
+            if (has_row(group, name))
+                return true;
+            for (size_t i = 0; i < group->n_part; i++)
+                if (has_row(group->parts[i].group, name))
+                    return true;
+        }
+    return false;
+}
+
+/* The option that fills FIELD [size], without its dashes. False when there is none. */
+static bool find_option(const char *field, size_t size, char option[NAME_SIZE])
+{
+    if (size == 0 || size >= NAME_SIZE)
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i].field) == size && memcmp(others[i].field, field, size) == 0) {
+            snprintf(option, NAME_SIZE, "%s", others[i].option);
+            return true;
+        }
+    for (size_t i = 0; i < size; i++)
+        option[i] = (char)(field[i] == '_' ? '-' : field[i]);
+    option[size] = '\0';
+    return is_option(option);
+}
+
+static bool is_subject(const char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strlen(subjects[i]) == size && memcmp(subjects[i], text, size) == 0)
+            return text[size] == ':';
+    return false;
+}
+
+void field_names_show(const char *text, char *out, size_t size)
+{
+    char option[NAME_SIZE];
+    size_t used = 0, n = strcspn(text, ":");
+
+    out[0] = '\0';
+    if (is_subject(text, n) && find_option(text, n, option)) {
+        attn_fixed_text_append(out, size, &used, "--%s", option);
+        text += n;
+    }
+    while (*text != '\0') {
+        const char *end = *text == '`' ? strchr(text + 1, '`') : NULL;
+        const size_t n_name = end ? strcspn(text + 1, " `") : 0;
+
+        if (end && find_option(text + 1, n_name, option)) {
+            const char *value = text + 1 + n_name; /* with the space before it, or empty */
+
+            attn_fixed_text_append(out, size, &used, "--%s%.*s", option, (int)(end - value), value);
+            text = end + 1;
+        } else {
+            n = 1 + strcspn(text + 1, "`");
+            attn_fixed_text_append(out, size, &used, "%.*s", (int)n, text);
+            text += n;
+        }
+    }
+}
+
+const char *field_names_of_help(const char *text)
+{
+    static struct {
+        const char *text;
+        char *shown; /* kept until the process ends */
+    } known[8];
+
+    for (size_t i = 0; strchr(text, '`') && i < sizeof known / sizeof *known; i++) {
+        const size_t size = strlen(text) + 1;
+
+        if (known[i].text == text)
+            return known[i].shown;
+        if (known[i].text || !(known[i].shown = malloc(size)))
+            continue;
+        known[i].text = text;
+        field_names_show(text, known[i].shown, size);
+        return known[i].shown;
+    }
+    return text;
+}
+
+void field_names_list(attn_format_fn is_listed, const char *last, char *out, size_t size)
+{
+    char list[ATTN_ERROR_HINT_SIZE];
+
+    attn_format_list(is_listed, last, list, sizeof list);
+    field_names_show(list, out, size);
+}

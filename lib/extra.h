@@ -1,0 +1,46 @@
+/*
+ * extra.h - what libattn has beside attn.h, and what may change in any version: where models are
+ * found, how tensors, tables and pictures are written, batches of files, and details of runs. It
+ * includes attn.h.
+ */
+#ifndef ATTN_EXTRA_H
+#define ATTN_EXTRA_H
+
+/* In the order to read them. */
+/* clang-format off */
+
+#include "attn.h"
+
+/* Models and texts by their names. */
+#include "model/builtin.h"
+#include "run/catalog.h"
+#include "run/texts.h"
+
+/* Tensors, tables and pictures as files. */
+#include "base/sink.h"
+#include "tables/table_writer.h"
+#include "encode/colormap.h"
+#include "output/picture.h"
+#include "output/format.h"
+#include "output/outputs.h"
+
+/* Many inputs to files. */
+#include "records/records.h"
+#include "records/batch.h"
+
+/* More experiments. */
+#include "analysis/difference.h"
+#include "experiment/compare.h"
+#include "experiment/comparison.h"
+#include "experiment/head_measures.h"
+#include "experiment/similarity.h"
+
+/* Details: several sequences in one session, the largest keys, the arithmetic of a row, archives. */
+#include "model/session_pack.h"
+#include "analysis/edges.h"
+#include "experiment/explain.h"
+#include "experiment/archive_diff.h"
+
+/* clang-format on */
+
+#endif

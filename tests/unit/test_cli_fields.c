@@ -1,0 +1,117 @@
+/*
+ * test_cli_fields.c - what the library calls fields and the tool options: every field that a text of
+ * the library names is one that some command has an option for, and reads as that option.
+ */
+#include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
+#include "cmd/line/options.h"
+#include "tests/support/suite.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Backquotes in texts of the library that hold no field: commands of other programs. */
+static const char *const no_fields[] = {"`git lfs pull`"};
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t size = 0;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ne(getdelim(&text, &size, '\0', file), -1);
+    fclose(file);
+    return text;
+}
+
+/* Whether a command has the OPTION, "--heads 0.0". */
+static bool is_option(const char *option)
+{
+    const size_t size = strcspn(option, " ");
+
+    for (size_t i = 0; i < n_command; i++)
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);)
+            if (walk.option.name && strlen(walk.option.name) + 2 == size &&
+                strncmp(option, "--", 2) == 0 &&
+                memcmp(option + 2, walk.option.name, size - 2) == 0)
+                return true;
+    return false;
+}
+
+/* Looks at each of the backquoted words in the string literals of LINE; returns how many are
+ * fields. */
+static size_t check_line(const char *path, const char *line)
+{
+    size_t n = 0;
+
+    for (const char *at = strchr(line, '"'), *end; at && (at = strchr(at, '`')); at = end + 1) {
+        char text[128], shown[128];
+        bool is_known = false;
+
+        end = strchr(at + 1, '`');
+        ck_assert_msg(end && end - at < 100, "%s: an open backquote in %s", path, line);
+        snprintf(text, sizeof text, "%.*s", (int)(end + 1 - at), at);
+        for (size_t i = 0; i < sizeof no_fields / sizeof *no_fields; i++)
+            is_known = is_known || strcmp(text, no_fields[i]) == 0;
+        if (is_known || text[1] == '%') /* which name it is, runs say */
+            continue;
+        field_names_show(text, shown, sizeof shown);
+        ck_assert_msg(is_option(shown), "%s: %s is no option of a command", path, text);
+        n++;
+    }
+    return n;
+}
+
+START_TEST(every_field_that_the_library_names_is_an_option)
+{
+    glob_t found;
+    size_t n = 0;
+
+    ck_assert_int_eq(glob("lib/*/*.c", 0, NULL, &found), 0);
+    ck_assert_int_eq(glob("lib/*/*/*.c", GLOB_APPEND, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *source = read_file(found.gl_pathv[i]), *rest = source;
+
+        for (char *line; (line = strsep(&rest, "\n"));)
+            if (!strstr(line, "/*") && strncmp(line, " *", 2) != 0)
+                n += check_line(found.gl_pathv[i], line);
+        free(source);
+    }
+    ck_assert_uint_gt(n, 60);
+    globfree(&found);
+}
+END_TEST
+
+START_TEST(fields_read_as_options)
+{
+    static const char *const texts[][2] = {
+        {"choose with `sites`, or give a directory", "choose with --sites, or give a directory"},
+        {"as with `heads 0.0` `queries -1`", "as with --heads 0.0 --queries -1"},
+        {"'`figure tokens`' shows one", "'--figure tokens' shows one"},
+        {"`merges_words` joins", "--merge-words joins"},
+        {"`target` and `target_id`", "--target and --target-id"},
+        {"`by_token` and `reading.queries FILE`", "--by token and --query-labels FILE"},
+        {"`csv`, `tidy` or `json`", "--csv, --tidy or --json"},
+        {"knockouts: 'it' is not there", "--knockout: 'it' is not there"},
+        {"heads: bad item, see `heads`", "--heads: bad item, see --heads"},
+        {"heads and `layers", "heads and `layers"},
+        {"model: `nothing` of `git lfs pull`", "model: `nothing` of `git lfs pull`"},
+        {"a ` b `heads`", "a ` b --heads"},
+        {"`` ` ```heads 1```", "`` ` ``--heads 1``"},
+        {"", ""},
+    };
+    char shown[80];
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        field_names_show(texts[i][0], shown, sizeof shown);
+        ck_assert_str_eq(shown, texts[i][1]);
+    }
+    field_names_show("choose with `sites`, or", shown, 16);
+    ck_assert_str_eq(shown, "choose with ...");
+}
+END_TEST
+
+ATTN_SUITE("cli fields", every_field_that_the_library_names_is_an_option, fields_read_as_options)
