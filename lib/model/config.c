@@ -11,6 +11,82 @@
 
 #include <string.h>
 
+/* --- fields ----------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(enum attn_norm) == sizeof(int), "words are read and shown as int");
+
+static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
+                                    [ATTN_NORM_LAYERNORM] = "layernorm",
+                                    [ATTN_NORM_RMSNORM] = "rmsnorm",
+                                    [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
+static const char *const places[] = {
+    [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
+static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
+                                       [ATTN_QK_NORM_PER_HEAD] = "per_head",
+                                       [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
+static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
+                                        [ATTN_POSITIONS_LEARNED] = "learned",
+                                        [ATTN_POSITIONS_ROTARY] = "rotary"};
+static const char *const outputs[] = {
+    [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
+
+#define FIELD(of_type, field)                                                                      \
+    .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
+#define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
+#define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
+#define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
+
+const struct attn_config_field attn_config_fields[] = {
+    {FIELD(ATTN_CONFIG_TEXT, model_type), .key = "model_type"},
+    {SIZE(n_layer, ATTN_MAX_LAYER)},
+    {SIZE(n_head, ATTN_MAX_WIDTH)},
+    {SIZE(n_kv_head, ATTN_MAX_WIDTH)},
+    {SIZE(d_model, ATTN_MAX_WIDTH)},
+    {SIZE(d_head, ATTN_MAX_WIDTH)},
+    {SIZE(d_value, ATTN_MAX_WIDTH)},
+    {SIZE(d_out, ATTN_MAX_WIDTH)},
+    {SIZE(d_mlp, ATTN_MAX_WIDTH)},
+    {SIZE(d_source, ATTN_MAX_WIDTH), .is_of_source = true},
+    {SIZE(n_source, ATTN_MAX_CTX), .is_of_source = true},
+    {SIZE(n_ctx, ATTN_MAX_CTX)},
+    {SIZE(n_vocab, ATTN_MAX_VOCAB)},
+    {WORD(norm, norms), .key = "norm", .n_key_word = 3, .expected = "'none' or 'layernorm'"},
+    {FIELD(ATTN_CONFIG_REAL, norm_eps), .key = "eps"},
+    {WORD(norm_place, places)},
+    {FLAG(has_single_norm, NULL)},
+    {FLAG(has_final_norm, "final_norm")},
+    {WORD(qk_norm, qk_norms)},
+    {WORD(positions, positions), .key = "positions", .n_key_word = 3,
+     .expected = "'none' or 'learned'"},
+    {WORD(source_positions, positions), .key = "source_positions", .n_key_word = 2,
+     .expected = "'none' or 'learned'", .is_of_source = true},
+    {FIELD(ATTN_CONFIG_FACTOR, embed_scale)},
+    {FIELD(ATTN_CONFIG_TEXT, act_fn), .key = "act_fn"},
+    {FLAG(has_gated_mlp, "gated_mlp")},
+    {FLAG(has_projections, NULL)},
+    {FLAG(has_qkv_bias, "qkv_bias")},
+    {FLAG(has_out_proj, "out_proj")},
+    {FLAG(has_out_bias, "out_bias")},
+    {FLAG(has_mlp_bias, NULL)},
+    {FLAG(has_residual, "residual")},
+    {FLAG(has_parallel_residual, "parallel_residual")},
+    {WORD(output, outputs), .key = "output", .n_key_word = 3,
+     .expected = "'none', 'tied' or 'own'"},
+    {FLAG(has_output_bias, NULL)},
+    {FIELD(ATTN_CONFIG_FACTOR, logits_cap)},
+    {.name = NULL},
+};
+
+bool attn_config_has_cross(const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return true;
+    return false;
+}
+
+/* --- sites and sizes -------------------------------------------------------------------------- */
+
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
 {
     if (!config)
@@ -84,60 +160,11 @@ static enum attn_status check_supported(const struct attn_json *json,
     return ATTN_OK;
 }
 
-/* What is turned must be pairs of components of a head; a source has no positions. */
-static enum attn_status check_rotary(const struct attn_json *json, const struct attn_config *config,
-                                     struct attn_error *err)
-{
-    const char *name = attn_json_name(json);
-
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct attn_rope *rope = &config->rope[layer];
-
-        if (config->positions != ATTN_POSITIONS_ROTARY)
-            return ATTN_OK;
-        if (config->is_cross[layer])
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' asks for rotary positions of a source, which this version "
-                                  "does not have",
-                                  attn_quote_string(name).text);
-        if (rope->d_rotary == 0 || rope->d_rotary % 2 != 0 || rope->d_rotary > config->d_head)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' turns %zu of the %zu components of a head, expected an "
-                                  "even number of them",
-                                  attn_quote_string(name).text, rope->d_rotary, config->d_head);
-    }
-    return ATTN_OK;
-}
-
-/* Nothing but attention may read or hold rows of another width than that of the model. */
-static enum attn_status check_out(const struct attn_json *json, const struct attn_config *config,
-                                  struct attn_error *err)
-{
-    const struct {
-        bool is_used;
-        const char *what;
-    } hindrances[] = {
-        {!config->has_out_proj, "no out_proj"},
-        {config->n_layer > 1, "more than one layer"},
-        {config->has_residual, "a residual stream"},
-        {config->d_mlp > 0, "an MLP"},
-        {config->norm != ATTN_NORM_NONE, "norms"},
-        {config->output != ATTN_OUTPUT_NONE, "an output layer"},
-    };
-
-    for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
-        if (config->d_out != config->d_model && hindrances[i].is_used)
-            return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",
-                                  attn_quote_string(attn_json_name(json)).text, hindrances[i].what,
-                                  config->d_out, config->d_model);
-    return ATTN_OK;
-}
-
 /* Sizes that must fit one another, whatever the family. */
 static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
                                     struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     const size_t d_concat = config->n_head * config->d_value;
     const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
                          !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
@@ -149,19 +176,20 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no projections, so it needs one head of the width of the "
                               "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
-                              name.text, config->n_head, config->d_head, config->d_value,
-                              config->d_model);
+                              attn_quote_string(name).text, config->n_head, config->d_head,
+                              config->d_value, config->d_model);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (config->is_cross[layer] && !config->has_projections &&
             config->d_source != config->d_model)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has no projections, so d_source %zu must be d_model %zu",
-                                  name.text, config->d_source, config->d_model);
+                                  attn_quote_string(name).text, config->d_source, config->d_model);
     if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no out_proj, so n_head * d_value must be d_model: found "
                               "%zu * %zu and %zu",
-                              name.text, config->n_head, config->d_value, config->d_model);
+                              attn_quote_string(name).text, config->n_head, config->d_value,
+                              config->d_model);
     return ATTN_OK;
 }
 
@@ -188,9 +216,42 @@ enum attn_status attn_config_check_divides(const struct attn_json *json, const c
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err)
 {
+    const struct {
+        bool is_used;
+        const char *what;
+    } hindrances[] = {
+        {!config->has_out_proj, "no out_proj"},
+        {config->n_layer > 1, "more than one layer"},
+        {config->has_residual, "a residual stream"},
+        {config->d_mlp > 0, "an MLP"},
+        {config->norm != ATTN_NORM_NONE, "norms"},
+        {config->output != ATTN_OUTPUT_NONE, "an output layer"},
+    };
+    const size_t n_turned = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
+    const char *name = attn_json_name(json);
+
     ATTN_TRY(check_supported(json, config, err));
-    ATTN_TRY(check_rotary(json, config, err));
-    ATTN_TRY(check_out(json, config, err));
+    /* What is turned must be pairs of components of a head; a source has no positions. */
+    for (size_t layer = 0; layer < n_turned; layer++) {
+        const size_t d_rotary = config->rope[layer].d_rotary;
+
+        if (config->is_cross[layer])
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' asks for rotary positions of a source, which this version "
+                                  "does not have",
+                                  attn_quote_string(name).text);
+        if (d_rotary == 0 || d_rotary % 2 != 0 || d_rotary > config->d_head)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' turns %zu of the %zu components of a head, expected an "
+                                  "even number of them",
+                                  attn_quote_string(name).text, d_rotary, config->d_head);
+    }
+    /* Nothing but attention may read or hold rows of another width than that of the model. */
+    for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
+        if (config->d_out != config->d_model && hindrances[i].is_used)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",
+                                  attn_quote_string(name).text, hindrances[i].what, config->d_out,
+                                  config->d_model);
     return check_sizes(json, config, err);
 }
 

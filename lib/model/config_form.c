@@ -36,49 +36,34 @@ static const struct extra {
     {"num_local_experts", WHEN_ABOVE_ZERO},
 };
 
-static enum attn_status read_wish(const struct attn_json *json, const struct extra *extra,
-                                  bool *is_wished, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *node = attn_node_find(root, extra->key);
-    bool is_true = extra->wish == WHEN_FALSE;
-    size_t n = 0;
-
-    *is_wished = false;
-    if (!node || attn_node_is_null(node))
-        return ATTN_OK;
-    switch (extra->wish) {
-    case WHEN_PRESENT:
-        *is_wished = true;
-        break;
-    case WHEN_FILLED:
-        *is_wished =
-            !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
-        break;
-    case WHEN_TRUE:
-    case WHEN_FALSE:
-        ATTN_TRY(attn_json_get_bool(json, root, extra->key, &is_true, err));
-        *is_wished = is_true == (extra->wish == WHEN_TRUE);
-        break;
-    case WHEN_ABOVE_ZERO:
-        ATTN_TRY(attn_json_get_size(json, root, extra->key, 0, SIZE_MAX >> 11, &n, err));
-        *is_wished = n > 0;
-        break;
-    }
-    return ATTN_OK;
-}
-
 static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
 {
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
-        bool is_wished;
+    const struct attn_node *root = attn_json_root(json);
 
-        ATTN_TRY(read_wish(json, &extras[i], &is_wished, err));
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        const char *key = extras[i].key;
+        const enum wish wish = extras[i].wish;
+        const struct attn_node *node = attn_node_find(root, key);
+        bool is_wished = true, is_true = wish == WHEN_FALSE;
+        size_t n = 0;
+
+        if (!node || attn_node_is_null(node))
+            continue;
+        if (wish == WHEN_FILLED) {
+            is_wished =
+                !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
+        } else if (wish == WHEN_TRUE || wish == WHEN_FALSE) {
+            ATTN_TRY(attn_json_get_bool(json, root, key, &is_true, err));
+            is_wished = is_true == (wish == WHEN_TRUE);
+        } else if (wish == WHEN_ABOVE_ZERO) {
+            ATTN_TRY(attn_json_get_size(json, root, key, 0, SIZE_MAX >> 11, &n, err));
+            is_wished = n > 0;
+        }
         if (is_wished)
             return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is %s, which this version does not support",
-                                  extras[i].key, attn_quote_string(attn_json_name(json)).text,
-                                  extras[i].wish == WHEN_FALSE ? "false" : "set");
+                                  "'%s' in '%s' is %s, which this version does not support", key,
+                                  attn_quote_string(attn_json_name(json)).text,
+                                  wish == WHEN_FALSE ? "false" : "set");
     }
     return ATTN_OK;
 }
@@ -162,47 +147,37 @@ static void set_window(struct attn_attention *attention, size_t width)
     attention->window = width;
 }
 
-/* Item I of `layer_types`. */
-static enum attn_status read_layer_type(const struct attn_json *json, const struct attn_node *node,
-                                        size_t i, bool *is_sliding, struct attn_error *err)
-{
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
-    const char *type = attn_node_string(node);
-
-    if (!type)
-        return attn_error_set(err, ATTN_FORMAT, "item %zu of 'layer_types' in '%s' is not a string",
-                              i, name.text);
-    *is_sliding = strcmp(type, "sliding_attention") == 0;
-    if (*is_sliding || strcmp(type, "full_attention") == 0)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "item %zu of 'layer_types' in '%s' is '%s', this version reads "
-                          "'full_attention' and 'sliding_attention'",
-                          i, name.text, attn_quote_string(type).text);
-}
-
 /* Gives the layers windows of WIDTH as LIST says; one that needs a window where there is none is
  * refused. */
 static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
                                          size_t width, const struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     size_t n = 0;
 
     if (!attn_node_is_array(list))
         return attn_error_set(err, ATTN_FORMAT, "'layer_types' in '%s' is not a list of types",
-                              name.text);
+                              attn_quote_string(name).text);
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
-        bool is_sliding = false;
+        const char *type = attn_node_string(node);
+        const bool is_sliding = type && strcmp(type, "sliding_attention") == 0;
 
-        ATTN_TRY(read_layer_type(json, node, n, &is_sliding, err));
+        if (!type)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of 'layer_types' in '%s' is not a string", n,
+                                  attn_quote_string(name).text);
+        if (!is_sliding && strcmp(type, "full_attention") != 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "item %zu of 'layer_types' in '%s' is '%s', this version reads "
+                                  "'full_attention' and 'sliding_attention'",
+                                  n, attn_quote_string(name).text, attn_quote_string(type).text);
         if (is_sliding && width == 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
                                   "'sliding_window' is null",
-                                  n, name.text);
+                                  n, attn_quote_string(name).text);
         if (is_sliding && n < config->n_layer)
             set_window(&layers->attention[n], width);
     }
@@ -211,7 +186,7 @@ static enum attn_status read_layer_types(const struct attn_json *json, const str
     return attn_error_set(err, ATTN_FORMAT,
                           "'layer_types' in '%s' has %zu items, expected one for each of %zu "
                           "layers",
-                          name.text, n, config->n_layer);
+                          attn_quote_string(name).text, n, config->n_layer);
 }
 
 static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,
@@ -336,10 +311,5 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
     if (form->has_logits_cap_key)
         ATTN_TRY(read_cap(json, "final_logit_softcapping", &config->logits_cap, err));
     ATTN_TRY(read_windows(json, windows, config, layers, err));
-    if (!form->rope.theta)
-        return ATTN_OK;
-    return form->rope_of_windows.theta
-               ? attn_config_read_rope_of_windows(json, &form->rope, &form->rope_of_windows, config,
-                                                  layers, err)
-               : attn_config_read_rope(json, &form->rope, config, layers, err);
+    return form->rope.theta ? attn_config_read_rope(json, form, config, layers, err) : ATTN_OK;
 }

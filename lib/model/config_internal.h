@@ -51,6 +51,36 @@ enum attn_status attn_config_set_activation(const struct attn_json *json,
                                             struct attn_config *config, const char *key,
                                             const char *name, struct attn_error *err);
 
+/* --- fields ----------------------------------------------------------------------------------- */
+
+enum attn_config_type {
+    ATTN_CONFIG_TEXT,  /* const char * */
+    ATTN_CONFIG_SIZE,  /* size_t */
+    ATTN_CONFIG_WORD,  /* an enum */
+    ATTN_CONFIG_FLAG,  /* bool */
+    ATTN_CONFIG_REAL,  /* float */
+    ATTN_CONFIG_FACTOR /* double; 0: none */
+};
+
+/* A field of a config, by which it is shown (inspection.h), and a key of model_type "attn". */
+struct attn_config_field {
+    const char *name; /* "n_layer", "has_residual" */
+    const char *key;  /* "n_layer", "residual"; NULL: none, or one that says it otherwise */
+    enum attn_config_type type;
+    size_t offset;            /* in struct attn_config */
+    bool is_of_source;        /* it says nothing where no layer attends to a source */
+    size_t max;               /* of a size with a key */
+    const char *const *words; /* of a word: its names, in the order of its enum */
+    int n_key_word;           /* the first of them that the key may be */
+    const char *expected;     /* and those that have an effect, as messages say it */
+};
+
+/* All of them, in the order in which they are shown; ended by a NULL name. */
+extern const struct attn_config_field attn_config_fields[];
+
+/* Whether some layer attends to a source. */
+bool attn_config_has_cross(const struct attn_config *config);
+
 /* --- configs of Hugging Face ------------------------------------------------------------------ */
 
 /* A key with another spelling, which counts where the first is absent; NULL: there is none. */
@@ -128,18 +158,14 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
  * version 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and
  * fills LAYERS->rope. A type of scaling that is not known is refused by name.
  *
- * The first is the same for all layers: the object is `rope_scaling` if it is filled, else
- * `rope_parameters`. In the second, layers with a window have the object `sliding_attention` of
- * `rope_parameters`, by default that of LOCAL; the others `full_attention`, or what `rope_scaling`
- * has, by default that of GLOBAL.
+ * Where FORM has no rope_of_windows, it is the same for all layers: the object is `rope_scaling` if
+ * it is filled, else `rope_parameters`. Otherwise layers with a window have the object
+ * `sliding_attention` of `rope_parameters`, by default that of rope_of_windows; the others
+ * `full_attention`, or what `rope_scaling` has, by default that of rope.
  */
 enum attn_status attn_config_read_rope(const struct attn_json *json,
-                                       const struct attn_rope_keys *keys,
+                                       const struct attn_config_form *form,
                                        struct attn_config *config,
                                        struct attn_config_layers *layers, struct attn_error *err);
-enum attn_status
-attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn_rope_keys *global,
-                                 const struct attn_rope_keys *local, struct attn_config *config,
-                                 struct attn_config_layers *layers, struct attn_error *err);
 
 #endif

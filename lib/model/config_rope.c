@@ -49,20 +49,23 @@ static struct spot find_spot(const struct rope_source *source, const char *key, 
     return (struct spot){object, key};
 }
 
-/* A number from 0 to MAX. */
-static enum attn_status get_number(const struct rope_source *source, struct spot spot, double max,
-                                   double *value, struct attn_error *err)
+/* A number from 0 on of an object. */
+static enum attn_status get_number(const struct rope_source *source, const char *key, double *value,
+                                   struct attn_error *err)
 {
-    if (!spot.object)
-        return ATTN_OK;
-    return attn_json_get_double(source->json, spot.object, spot.key, 0, max, value, err);
+    const struct attn_node *object = object_with(source, key);
+
+    return object ? attn_json_get_double(source->json, object, key, 0, max_number, value, err)
+                  : ATTN_OK;
 }
 
 /* A number that must be above MIN; one that is -1 before must be there. */
 static enum attn_status get_above(const struct rope_source *source, struct spot spot, double min,
                                   double *value, struct attn_error *err)
 {
-    ATTN_TRY(get_number(source, spot, max_number, value, err));
+    if (spot.object)
+        ATTN_TRY(
+            attn_json_get_double(source->json, spot.object, spot.key, 0, max_number, value, err));
     if (*value > min)
         return ATTN_OK;
     if (*value < 0)
@@ -71,6 +74,13 @@ static enum attn_status get_above(const struct rope_source *source, struct spot 
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %.15g, expected a number above %g",
                           spot.key, attn_quote_string(attn_json_name(source->json)).text, *value,
                           min);
+}
+
+/* A number of an object that must be above 0. */
+static enum attn_status get_positive(const struct rope_source *source, const char *key,
+                                     double *value, struct attn_error *err)
+{
+    return get_above(source, find_spot(source, key, NULL), 0, value, err);
 }
 
 static enum attn_status read_type(const struct rope_source *source, enum attn_rope_type *type,
@@ -109,22 +119,23 @@ static enum attn_status read_width(const struct rope_source *source,
                                    const struct attn_config *config, struct attn_rope *rope,
                                    struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_json_name(source->json));
+    const char *name = attn_json_name(source->json);
     const struct spot spot = find_spot(source, "partial_rotary_factor", source->keys->partial);
     double share = source->keys->default_partial;
 
-    ATTN_TRY(get_number(source, spot, 1, &share, err));
+    if (spot.object)
+        ATTN_TRY(attn_json_get_double(source->json, spot.object, spot.key, 0, 1, &share, err));
     if (source->keys->default_partial == 1 && share != 1)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
-                              name.text, share, config->model_type);
+                              attn_quote_string(name).text, share, config->model_type);
     rope->d_rotary = (size_t)((double)config->d_head * share);
     if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "rotary positions in '%s' turn %zu of %zu components of a head, expected an even number",
-        name.text, rope->d_rotary, config->d_head);
+        attn_quote_string(name).text, rope->d_rotary, config->d_head);
 }
 
 static enum attn_status read_llama3(const struct rope_source *source,
@@ -133,13 +144,10 @@ static enum attn_status read_llama3(const struct rope_source *source,
 {
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
     rope->n_original = (double)config->n_ctx;
-    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "low_freq_factor", NULL), 0,
-                       &rope->low_freq_factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "high_freq_factor", NULL), 0,
-                       &rope->high_freq_factor, err));
-    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
-                       &rope->n_original, err));
+    ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
+    ATTN_TRY(get_positive(source, "low_freq_factor", &rope->low_freq_factor, err));
+    ATTN_TRY(get_positive(source, "high_freq_factor", &rope->high_freq_factor, err));
+    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
     return attn_error_set(
@@ -156,17 +164,30 @@ static double sharpening(double scale, double mscale)
     return scale <= 1 ? 1 : 0.1 * mscale * log(scale) + 1;
 }
 
-/* The factor of cosines and sines that is written down, or follows from the others. */
-static enum attn_status read_attention_factor(const struct rope_source *source,
-                                              struct attn_rope *rope, struct attn_error *err)
+static enum attn_status read_yarn(const struct rope_source *source,
+                                  const struct attn_config *config, struct attn_rope *rope,
+                                  struct attn_error *err)
 {
+    const struct attn_node *object = object_with(source, "truncate");
     double mscale = 0, mscale_all = 0, factor = -1;
 
-    ATTN_TRY(
-        get_number(source, find_spot(source, "attention_factor", NULL), max_number, &factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale", NULL), max_number, &mscale, err));
-    ATTN_TRY(get_number(source, find_spot(source, "mscale_all_dim", NULL), max_number, &mscale_all,
-                        err));
+    rope->n_original = (double)config->n_ctx;
+    rope->is_truncated = true;
+    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
+    rope->factor = (double)config->n_ctx / rope->n_original;
+    ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
+    ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
+    ATTN_TRY(get_number(source, "beta_slow", &rope->beta_slow, err));
+    if (!source->is_nested) /* transformers looks for it outside then */
+        ATTN_TRY(attn_json_get_bool(source->json, object, "truncate", &rope->is_truncated, err));
+    if (rope->beta_fast == 0)
+        rope->beta_fast = 32;
+    if (rope->beta_slow == 0)
+        rope->beta_slow = 1;
+    /* The factor of cosines and sines is written down, or follows from the others. */
+    ATTN_TRY(get_number(source, "attention_factor", &factor, err));
+    ATTN_TRY(get_number(source, "mscale", &mscale, err));
+    ATTN_TRY(get_number(source, "mscale_all_dim", &mscale_all, err));
     if (factor >= 0)
         rope->attention_factor = factor;
     else if (mscale != 0 && mscale_all != 0)
@@ -175,31 +196,6 @@ static enum attn_status read_attention_factor(const struct rope_source *source,
     else
         rope->attention_factor = sharpening(rope->factor, 1);
     return ATTN_OK;
-}
-
-static enum attn_status read_yarn(const struct rope_source *source,
-                                  const struct attn_config *config, struct attn_rope *rope,
-                                  struct attn_error *err)
-{
-    const struct attn_node *object = object_with(source, "truncate");
-
-    rope->n_original = (double)config->n_ctx;
-    rope->is_truncated = true;
-    ATTN_TRY(get_above(source, find_spot(source, "original_max_position_embeddings", NULL), 0,
-                       &rope->n_original, err));
-    rope->factor = (double)config->n_ctx / rope->n_original;
-    ATTN_TRY(get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err));
-    ATTN_TRY(get_number(source, find_spot(source, "beta_fast", NULL), max_number, &rope->beta_fast,
-                        err));
-    ATTN_TRY(get_number(source, find_spot(source, "beta_slow", NULL), max_number, &rope->beta_slow,
-                        err));
-    if (!source->is_nested) /* transformers looks for it outside then */
-        ATTN_TRY(attn_json_get_bool(source->json, object, "truncate", &rope->is_truncated, err));
-    if (rope->beta_fast == 0)
-        rope->beta_fast = 32;
-    if (rope->beta_slow == 0)
-        rope->beta_slow = 1;
-    return read_attention_factor(source, rope, err);
 }
 
 static enum attn_status read_rope(const struct rope_source *source,
@@ -223,7 +219,7 @@ static enum attn_status read_rope(const struct rope_source *source,
         return ATTN_OK;
     case ATTN_ROPE_LINEAR:
     case ATTN_ROPE_DYNAMIC:
-        return get_above(source, find_spot(source, "factor", NULL), 0, &rope->factor, err);
+        return get_positive(source, "factor", &rope->factor, err);
     case ATTN_ROPE_LLAMA3:
         return read_llama3(source, config, rope, err);
     case ATTN_ROPE_YARN:
@@ -250,67 +246,44 @@ static enum attn_status find_object(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
-/* An object by type of layer is of families that have one. */
-static enum attn_status refuse_nested(const struct attn_json *json,
-                                      const struct attn_config *config,
-                                      const struct attn_node *object, struct attn_error *err)
-{
-    static const char *const keys[] = {"full_attention", "sliding_attention"};
-
-    for (size_t i = 0; object && i < sizeof keys / sizeof *keys; i++)
-        if (attn_node_find(object, keys[i]))
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "rotary positions in '%s' have '%s', model_type '%s' has the "
-                                  "same in all layers",
-                                  attn_quote_string(attn_json_name(json)).text, keys[i],
-                                  config->model_type);
-    return ATTN_OK;
-}
-
 enum attn_status attn_config_read_rope(const struct attn_json *json,
-                                       const struct attn_rope_keys *keys,
+                                       const struct attn_config_form *form,
                                        struct attn_config *config,
                                        struct attn_config_layers *layers, struct attn_error *err)
 {
+    static const char *const types[] = {"full_attention", "sliding_attention"};
     const struct attn_node *root = attn_json_root(json), *parameters;
-    struct rope_source source = {.json = json, .keys = keys, .has_old_type = true};
-    struct attn_rope rope = {0};
-
-    ATTN_TRY(find_object(json, root, "rope_scaling", &source.objects[0], err));
-    ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
-    if (!source.objects[0])
-        source.objects[0] = parameters;
-    ATTN_TRY(refuse_nested(json, config, source.objects[0], err));
-    ATTN_TRY(read_rope(&source, config, &rope, err));
-    config->positions = ATTN_POSITIONS_ROTARY;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] = rope;
-    return ATTN_OK;
-}
-
-enum attn_status
-attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn_rope_keys *global,
-                                 const struct attn_rope_keys *local, struct attn_config *config,
-                                 struct attn_config_layers *layers, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json), *parameters;
-    struct rope_source full = {.json = json, .keys = global, .is_nested = true};
-    struct rope_source sliding = {.json = json, .keys = local, .is_nested = true};
+    const bool is_nested = form->rope_of_windows.theta;
+    struct rope_source full = {.json = json, .keys = &form->rope, .is_nested = is_nested};
+    struct rope_source sliding = {.json = json, .keys = &form->rope_of_windows, .is_nested = true};
     struct attn_rope ropes[2] = {{0}};
 
     ATTN_TRY(find_object(json, root, "rope_scaling", &full.objects[0], err));
     ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
-    if (parameters) {
-        ATTN_TRY(find_object(json, parameters, "full_attention", &full.objects[1], err));
-        ATTN_TRY(find_object(json, parameters, "sliding_attention", &sliding.objects[0], err));
+    if (!is_nested && !full.objects[0])
+        full.objects[0] = parameters;
+    for (size_t i = 0; !is_nested && full.objects[0] && i < 2; i++)
+        if (attn_node_find(full.objects[0], types[i]))
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "rotary positions in '%s' have '%s', model_type '%s' has the "
+                                  "same in all layers",
+                                  attn_quote_string(attn_json_name(json)).text, types[i],
+                                  config->model_type);
+    if (is_nested && parameters) {
+        ATTN_TRY(find_object(json, parameters, types[0], &full.objects[1], err));
+        ATTN_TRY(find_object(json, parameters, types[1], &sliding.objects[0], err));
     }
     /* Without an object of its own a layer begins with rope_type "default", which is before type */
-    full.has_old_type = full.objects[1];
+    full.has_old_type = !is_nested || full.objects[1];
     sliding.has_old_type = true;
     ATTN_TRY(read_rope(&full, config, &ropes[0], err));
-    ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
+    if (is_nested)
+        ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
     config->positions = ATTN_POSITIONS_ROTARY;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] = ropes[layers->attention[layer].kind == ATTN_ATTENTION_WINDOW];
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const bool is_window = layers->attention[layer].kind == ATTN_ATTENTION_WINDOW;
+
+        layers->rope[layer] = ropes[is_nested && is_window];
+    }
     return ATTN_OK;
 }

@@ -7,6 +7,7 @@
 #include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
 #include "base/memory.h"
+#include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
 
@@ -106,10 +107,16 @@ static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_
            found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
 }
 
-/* Adds the linear maps of one layer: k and v over N_KEY rows, the others over N. */
-static void add_linears(const struct attn_block_weights *block, uint64_t n, uint64_t n_key,
-                        struct attn_cost *cost)
+/* Adds the linear maps, pairs and matrices of one layer, whose keys are N_KEY rows. */
+static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_key,
+                      struct attn_cost *cost)
 {
+    const struct attn_config *c = &model->config;
+    const struct attn_block_weights *block = &model->weights.blocks[layer];
+    const struct attn_attention *attention = &c->attention[layer];
+    const uint64_t n = cost->n_position, d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
+    uint64_t n_pair, width = n; /* of a query and a key, in one head */
+
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
         const struct attn_linear *linear = &block->linears[i];
         const bool is_of_key = linear == &block->k || linear == &block->v;
@@ -120,54 +127,32 @@ static void add_linears(const struct attn_block_weights *block, uint64_t n, uint
                 *sum, attn_saturated_mul(is_of_key ? n_key : n,
                                          linear->weight.n_row * linear->weight.n_col));
     }
-}
-
-/* Pairs of a query and a key that LAYER computes in one head. */
-static uint64_t count_pairs(const struct attn_config *config, size_t layer, uint64_t n,
-                            uint64_t n_key)
-{
-    const struct attn_attention *attention = &config->attention[layer];
-    uint64_t width = n;
-
-    if (config->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL)
-        return attn_saturated_mul(n, n_key);
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first width queries see fewer */
-    return attn_saturated_mul(width, 2 * n - width + 1) / 2;
-}
-
-/* Adds the pairs, linear maps and matrices of one layer. */
-static void add_layer(const struct attn_model *model, size_t layer, struct attn_cost *cost)
-{
-    const struct attn_config *c = &model->config;
-    const uint64_t d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
-    const uint64_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
-    const uint64_t n_pair = count_pairs(c, layer, n, n_key);
-
-    add_linears(&model->weights.blocks[layer], n, n_key, cost);
+    n_pair = c->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL
+                 ? attn_saturated_mul(n, n_key)
+                 : attn_saturated_mul(width, 2 * n - width + 1) / 2;
     cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
     cost->matrices = attn_saturated_add(cost->matrices, attn_saturated_mul(n_pair, d_qk + d_z));
 }
 
-static void find_operations(const struct attn_model *model, struct attn_cost *cost)
+/* Multiply-adds, and the bytes of caches. */
+static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
     const uint64_t n = cost->n_position, d = c->d_model;
+    uint64_t n_cached = 0, one;
 
-    for (size_t layer = 0; layer < c->n_layer; layer++)
-        add_layer(model, layer, cost);
+    for (size_t layer = 0; layer < c->n_layer; layer++) {
+        const uint64_t n_key = c->is_cross[layer] ? cost->n_source : n;
+
+        add_layer(model, layer, n_key, cost);
+        n_cached = attn_saturated_add(n_cached, n_key);
+    }
     cost->output = c->output == ATTN_OUTPUT_NONE
                        ? 0
                        : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
-}
-
-static void find_caches(const struct attn_config *c, struct attn_cost *cost)
-{
-    uint64_t n_key = 0, one;
-
-    for (size_t layer = 0; layer < c->n_layer; layer++)
-        n_key = attn_saturated_add(n_key, c->is_cross[layer] ? cost->n_source : cost->n_position);
-    one = attn_saturated_mul(n_key, (c->d_head + c->d_value) * sizeof(float));
+    one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);
     cost->keys_values_multi_query = one;
@@ -203,42 +188,30 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* The memory that `run` needs for the sites of SELECTION, its default ones. */
-static enum attn_status find_session(const struct attn_model *model,
-                                     const struct attn_selection *selection, struct attn_cost *cost,
-                                     struct attn_error *err)
-{
-    const struct attn_trace trace = {.selection = selection, .on_event = ignore};
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    size_t n_byte;
-
-    options.n_max = cost->n_position;
-    options.n_source = cost->n_source;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.trace = &trace;
-    ATTN_TRY(attn_session_measure(model, &options, &n_byte, err));
-    cost->session = n_byte;
-    return ATTN_OK;
-}
-
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                 struct attn_cost *cost, struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(&model->config, n);
-    struct attn_cost found = {.n_position = n};
+    struct attn_cost found = {.n_position = n,
+                              .n_source = attn_config_has_cross(&model->config) ? n_source : 0};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_trace trace = {.on_event = ignore};
     struct attn_selection *selection = NULL;
     enum attn_status status;
+    size_t n_byte;
 
-    for (size_t layer = 0; layer < model->config.n_layer; layer++)
-        if (model->config.is_cross[layer])
-            found.n_source = n_source;
     dims.n_source = found.n_source;
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = find_session(model, selection, &found, err);
+    trace.selection = selection; /* the default sites of `run` */
+    options.n_max = n;
+    options.n_source = found.n_source;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.trace = &trace;
+    status = attn_session_measure(model, &options, &n_byte, err);
     if (status == ATTN_OK) {
+        found.session = n_byte;
         found.weights = find_weights(model, n, found.n_source);
-        find_operations(model, &found);
-        find_caches(&model->config, &found);
+        find_work(model, &found);
         find_sites(selection, &found);
         *cost = found;
     }

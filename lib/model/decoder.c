@@ -14,74 +14,41 @@
 
 #include <string.h>
 
-/* What a feed holds for each of its sequences, and where their rows lie. */
-static void begin_sequences(struct attn_forward *f)
+void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
 {
     struct attn_feed *feed = &f->feed;
 
-    for (size_t i = 0; i < feed->n_part; i++) {
+    *feed = (struct attn_feed){.n_part = n,
+                               .first_layer = ATTN_NO_LAYER,
+                               .layer = ATTN_NO_LAYER,
+                               .status = ATTN_OK,
+                               .err = err};
+    f->pending.n_map = f->pending.n_visit = 0;
+    for (size_t i = 0; i < n; i++) { /* what it holds for each sequence, and where its rows lie */
         struct attn_feed_part *part = &f->parts[i];
 
-        part->first = feed->n_row;
-        part->left = feed->n_row;
-        part->n_dropped = 0;
-        part->n_edited = 0;
+        part->first = part->left = feed->n_row;
+        part->n_dropped = part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;
         if (f->dropouts)
             attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
     }
-}
-
-/* The angles of all rows. */
-static void fill_rotaries(struct attn_forward *f)
-{
+    feed->n_left = feed->n_row;
+    if (attn_plan_work(f, feed->n_row) >= ATTN_SHARED_WORK)
+        feed->pool = f->pool;
+    attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
+                      f->parts[0].n_row);
+    f->n_engine_row = f->parts[0].n_row;
     for (size_t i = 0; i < f->n_rotary; i++)
-        for (size_t sequence = 0; sequence < f->feed.n_part; sequence++) {
+        for (size_t sequence = 0; sequence < n; sequence++) { /* the angles of all rows */
             const struct attn_feed_part *part = &f->parts[sequence];
             const size_t at = part->first * (f->rotaries[i].rope->d_rotary / 2);
             struct attn_rotary rows = f->rotaries[i];
 
             rows.cosines += at;
             rows.sines += at;
-            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, f->feed.pool);
-        }
-}
-
-void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
-{
-    f->feed = (struct attn_feed){.n_part = n,
-                                 .first_layer = ATTN_NO_LAYER,
-                                 .layer = ATTN_NO_LAYER,
-                                 .status = ATTN_OK,
-                                 .err = err};
-    f->pending.n_map = f->pending.n_visit = 0;
-    begin_sequences(f);
-    f->feed.n_left = f->feed.n_row;
-    if (attn_plan_work(f, f->feed.n_row) >= ATTN_SHARED_WORK)
-        f->feed.pool = f->pool;
-    attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
-                      f->parts[0].n_row);
-    f->n_engine_row = f->parts[0].n_row;
-    fill_rotaries(f);
-}
-
-/* resid[i] = embed[i] + W_pos[row0 + i], for each sequence */
-static void add_positions(struct attn_forward *f)
-{
-    const struct attn_tensor *table = &f->model->weights.positions;
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->dims.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-
-    if (f->model->config.positions != ATTN_POSITIONS_LEARNED)
-        return;
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
-        for (size_t i = 0; i < part->n_row; i++) {
-            const char *row = (const char *)table->data + (part->row0 + i) * row_bytes;
-            float *x = f->resid + (part->first + i) * d;
-
-            kernels->convert(row, table->dtype, d, f->vectors);
-            kernels->add(x, f->vectors, d, x);
+            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, feed->pool);
         }
 }
 
@@ -133,26 +100,11 @@ struct logit_span {
     size_t sequence, position, n;
 };
 
-/* Those of the N rows from ROW on, counted over all that was fed, that belong to the sequence of
+/* Those of the N rows from ROW on, counted over those that are left, that belong to the sequence of
  * the first. */
 static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
-    const size_t sequence = attn_forward_find_sequence(f, row);
-    const struct attn_feed_part *part = &f->parts[sequence];
-    struct logit_span span = {sequence, row, n};
-
-    if (!f->feed.is_pack) /* ROW may have been fed before */
-        return span;
-    span.position = row - part->first;
-    if (span.n > part->n_row - span.position)
-        span.n = part->n_row - span.position;
-    return span;
-}
-
-/* The same of rows that are counted over those that are left. */
-static struct logit_span find_span_left(const struct attn_forward *f, size_t row, size_t n)
-{
-    const size_t sequence = attn_forward_find_left(f, row);
+    const size_t sequence = attn_forward_find_sequence(f, row, true);
     const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
     const size_t at = row - left.first, rest = left.n_row - at;
 
@@ -177,75 +129,62 @@ static void edit_span(struct attn_forward *f, const struct logit_span *span, flo
 void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
 {
     for (size_t row = 0; row < n_row && f->feed.has_edits;) {
-        const struct logit_span span = find_span(f, first + row, n_row - row);
+        const size_t sequence = attn_forward_find_sequence(f, first + row, false);
+        const struct attn_feed_part *part = &f->parts[sequence];
+        struct logit_span span = {sequence, first + row, n_row - row};
 
+        if (f->feed.is_pack) { /* else the row may have been fed before */
+            span.position -= part->first;
+            if (span.n > part->n_row - span.position)
+                span.n = part->n_row - span.position;
+        }
         edit_span(f, &span, logits + row * f->dims.n_vocab);
         row += span.n;
     }
 }
 
-/* Edits f->logits [n_row, V] of the rows FIRST and on of those that are left, and emits them. */
-static void emit_rows(struct attn_forward *f, size_t first, size_t n_row)
-{
-    const size_t n_vocab = f->dims.n_vocab;
-
-    for (size_t row = 0; row < n_row;) {
-        const struct logit_span span = find_span_left(f, first + row, n_row - row);
-        const struct attn_trace_event event = {.sequence = span.sequence,
-                                               .site = ATTN_SITE_LOGITS,
-                                               .layer = ATTN_NO_LAYER,
-                                               .head = ATTN_ALL_HEADS,
-                                               .row0 = span.position,
-                                               .n_row = span.n,
-                                               .n_col = n_vocab,
-                                               .ld = n_vocab,
-                                               .data = f->logits + row * n_vocab};
-
-        edit_span(f, &span, f->logits + row * n_vocab);
-        attn_visit_emit(f, &event);
-        row += span.n;
-    }
-}
-
-/* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room
- * for. */
+/* The logits of the rows of X [n_row, D] that are watched, edited, as many at a time as there is
+ * room for. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
-    const size_t n_row = f->feed.n_left;
-    size_t row = 0;
+    const size_t n_row = f->feed.n_left, n_vocab = f->dims.n_vocab;
+    size_t first = 0;
 
-    while (row < n_row && !attn_forward_is_stopped(f)) {
+    while (first < n_row && !attn_forward_is_stopped(f)) {
         size_t n = 0;
 
-        while (row + n < n_row && n < f->n_logit_row &&
-               attn_forward_watches_row(f, find_span_left(f, row + n, 1).position))
+        while (first + n < n_row && n < f->n_logit_row &&
+               attn_forward_watches_row(f, find_span(f, first + n, 1).position))
             n++;
-        if (n > 0) {
-            attn_decoder_unembed(f, x + row * f->dims.d_model, n, f->logits);
-            emit_rows(f, row, n);
+        if (n > 0)
+            attn_decoder_unembed(f, x + first * f->dims.d_model, n, f->logits);
+        for (size_t row = 0; row < n;) {
+            const struct logit_span span = find_span(f, first + row, n - row);
+            const struct attn_trace_event event = {.sequence = span.sequence,
+                                                   .site = ATTN_SITE_LOGITS,
+                                                   .layer = ATTN_NO_LAYER,
+                                                   .head = ATTN_ALL_HEADS,
+                                                   .row0 = span.position,
+                                                   .n_row = span.n,
+                                                   .n_col = n_vocab,
+                                                   .ld = n_vocab,
+                                                   .data = f->logits + row * n_vocab};
+
+            edit_span(f, &span, f->logits + row * n_vocab);
+            attn_visit_emit(f, &event);
+            row += span.n;
         }
-        row += n > 0 ? n : 1;
+        first += n > 0 ? n : 1;
     }
 }
 
-/* Keeps rows of X, which the output layer reads, where all that was fed has them. */
-static void keep_rows(struct attn_forward *f, const float *x)
-{
-    const size_t d = f->dims.d_model;
-
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++) {
-        const struct attn_site_rows left = attn_feed_part_left(part);
-        const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
-
-        memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
-    }
-}
-
-/* The final norm of the feed's rows, and the logits of those that are watched. */
+/* The final norm of the feed's rows, which are kept for later logits, and the logits of those that
+ * are watched. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;
     const float *x = has_norm ? f->normed : f->resid;
+    const size_t d = f->dims.d_model;
 
     if (attn_forward_is_over(f))
         return;
@@ -253,13 +192,33 @@ static void run_output(struct attn_forward *f)
         attn_norm_step(f, &f->model->weights.ln_final, f->resid, f->normed);
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
-    if (f->has_logits)
-        keep_rows(f, x);
+    for (size_t i = 0; i < f->feed.n_part && f->has_logits; i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+        const struct attn_site_rows left = attn_feed_part_left(part);
+        const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
+
+        memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
+    }
     if (attn_forward_watches(f, ATTN_SITE_LOGITS))
         emit_logits(f, x);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
+
+/* resid[i] = embed[i] + W_pos[row0 + i], for one sequence */
+static void add_positions(struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const struct attn_tensor *table = &f->model->weights.positions;
+    const size_t d = f->dims.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+
+    for (size_t i = 0; i < part->n_row; i++) {
+        const char *row = (const char *)table->data + (part->row0 + i) * row_bytes;
+        float *x = f->resid + (part->first + i) * d;
+
+        f->engine.kernels->convert(row, table->dtype, d, f->vectors);
+        f->engine.kernels->add(x, f->vectors, d, x);
+    }
+}
 
 enum attn_status attn_decoder_run(struct attn_forward *f)
 {
@@ -267,7 +226,9 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
 
     if (first == ATTN_NO_LAYER) {
         attn_visit(f, ATTN_SITE_EMBED, f->resid);
-        add_positions(f);
+        if (f->model->config.positions == ATTN_POSITIONS_LEARNED)
+            for (size_t i = 0; i < f->feed.n_part; i++)
+                add_positions(f, &f->parts[i]);
         attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
     }
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;

@@ -50,36 +50,28 @@ static ATTN_PRINTF(3, 4) void say(struct difference_list *list, const char *part
 /* Writes what LAYER does; nothing when it does what GPT-2 does. */
 typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
 
-/* Writes the layers that are described by WORDS, "0-4, 6", and counts them. */
-static size_t write_layers(const struct attn_config *config, describe_fn describe,
-                           const char *words, struct attn_buffer *text)
+/* The row of the layers that are described by WORDS: "layers 0-4, 6: ..." when not all are. */
+static void say_of_some(struct difference_list *list, const char *part, describe_fn describe,
+                        const char *words)
 {
+    const size_t n_layer = list->config->n_layer;
+    struct attn_buffer layers = {0}, text = {0};
     char other[WORDS_SIZE];
     size_t n = 0;
 
-    for (size_t first = 0, last; first < config->n_layer; first = last + 1) {
-        for (last = first; last < config->n_layer; last++) {
-            describe(config, last, other);
+    for (size_t first = 0, last; first < n_layer; first = last + 1) {
+        for (last = first; last < n_layer; last++) {
+            describe(list->config, last, other);
             if (strcmp(other, words) != 0)
                 break;
         }
         if (last > first)
-            attn_buffer_append_format(text, n > 0 ? ", %zu" : "%zu", first);
+            attn_buffer_append_format(&layers, n > 0 ? ", %zu" : "%zu", first);
         if (last > first + 1)
-            attn_buffer_append_format(text, "-%zu", last - 1);
+            attn_buffer_append_format(&layers, "-%zu", last - 1);
         n += last - first;
     }
-    return n;
-}
-
-/* The row of the layers that are described by WORDS. */
-static void say_of_some(struct difference_list *list, const char *part, describe_fn describe,
-                        const char *words)
-{
-    struct attn_buffer layers = {0}, text = {0};
-    const size_t n = write_layers(list->config, describe, words, &layers);
-
-    if (n < list->config->n_layer) {
+    if (n < n_layer) {
         attn_buffer_append_string(&text, n == 1 ? "layer " : "layers ");
         attn_buffer_append(&text, layers.data, layers.size);
         attn_buffer_append_string(&text, ": ");
@@ -261,6 +253,7 @@ static void say_biases(struct difference_list *list)
         say(list, "biases", "of %s and %s alone", with[0], with[1]);
 }
 
+/* The block as a whole, its MLP, and the output layer. */
 static void say_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
@@ -277,12 +270,6 @@ static void say_block(struct difference_list *list)
         say(list, "block", "its input is not added to its output");
     if (config->has_parallel_residual)
         say(list, "block", "attention and MLP read the same input, side by side");
-}
-
-static void say_output(struct difference_list *list)
-{
-    const struct attn_config *config = list->config;
-
     if (config->output == ATTN_OUTPUT_NONE)
         say(list, "output", "none: no logits");
     if (config->output == ATTN_OUTPUT_OWN)
@@ -313,6 +300,5 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     say_of_layers(&list, "scores", describe_scores);
     say_biases(&list);
     say_block(&list);
-    say_output(&list);
     return list.status;
 }

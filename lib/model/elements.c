@@ -4,6 +4,10 @@
 #include "base/dtype_internal.h"
 #include "kernels/kernels.h"
 
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
 static double element(const struct attn_kernels *kernels, const void *data, enum attn_dtype dtype,
                       size_t i)
 {
@@ -57,4 +61,114 @@ void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *co
 
     for (size_t row = 0; row < matrix->n_row; row++)
         column[row] = matrix_element(kernels, matrix, row, col);
+}
+
+/* --- What is not finite ----------------------------------------------------------------------- */
+
+/*
+ * Blocks of elements become float32, where any type's NaN and infinity are these same two; the
+ * kernels find out whether a block has some, and only such a block is looked at one by one.
+ */
+enum { BLOCK = 1024 };
+
+/* The 8-bit floats (OCP 8-bit FP and MX specifications; FNUZ: ONNX): a value over its exponent's
+ * range by the bits after the sign, NaN above it. */
+static float read_byte(unsigned char byte, enum attn_dtype dtype)
+{
+    const unsigned magnitude = byte & 0x7FU;
+
+    switch (dtype) {
+    case ATTN_DTYPE_F8_E5M2:
+        if (magnitude == 0x7C)
+            return byte > 0x7F ? -INFINITY : INFINITY;
+        return magnitude > 0x7C ? NAN : 0;
+    case ATTN_DTYPE_F8_E4M3:
+        return magnitude == 0x7F ? NAN : 0;
+    case ATTN_DTYPE_F8_E8M0:
+        return byte == 0xFF ? NAN : 0;
+    default: /* FNUZ: what would be -0 */
+        return byte == 0x80 ? NAN : 0;
+    }
+}
+
+/* 0 for what is finite, else the same. */
+static float keep_non_finite(double value)
+{
+    return isfinite(value) ? 0 : (float)value;
+}
+
+/* N elements at SRC as float32; finite ones may become any finite value. */
+static void read_block(const struct attn_kernels *kernels, const unsigned char *src,
+                       enum attn_dtype dtype, size_t n, float *values)
+{
+    const size_t size = attn_dtype_bits(dtype) / 8;
+
+    if (dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16) {
+        kernels->convert(src, dtype, n, values);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double wide;
+        float parts[2];
+
+        if (dtype == ATTN_DTYPE_F64) {
+            memcpy(&wide, src + i * size, sizeof wide);
+            values[i] = keep_non_finite(wide);
+        } else if (dtype == ATTN_DTYPE_C64) {
+            memcpy(parts, src + i * size, sizeof parts);
+            values[i] = isnan(parts[0]) || isnan(parts[1]) ? NAN
+                        : isfinite(parts[0])               ? keep_non_finite((double)parts[1])
+                                                           : parts[0];
+        } else {
+            values[i] = read_byte(src[i], dtype);
+        }
+    }
+}
+
+static bool has_non_finite(enum attn_dtype dtype)
+{
+    switch (dtype) {
+    case ATTN_DTYPE_F32:
+    case ATTN_DTYPE_F16:
+    case ATTN_DTYPE_BF16:
+    case ATTN_DTYPE_F64:
+    case ATTN_DTYPE_C64:
+    case ATTN_DTYPE_F8_E5M2:
+    case ATTN_DTYPE_F8_E4M3:
+    case ATTN_DTYPE_F8_E8M0:
+    case ATTN_DTYPE_F8_E4M3FNUZ:
+    case ATTN_DTYPE_F8_E5M2FNUZ:
+        return true;
+    default: /* integers, and the 4 and 6 bit floats, which have no code for them */
+        return false;
+    }
+}
+
+struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *tensor)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t n = attn_tensor_n_element(tensor), size = attn_dtype_bits(tensor->dtype) / 8;
+    struct attn_non_finite found = {.n_nan = 0};
+    float values[BLOCK];
+
+    if (!has_non_finite(tensor->dtype))
+        return found;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t n_block = n - first < BLOCK ? n - first : BLOCK;
+
+        read_block(kernels, (const unsigned char *)tensor->data + first * size, tensor->dtype,
+                   n_block, values);
+        if (kernels->is_finite(values, n_block))
+            continue;
+        for (size_t i = 0; i < n_block; i++) {
+            if (isfinite(values[i]))
+                continue;
+            if (found.n_nan + found.n_infinite == 0) {
+                found.first = first + i;
+                found.value = (double)values[i];
+            }
+            *(isnan(values[i]) ? &found.n_nan : &found.n_infinite) += 1;
+        }
+    }
+    return found;
 }

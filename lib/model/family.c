@@ -64,28 +64,21 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
                           attn_quote_string(attn_json_name(json)).text, types);
 }
 
-static void add_end_id(const struct attn_node *node, struct attn_config *config)
-{
-    int64_t id;
-
-    if (config->n_end_id < ATTN_CONFIG_N_END && attn_node_int(node, &id) && id >= 0 &&
-        (uint64_t)id < config->n_vocab)
-        config->end_ids[config->n_end_id++] = (int32_t)id;
-}
-
 /* eos_token_id is an id, or a list of some. What is no token of the model ends nothing. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config)
 {
     const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
+    const bool is_list = node && attn_node_is_array(node);
+    int64_t id;
 
     if (!node || attn_node_is_null(node))
         return;
     config->n_end_id = 0;
-    if (!attn_node_is_array(node))
-        add_end_id(node, config);
-    for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
-         node = attn_node_next(node))
-        add_end_id(node, config);
+    for (node = is_list ? attn_node_first(node) : node; node;
+         node = is_list ? attn_node_next(node) : NULL)
+        if (config->n_end_id < ATTN_CONFIG_N_END && attn_node_int(node, &id) && id >= 0 &&
+            (uint64_t)id < config->n_vocab)
+            config->end_ids[config->n_end_id++] = (int32_t)id;
 }
 
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,

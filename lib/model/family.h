@@ -9,34 +9,46 @@
 #include "model/config_internal.h"
 
 /*
- * The part of a model that a tensor belongs to. It is needed when the config has the part; parts
- * that say FOUND are used when the file has them. A bias that the file has and the config has not
- * is refused: so a family lists every bias that other files of its kind may hold.
+ * The part of a model that a tensor belongs to. X(ID, GROUP, NEED, IS_SO): GROUP draws it when a
+ * model is made (model_init.h), and NEED is
+ *
+ *     PART     needed when IS_SO
+ *     BIAS     the same, and refused in a file whose config has it not: so a family lists every
+ *              bias that other files of its kind may hold
+ *     FOUND    used when the file has it and IS_SO
+ *     OUTPUT   needed when IS_SO, otherwise used when the file has it
+ *
+ * IS_SO sees the config and what find_need (weights.c) says about it.
  */
+#define ATTN_WEIGHT_PART_MAP(X)                                                                    \
+    X(EMBEDDING, EMBED, PART, true)        /* or a tied output matrix */                           \
+    X(POSITIONS, POS, PART, has_positions) /* learned ones */                                      \
+    X(SOURCE_POSITIONS, POS, PART, has_source_positions)                                           \
+    X(NORM, NONE, PART, is_pre)       /* before attention, or the single one of a block */         \
+    X(POST_NORM, NONE, PART, is_post) /* after attention */                                        \
+    X(PROJECTIONS, QKV, PART, config->has_projections)                                             \
+    X(QKV_BIAS, QKV, BIAS, config->has_qkv_bias)                                                   \
+    X(QK_NORM, NONE, PART, config->qk_norm != ATTN_QK_NORM_NONE)                                   \
+    X(OUT_PROJ, W_O, PART, config->has_out_proj)                                                   \
+    X(OUT_BIAS, W_O, BIAS, config->has_out_bias)                                                   \
+    X(MLP_NORM, NONE, PART, is_mlp_pre)                                                            \
+    X(MLP_POST_NORM, NONE, PART, is_mlp_post)                                                      \
+    X(MLP, MLP, PART, has_mlp)                                                                     \
+    X(MLP_GATE, MLP, PART, has_gate)                                                               \
+    X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
+    X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
+    X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
+    X(FINAL_NORM, NONE, PART, config->has_final_norm)                                              \
+    X(OUTPUT, UNEMBED, PART, has_own)         /* an output matrix of its own */                    \
+    X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, also where the config says tied */      \
+    X(OUTPUT_BIAS, UNEMBED, BIAS, has_output && config->has_output_bias)                           \
+    X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, has_own)                                                  \
+    X(IGNORED, NONE, PART, false) /* buffers that are no weights */
+
 enum attn_weight_part {
-    ATTN_PART_EMBEDDING, /* always; a tied output matrix stands in for it where the file lacks it */
-    ATTN_PART_POSITIONS, /* learned ones */
-    ATTN_PART_SOURCE_POSITIONS,
-    ATTN_PART_NORM,      /* before attention, or the single one of a block */
-    ATTN_PART_POST_NORM, /* after attention */
-    ATTN_PART_PROJECTIONS,
-    ATTN_PART_QKV_BIAS,
-    ATTN_PART_QK_NORM,
-    ATTN_PART_OUT_PROJ,
-    ATTN_PART_OUT_BIAS,
-    ATTN_PART_MLP_NORM,
-    ATTN_PART_MLP_POST_NORM,
-    ATTN_PART_MLP,
-    ATTN_PART_MLP_GATE,
-    ATTN_PART_MLP_BIAS,
-    ATTN_PART_MLP_GATE_BIAS,
-    ATTN_PART_MLP_BIAS_FOUND,
-    ATTN_PART_FINAL_NORM,
-    ATTN_PART_OUTPUT,       /* an output matrix of its own */
-    ATTN_PART_OUTPUT_FOUND, /* the same, also used when the file has it and the config says tied */
-    ATTN_PART_OUTPUT_BIAS,
-    ATTN_PART_OUTPUT_BIAS_FOUND,
-    ATTN_PART_IGNORED /* buffers that are no weights */
+#define ATTN_WEIGHT_PART_ENUM(id, group, need, is_so) ATTN_PART_##id,
+    ATTN_WEIGHT_PART_MAP(ATTN_WEIGHT_PART_ENUM)
+#undef ATTN_WEIGHT_PART_ENUM
 };
 
 /* What a tensor becomes. */

@@ -62,21 +62,16 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
     return attn_feed_part_left(part);
 }
 
-size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left)
 {
     size_t sequence = 0;
 
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].first)
-        sequence++;
-    return sequence;
-}
+    for (; sequence + 1 < f->feed.n_part; sequence++) {
+        const struct attn_feed_part *next = &f->parts[sequence + 1];
 
-size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
-{
-    size_t sequence = 0;
-
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left)
-        sequence++;
+        if (row < (is_left ? next->left : next->first))
+            break;
+    }
     return sequence;
 }
 
@@ -96,11 +91,6 @@ int attn_place_compare(struct attn_step_place a, struct attn_step_place b)
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
 {
     return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) <= 0;
-}
-
-bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
-{
-    return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
 }
 
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
@@ -171,31 +161,24 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
-static enum attn_status refuse_arrays(const struct attn_forward *f, const char *where,
-                                      struct attn_error *err)
-{
-    const bool has_both = f->embeddings_name && f->source_name;
-    const char *first = f->embeddings_name ? f->embeddings_name : f->source_name;
-
-    return attn_error_set(err, ATTN_INVALID,
-                          "the numbers of '%s'%s%s%s are too large: what is computed from them %s "
-                          "is not finite in float32",
-                          attn_quote_string(first).text, has_both ? " or '" : "",
-                          has_both ? attn_quote_string(f->source_name).text : "",
-                          has_both ? "'" : "", where);
-}
-
 /* All weights are finite: what made a value of the current layer that is not? */
 static enum attn_status refuse_values(const struct attn_forward *f, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(f->model->name);
+    const bool has_both = f->embeddings_name && f->source_name;
     char where[40] = "outside of the layers";
 
     if (f->feed.layer != ATTN_NO_LAYER)
         snprintf(where, sizeof where, "in layer %d", f->feed.layer);
     /* The numbers of arrays that the caller gave are too large for a model that has no fault. */
     if (f->embeddings_name || (f->source_name && f->n_source > 0))
-        return refuse_arrays(f, where, err);
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the numbers of '%s'%s%s%s are too large: what is computed from them %s is not finite "
+            "in float32",
+            attn_quote_string(f->embeddings_name ? f->embeddings_name : f->source_name).text,
+            has_both ? " or '" : "", has_both ? attn_quote_string(f->source_name).text : "",
+            has_both ? "'" : "", where);
     if (f->feed.layer == ATTN_NO_LAYER)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' computes values that are not finite outside of its layers, "
@@ -315,25 +298,6 @@ void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *even
     }
 }
 
-/* One head of a site, or a site without heads, of one sequence. */
-static void visit_head(struct attn_forward *f, size_t sequence,
-                       const struct attn_edit_target *target, bool is_watched)
-{
-    const struct attn_trace_event event = {.sequence = sequence,
-                                           .site = target->site,
-                                           .layer = target->layer,
-                                           .head = target->head,
-                                           .row0 = target->row0,
-                                           .n_row = target->n_row,
-                                           .n_col = target->n_col,
-                                           .ld = target->ld,
-                                           .data = target->data};
-
-    attn_visit_edit(f, sequence, target);
-    if (is_watched)
-        attn_visit_emit(f, &event);
-}
-
 /* Whether the trace wants HEAD of SITE, which it watches. */
 static bool watches_head(const struct attn_forward *f, enum attn_site site, int head)
 {
@@ -371,8 +335,21 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
                                                 .data = data + rows.first * ld +
                                                         (size_t)head * part.width};
 
-        if (attn_forward_needs_head(f, site, head))
-            visit_head(f, sequence, &target, is_watched && watches_head(f, site, head));
+        const struct attn_trace_event event = {.sequence = sequence,
+                                               .site = site,
+                                               .layer = target.layer,
+                                               .head = target.head,
+                                               .row0 = target.row0,
+                                               .n_row = target.n_row,
+                                               .n_col = target.n_col,
+                                               .ld = ld,
+                                               .data = target.data};
+
+        if (!attn_forward_needs_head(f, site, head))
+            continue;
+        attn_visit_edit(f, sequence, &target);
+        if (is_watched && watches_head(f, site, head))
+            attn_visit_emit(f, &event);
     }
 }
 
@@ -385,5 +362,5 @@ void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
     if ((is_watched || f->feed.has_edits) && attn_forward_needs(f, site))
         for (size_t sequence = 0; sequence < f->feed.n_part; sequence++)
             visit_heads(f, sequence, site, data);
-    f->feed.is_done = attn_forward_ends_at(f, site);
+    f->feed.is_done = attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
 }

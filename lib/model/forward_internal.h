@@ -155,10 +155,9 @@ struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
-/* The sequence of the feed that has row ROW, which is counted over all that was fed; and that has
- * row ROW of those that are left. */
-size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row);
-size_t attn_forward_find_left(const struct attn_forward *f, size_t row);
+/* The sequence of the feed that has row ROW, which is counted over all that was fed, or over those
+ * that are left. */
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left);
 
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);
@@ -169,10 +168,8 @@ struct attn_step_place attn_forward_place(const struct attn_forward *f, enum att
                                           int layer);
 int attn_place_compare(struct attn_step_place a, struct attn_step_place b);
 
-/* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
- * needs, or comes after that. */
+/* Whether the pass gets as far as SITE of the current layer. */
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
-bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site);
 
 /* Whether HEAD of SITE (a key/value head for k and v) is needed in the current layer: where the
  * pass ends in the heads, only wanted ones are; and v only when it is watched or z needed. */

@@ -1,6 +1,6 @@
 /*
- * inspection.c - see inspection.h. A table of one row is made from a list of named values; the
- * others have columns of their own and a row for each layer, tensor, file or site.
+ * inspection.c - see inspection.h. The columns of each table stand before the function that appends
+ * its rows; those of a config are its fields.
  */
 #include "model/inspection.h"
 
@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "base/table_internal.h"
 #include "formats/safetensors.h"
+#include "model/config_internal.h"
 #include "model/differences.h"
-#include "model/finite.h"
+#include "model/elements.h"
 #include "model/model.h"
-#include "text/settings.h"
 #include "text/tokenizer_internal.h"
 #include "trace/selection.h"
 
@@ -22,23 +22,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- Tables of one row ------------------------------------------------------------------------ */
+#define N(list) (sizeof(list) / sizeof *(list))
 
-enum { MAX_FIELDS = 40 };
-
-/* A row that is being made, with its columns. */
-struct table_record {
-    struct attn_column columns[MAX_FIELDS];
-    struct attn_cell cells[MAX_FIELDS];
-    size_t n;
-};
-
-static void add(struct table_record *record, const char *name, enum attn_value_type type,
-                const char *unit, struct attn_cell cell)
-{
-    record->columns[record->n] = (struct attn_column){.name = name, .type = type, .unit = unit};
-    record->cells[record->n++] = cell;
-}
+/* Columns. */
+#define TEXT(column) .name = (column), .type = ATTN_VALUE_TEXT
+#define FLAG(column) .name = (column), .type = ATTN_VALUE_BOOLEAN
+#define LIST(column) .name = (column), .type = ATTN_VALUE_LIST
+#define COUNT(column) .name = (column), .type = ATTN_VALUE_INTEGER
+#define BYTES(column) COUNT(column), .unit = "bytes"
+#define OPERATIONS(column) COUNT(column), .unit = "multiply-adds"
+#define NUMBER(column) .name = (column), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE
 
 static struct attn_cell count_cell(uint64_t n)
 {
@@ -50,149 +43,105 @@ static struct attn_cell word_cell(const char *word)
     return word ? attn_cell_text(word, strlen(word)) : attn_cell_missing();
 }
 
-static void add_count(struct table_record *record, const char *name, const char *unit, uint64_t n)
+static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[ATTN_MAX_RANK])
 {
-    add(record, name, ATTN_VALUE_INTEGER, unit, count_cell(n));
+    for (int i = 0; i < rank; i++)
+        list[i] = (int64_t)shape[i];
+    return attn_cell_list(list, (size_t)rank);
 }
 
-static void add_flag(struct table_record *record, const char *name, bool is_set)
+/* Appends a row of N amounts and, when it HAS_TOTAL, their sum. */
+static enum attn_status append_amounts(struct attn_table *table, const uint64_t *amounts, size_t n,
+                                       bool has_total, struct attn_error *err)
 {
-    add(record, name, ATTN_VALUE_BOOLEAN, NULL, attn_cell_boolean(is_set));
-}
-
-static void add_word(struct table_record *record, const char *name, const char *word)
-{
-    add(record, name, ATTN_VALUE_TEXT, NULL, word_cell(word));
-}
-
-/* A number that is 0 where there is none. */
-static void add_factor(struct table_record *record, const char *name, double factor)
-{
-    const struct attn_column column = {
-        .name = name, .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE};
-
-    record->columns[record->n] = column;
-    record->cells[record->n++] = factor > 0 ? attn_cell_real(factor) : attn_cell_missing();
-}
-
-/* A table NAME with COLUMNS and, when CELLS is not NULL, one row. */
-static enum attn_status make(const char *name, const struct attn_column *columns, size_t n,
-                             const struct attn_cell *cells, struct attn_table **table,
-                             struct attn_error *err)
-{
-    ATTN_TRY(attn_table_create(name, columns, n, table, err));
-    if (cells)
-        ATTN_TRY(attn_table_append(*table, cells, n, err));
-    return ATTN_OK;
-}
-
-static enum attn_status make_record(const char *name, const struct table_record *record,
-                                    struct attn_table **table, struct attn_error *err)
-{
-    return make(name, record->columns, record->n, record->cells, table, err);
-}
-
-/* A table of one row of counts, the last of which may be their sum. */
-struct amounts {
-    const char *name, *unit;
-    bool has_total;
-    struct amount {
-        const char *name; /* NULL ends the list */
-        uint64_t n;
-    } parts[8];
-};
-
-static enum attn_status make_amounts(const struct amounts *amounts, struct attn_table **table,
-                                     struct attn_error *err)
-{
-    struct table_record record = {.n = 0};
+    struct attn_cell row[8];
     uint64_t total = 0;
 
-    for (const struct amount *part = amounts->parts; part->name; part++) {
-        add_count(&record, part->name, amounts->unit, part->n);
-        total = attn_saturated_add(total, (uint64_t)record.cells[record.n - 1].integer);
+    for (size_t i = 0; i < n; i++) {
+        row[i] = count_cell(amounts[i]);
+        total = attn_saturated_add(total, (uint64_t)row[i].integer);
     }
-    if (amounts->has_total)
-        add_count(&record, "total", amounts->unit, total);
-    return make_record(amounts->name, &record, table, err);
+    row[n] = count_cell(total);
+    return attn_table_append(table, row, n + has_total, err);
 }
 
 /* --- Of the model ----------------------------------------------------------------------------- */
 
-static bool attends_to_source(const struct attn_config *config)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->is_cross[layer])
-            return true;
-    return false;
-}
+enum { MAX_FIELDS = 40 };
 
-static void add_sizes(struct table_record *record, const struct attn_config *config)
+/* A row of fields that is being made, with its columns. */
+struct table_record {
+    struct attn_column columns[MAX_FIELDS];
+    struct attn_cell cells[MAX_FIELDS];
+    size_t n;
+};
+
+static const struct attn_column config_columns[] = {{.name = NULL}}; /* they are made */
+
+static void add_field(struct table_record *record, const struct attn_config *config,
+                      const struct attn_config_field *field)
 {
-    add_count(record, "n_layer", NULL, config->n_layer);
-    add_count(record, "n_head", NULL, config->n_head);
-    add_count(record, "n_kv_head", NULL, config->n_kv_head);
-    add_count(record, "d_model", NULL, config->d_model);
-    add_count(record, "d_head", NULL, config->d_head);
-    add_count(record, "d_value", NULL, config->d_value);
-    if (config->d_out != config->d_model)
-        add_count(record, "d_out", NULL, config->d_out);
-    add_count(record, "d_mlp", NULL, config->d_mlp);
-    if (attends_to_source(config))
-        add_count(record, "d_source", NULL, config->d_source);
-    if (attends_to_source(config) && config->n_source > 0)
-        add_count(record, "n_source", NULL, config->n_source);
-    add(record, "n_ctx", ATTN_VALUE_INTEGER, NULL,
-        config->n_ctx == SIZE_MAX ? attn_cell_missing() : count_cell(config->n_ctx));
-    add_count(record, "n_vocab", NULL, config->n_vocab);
+    const void *at = (const char *)config + field->offset;
+    struct attn_column column = {.name = field->name};
+    struct attn_cell cell = attn_cell_missing();
+
+    switch (field->type) {
+    case ATTN_CONFIG_TEXT:
+        column.type = ATTN_VALUE_TEXT;
+        cell = word_cell(*(const char *const *)at);
+        break;
+    case ATTN_CONFIG_SIZE:
+        column.type = ATTN_VALUE_INTEGER;
+        if (*(const size_t *)at != SIZE_MAX) /* nothing limits it */
+            cell = count_cell(*(const size_t *)at);
+        break;
+    case ATTN_CONFIG_WORD:
+        column.type = ATTN_VALUE_TEXT;
+        cell = word_cell(field->words[*(const int *)at]);
+        break;
+    case ATTN_CONFIG_FLAG:
+        column.type = ATTN_VALUE_BOOLEAN;
+        cell = attn_cell_boolean(*(const bool *)at);
+        break;
+    case ATTN_CONFIG_REAL:
+        column.type = ATTN_VALUE_REAL;
+        cell = attn_cell_real((double)*(const float *)at);
+        break;
+    case ATTN_CONFIG_FACTOR:
+        column.type = ATTN_VALUE_REAL;
+        column.notation = ATTN_NOTATION_DOUBLE;
+        if (*(const double *)at > 0)
+            cell = attn_cell_real(*(const double *)at);
+        break;
+    }
+    record->columns[record->n] = column;
+    record->cells[record->n++] = cell;
 }
 
 static enum attn_status find_config(const struct attn_inspection *inspection,
                                     struct attn_table **table, struct attn_error *err)
 {
-    static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
-                                        [ATTN_NORM_LAYERNORM] = "layernorm",
-                                        [ATTN_NORM_RMSNORM] = "rmsnorm",
-                                        [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
-    static const char *const places[] = {
-        [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
-    static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
-                                           [ATTN_QK_NORM_PER_HEAD] = "per_head",
-                                           [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
-    static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
-                                            [ATTN_POSITIONS_LEARNED] = "learned",
-                                            [ATTN_POSITIONS_ROTARY] = "rotary"};
-    static const char *const outputs[] = {
-        [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
     const struct attn_config *config = attn_model_config(inspection->model);
+    const bool has_cross = attn_config_has_cross(config);
     struct table_record record = {.n = 0};
 
-    add_word(&record, "model_type", config->model_type);
-    add_sizes(&record, config);
-    add_word(&record, "norm", norms[config->norm]);
-    add(&record, "norm_eps", ATTN_VALUE_REAL, NULL, attn_cell_real((double)config->norm_eps));
-    add_word(&record, "norm_place", places[config->norm_place]);
-    add_flag(&record, "has_single_norm", config->has_single_norm);
-    add_flag(&record, "has_final_norm", config->has_final_norm);
-    add_word(&record, "qk_norm", qk_norms[config->qk_norm]);
-    add_word(&record, "positions", positions[config->positions]);
-    if (attends_to_source(config))
-        add_word(&record, "source_positions", positions[config->source_positions]);
-    add_factor(&record, "embed_scale", config->embed_scale);
-    add_word(&record, "act_fn", config->act_fn);
-    add_flag(&record, "has_gated_mlp", config->has_gated_mlp);
-    add_flag(&record, "has_projections", config->has_projections);
-    add_flag(&record, "has_qkv_bias", config->has_qkv_bias);
-    add_flag(&record, "has_out_proj", config->has_out_proj);
-    add_flag(&record, "has_out_bias", config->has_out_bias);
-    add_flag(&record, "has_mlp_bias", config->has_mlp_bias);
-    add_flag(&record, "has_residual", config->has_residual);
-    add_flag(&record, "has_parallel_residual", config->has_parallel_residual);
-    add_word(&record, "output", outputs[config->output]);
-    add_flag(&record, "has_output_bias", config->has_output_bias);
-    add_factor(&record, "logits_cap", config->logits_cap);
-    return make_record("config", &record, table, err);
+    for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
+        const bool is_n_source = field->offset == offsetof(struct attn_config, n_source);
+        const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
+
+        if ((field->is_of_source && !has_cross) || (is_n_source && config->n_source == 0) ||
+            (is_d_out && config->d_out == config->d_model))
+            continue;
+        add_field(&record, config, field);
+    }
+    ATTN_TRY(attn_table_create("config", record.columns, record.n, table, err));
+    return attn_table_append(*table, record.cells, record.n, err);
 }
+
+static const struct attn_column attention_columns[] = {
+    {TEXT("kind")},      {FLAG("is_cross")},     {TEXT("mask")},          {FLAG("is_scaled")},
+    {NUMBER("eps")},     {NUMBER("factor")},     {COUNT("window")},       {NUMBER("score_cap")},
+    {TEXT("rope_type")}, {NUMBER("rope_theta")}, {NUMBER("rope_factor")}, {COUNT("d_rotary")}};
 
 static enum attn_status find_attention(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
@@ -202,31 +151,15 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };
-    static const struct attn_column columns[] = {
-        {.name = "kind", .type = ATTN_VALUE_TEXT},
-        {.name = "is_cross", .type = ATTN_VALUE_BOOLEAN},
-        {.name = "mask", .type = ATTN_VALUE_TEXT},
-        {.name = "is_scaled", .type = ATTN_VALUE_BOOLEAN},
-        {.name = "eps", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
-        {.name = "factor", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
-        {.name = "window", .type = ATTN_VALUE_INTEGER},
-        {.name = "score_cap", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
-        {.name = "rope_type", .type = ATTN_VALUE_TEXT},
-        {.name = "rope_theta", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
-        {.name = "rope_factor", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
-        {.name = "d_rotary", .type = ATTN_VALUE_INTEGER},
-    };
-    enum { N = sizeof columns / sizeof *columns };
     const struct attn_config *config = attn_model_config(inspection->model);
 
-    ATTN_TRY(make("attention", columns, N, NULL, table, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *a = &config->attention[layer];
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
         const bool has_rope = config->positions == ATTN_POSITIONS_ROTARY;
         const struct attn_rope *rope = &config->rope[layer];
-        const struct attn_cell row[N] = {
+        const struct attn_cell row[] = {
             word_cell(attn_attention_kind_name(a->kind)),
             attn_cell_boolean(is_cross),
             word_cell(is_causal ? "causal" : "none"),
@@ -241,79 +174,70 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
             has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
         };
 
-        ATTN_TRY(attn_table_append(*table, row, N, err));
+        ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;
 }
 
+static const struct attn_column differences_columns[] = {{TEXT("part")}, {TEXT("difference")}};
+
 static enum attn_status find_differences(const struct attn_inspection *inspection,
                                          struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {{.name = "part", .type = ATTN_VALUE_TEXT},
-                                                 {.name = "difference", .type = ATTN_VALUE_TEXT}};
-
-    ATTN_TRY(make("differences", columns, 2, NULL, table, err));
     return attn_differences_append(attn_model_config(inspection->model), *table, err);
 }
+
+static const struct attn_column parameters_columns[] = {
+    {COUNT("embedding")}, {COUNT("positions")}, {COUNT("attention")}, {COUNT("mlp")},
+    {COUNT("norms")},     {COUNT("output")},    {COUNT("total")}};
 
 static enum attn_status find_parameters(const struct attn_inspection *inspection,
                                         struct attn_table **table, struct attn_error *err)
 {
     const struct attn_parameters found = attn_model_parameters(inspection->model);
-    const struct amounts amounts = {.name = "parameters",
-                                    .has_total = true,
-                                    .parts = {{"embedding", found.embedding},
-                                              {"positions", found.positions},
-                                              {"attention", found.attention},
-                                              {"mlp", found.mlp},
-                                              {"norms", found.norms},
-                                              {"output", found.output}}};
+    const uint64_t amounts[] = {found.embedding, found.positions, found.attention,
+                                found.mlp,       found.norms,     found.output};
 
-    return make_amounts(&amounts, table, err);
+    return append_amounts(*table, amounts, N(amounts), true, err);
 }
 
 /* --- Of the tokenizer ------------------------------------------------------------------------- */
 
+static const struct attn_column tokenizer_columns[] = {{TEXT("kind")}, {COUNT("n_vocab")}};
+
 static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
-    struct table_record record = {.n = 0};
+    const struct attn_tokenizer *tokenizer = inspection->tokenizer;
+    const struct attn_cell row[] = {
+        word_cell(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
+        count_cell(attn_tokenizer_n_vocab(tokenizer))};
 
-    add_word(&record, "kind", attn_settings_type(attn_tokenizer_kind(inspection->tokenizer)));
-    add_count(&record, "n_vocab", NULL, attn_tokenizer_n_vocab(inspection->tokenizer));
-    return make_record("tokenizer", &record, table, err);
+    return attn_table_append(*table, row, N(row), err);
 }
+
+static const struct attn_column special_columns[] = {{COUNT("id")}, {TEXT("token")}};
 
 static enum attn_status find_special(const struct attn_inspection *inspection,
                                      struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {{.name = "id", .type = ATTN_VALUE_INTEGER},
-                                                 {.name = "token", .type = ATTN_VALUE_TEXT}};
-    enum { N = sizeof columns / sizeof *columns };
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
 
-    ATTN_TRY(make("special", columns, N, NULL, table, err));
     for (size_t id = 0; id < attn_tokenizer_n_vocab(tokenizer); id++) {
-        size_t size;
         const char *token;
+        size_t size;
 
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
             continue;
         token = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
-        const struct attn_cell row[N] = {count_cell(id), attn_cell_text(token, size)};
-        ATTN_TRY(attn_table_append(*table, row, N, err));
+        const struct attn_cell row[] = {count_cell(id), attn_cell_text(token, size)};
+
+        ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;
 }
 
 /* --- Of the files ----------------------------------------------------------------------------- */
-
-static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[ATTN_MAX_RANK])
-{
-    for (int i = 0; i < rank; i++)
-        list[i] = (int64_t)shape[i];
-    return attn_cell_list(list, (size_t)rank);
-}
 
 /* The name of a file of weights, without its folder. */
 static const char *shard_name(const struct attn_safetensors *weights, int shard)
@@ -324,26 +248,20 @@ static const char *shard_name(const struct attn_safetensors *weights, int shard)
     return slash ? slash + 1 : path;
 }
 
+static const struct attn_column tensors_columns[] = {{TEXT("name")},    {TEXT("dtype")},
+                                                     {LIST("shape")},   {TEXT("file")},
+                                                     {BYTES("offset")}, {BYTES("bytes")}};
+
 static enum attn_status find_tensors(const struct attn_inspection *inspection,
                                      struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "name", .type = ATTN_VALUE_TEXT},
-        {.name = "dtype", .type = ATTN_VALUE_TEXT},
-        {.name = "shape", .type = ATTN_VALUE_LIST},
-        {.name = "file", .type = ATTN_VALUE_TEXT},
-        {.name = "offset", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-    };
-    enum { N = sizeof columns / sizeof *columns };
     const struct attn_safetensors *weights = inspection->weights;
 
-    ATTN_TRY(make("tensors", columns, N, NULL, table, err));
     for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
         const struct attn_tensor *tensor = &entry.tensor;
         int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[N] = {
+        const struct attn_cell row[] = {
             attn_cell_text(entry.name, entry.name_size),
             word_cell(attn_dtype_name(tensor->dtype)),
             shape_cell(tensor->shape, tensor->rank, shape),
@@ -352,7 +270,7 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
             count_cell(attn_tensor_n_byte(tensor)),
         };
 
-        ATTN_TRY(attn_table_append(*table, row, N, err));
+        ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;
 }
@@ -388,12 +306,14 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
     return length >= 0 && (size_t)length < sizeof path && find_size(path, size);
 }
 
+static const struct attn_column files_columns[] = {{TEXT("name")}, {BYTES("bytes")}};
+
 static enum attn_status append_file(struct attn_table *table, const char *name, uint64_t size,
                                     struct attn_error *err)
 {
     const struct attn_cell row[] = {word_cell(name), count_cell(size)};
 
-    return attn_table_append(table, row, sizeof row / sizeof *row, err);
+    return attn_table_append(table, row, N(row), err);
 }
 
 static enum attn_status find_files(const struct attn_inspection *inspection,
@@ -407,15 +327,11 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
                                         "tokenizer_config.json",
                                         "tokenizer.json",
                                         "model.safetensors.index.json"};
-    static const struct attn_column columns[] = {
-        {.name = "name", .type = ATTN_VALUE_TEXT},
-        {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"}};
     const struct attn_safetensors *weights = inspection->weights;
     const struct attn_source *source = inspection->source;
     uint64_t size;
 
-    ATTN_TRY(make("files", columns, 2, NULL, table, err));
-    for (size_t i = 0; source && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; source && i < N(parts); i++)
         if (find_part(source, parts[i], &size))
             ATTN_TRY(append_file(*table, parts[i], size, err));
     for (int i = 0; i < attn_safetensors_n_shard(weights); i++)
@@ -424,30 +340,24 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
     return ATTN_OK;
 }
 
+static const struct attn_column non_finite_columns[] = {
+    {TEXT("name")}, {COUNT("n_nan")}, {COUNT("n_infinite")}, {COUNT("n_value")}, {COUNT("first")}};
+
 static enum attn_status find_non_finite(const struct attn_inspection *inspection,
                                         struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "name", .type = ATTN_VALUE_TEXT},
-        {.name = "n_nan", .type = ATTN_VALUE_INTEGER},
-        {.name = "n_infinite", .type = ATTN_VALUE_INTEGER},
-        {.name = "n_value", .type = ATTN_VALUE_INTEGER},
-        {.name = "first", .type = ATTN_VALUE_INTEGER},
-    };
-    enum { N = sizeof columns / sizeof *columns };
     const struct attn_safetensors *weights = inspection->weights;
 
-    ATTN_TRY(make("non_finite", columns, N, NULL, table, err));
     for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
         const struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);
-        const struct attn_cell row[N] = {attn_cell_text(entry.name, entry.name_size),
-                                         count_cell(found.n_nan), count_cell(found.n_infinite),
-                                         count_cell(attn_tensor_n_element(&entry.tensor)),
-                                         count_cell(found.first)};
+        const struct attn_cell row[] = {attn_cell_text(entry.name, entry.name_size),
+                                        count_cell(found.n_nan), count_cell(found.n_infinite),
+                                        count_cell(attn_tensor_n_element(&entry.tensor)),
+                                        count_cell(found.first)};
 
         if (found.n_nan + found.n_infinite > 0)
-            ATTN_TRY(attn_table_append(*table, row, N, err));
+            ATTN_TRY(attn_table_append(*table, row, N(row), err));
         if (inspection->cancel && *inspection->cancel != 0)
             return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     }
@@ -456,91 +366,79 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
 
 /* --- Of a run --------------------------------------------------------------------------------- */
 
+static const struct attn_column run_columns[] = {
+    {COUNT("n_token")}, {COUNT("n_source")}, {COUNT("n_pair")}};
+
 static enum attn_status find_run(const struct attn_inspection *inspection,
                                  struct attn_table **table, struct attn_error *err)
 {
     const struct attn_cost *cost = inspection->cost;
-    const struct amounts amounts = {.name = "run",
-                                    .parts = {{"n_token", cost->n_position},
-                                              {"n_source", cost->n_source},
-                                              {"n_pair", cost->n_pair}}};
+    const uint64_t amounts[] = {cost->n_position, cost->n_source, cost->n_pair};
 
-    return make_amounts(&amounts, table, err);
+    return append_amounts(*table, amounts, N(amounts), false, err);
 }
+
+static const struct attn_column multiply_adds_columns[] = {{OPERATIONS("projections")},
+                                                           {OPERATIONS("matrices")},
+                                                           {OPERATIONS("mlp")},
+                                                           {OPERATIONS("output")},
+                                                           {OPERATIONS("total")}};
 
 static enum attn_status find_multiply_adds(const struct attn_inspection *inspection,
                                            struct attn_table **table, struct attn_error *err)
 {
     const struct attn_cost *cost = inspection->cost;
-    const struct amounts amounts = {.name = "multiply_adds",
-                                    .unit = "multiply-adds",
-                                    .has_total = true,
-                                    .parts = {{"projections", cost->projections},
-                                              {"matrices", cost->matrices},
-                                              {"mlp", cost->mlp},
-                                              {"output", cost->output}}};
+    const uint64_t amounts[] = {cost->projections, cost->matrices, cost->mlp, cost->output};
 
-    return make_amounts(&amounts, table, err);
+    return append_amounts(*table, amounts, N(amounts), true, err);
 }
+
+static const struct attn_column memory_columns[] = {{BYTES("weights")},
+                                                    {BYTES("session")},
+                                                    {BYTES("keys_values")},
+                                                    {BYTES("keys_values_plain")},
+                                                    {BYTES("keys_values_multi_query")}};
 
 static enum attn_status find_memory(const struct attn_inspection *inspection,
                                     struct attn_table **table, struct attn_error *err)
 {
     const struct attn_cost *cost = inspection->cost;
-    const struct amounts amounts = {
-        .name = "memory",
-        .unit = "bytes",
-        .parts = {{"weights", cost->weights},
-                  {"session", cost->session},
-                  {"keys_values", cost->keys_values},
-                  {"keys_values_plain", cost->keys_values_plain},
-                  {"keys_values_multi_query", cost->keys_values_multi_query}}};
+    const uint64_t amounts[] = {cost->weights, cost->session, cost->keys_values,
+                                cost->keys_values_plain, cost->keys_values_multi_query};
 
-    return make_amounts(&amounts, table, err);
+    return append_amounts(*table, amounts, N(amounts), false, err);
 }
 
-/* The shape of SITE in each layer; missing when layers differ. */
-static struct attn_cell site_shape(const struct attn_selection *all, enum attn_site site,
-                                   int64_t list[ATTN_MAX_RANK])
-{
-    const size_t n = attn_site_is_in_layer(site) ? attn_selection_dims(all)->n_layer : 1;
-    size_t shape[3];
-    const int rank = attn_selection_shape(all, site, 0, shape);
+static const struct attn_column outputs_columns[] = {
+    {TEXT("site")}, {COUNT("n_layer")}, {LIST("shape")}, {BYTES("bytes")}};
 
-    for (size_t layer = 1; layer < n; layer++) {
-        size_t other[3];
-
-        attn_selection_shape(all, site, (int)layer, other);
-        if (memcmp(shape, other, (size_t)rank * sizeof *shape) != 0)
-            return attn_cell_missing();
-    }
-    return shape_cell(shape, rank, list);
-}
-
-/* A row for each site of ALL. */
+/* A row for each site of ALL; without a shape where layers differ. */
 static enum attn_status find_sites(const struct attn_cost *cost, const struct attn_selection *all,
-                                   struct attn_table **table, struct attn_error *err)
+                                   struct attn_table *table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "site", .type = ATTN_VALUE_TEXT},
-        {.name = "n_layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "shape", .type = ATTN_VALUE_LIST},
-        {.name = "bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-    };
-    enum { N = sizeof columns / sizeof *columns };
     const struct attn_dims *dims = attn_selection_dims(all);
 
-    ATTN_TRY(make("outputs", columns, N, NULL, table, err));
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[N] = {word_cell(attn_site_name(site)),
-                                         attn_site_is_in_layer(site) ? count_cell(dims->n_layer)
-                                                                     : attn_cell_missing(),
-                                         site_shape(all, site, shape), count_cell(cost->sites[i])};
+        const bool is_in_layer = attn_site_is_in_layer(site);
+        size_t shape[3], other[3];
+        int64_t list[ATTN_MAX_RANK];
+        const int rank = attn_selection_shape(all, site, 0, shape);
+        bool is_same = true;
 
-        if ((dims->sites & ATTN_SITE_BIT(i)) != 0)
-            ATTN_TRY(attn_table_append(*table, row, N, err));
+        if ((dims->sites & ATTN_SITE_BIT(i)) == 0)
+            continue;
+        for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
+            attn_selection_shape(all, site, (int)layer, other);
+            is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
+        }
+        const struct attn_cell row[] = {
+            word_cell(attn_site_name(site)),
+            is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
+            is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
+            count_cell(cost->sites[i])};
+
+        ATTN_TRY(attn_table_append(table, row, N(row), err));
     }
     return ATTN_OK;
 }
@@ -555,63 +453,52 @@ static enum attn_status find_outputs(const struct attn_inspection *inspection,
 
     dims.n_source = inspection->cost->n_source;
     ATTN_TRY(attn_selection_create(&dims, &all, err));
-    status = find_sites(inspection->cost, all, table, err);
+    status = find_sites(inspection->cost, all, *table, err);
     attn_selection_free(all);
     return status;
 }
 
-/* Appends the row of KIND; FULL: of exact attention. */
-static enum attn_status append_kind(const struct attn_inspection *inspection, const char *kind,
-                                    struct attn_kind_cost *full, struct attn_table *table,
-                                    struct attn_error *err)
-{
-    struct attn_kind_cost cost;
-    const enum attn_status status =
-        attn_cost_find_kind(inspection->model, inspection->cost, kind, &cost, NULL);
-
-    if (status != ATTN_OK)
-        return status == ATTN_INVALID ? ATTN_OK : status; /* the model cannot have it */
-    if (full->matrices == 0)
-        *full = cost;
-    const struct attn_cell row[] = {word_cell(kind), count_cell(cost.n_pair),
-                                    count_cell(cost.matrices),
-                                    attn_cell_real((double)cost.matrices / (double)full->matrices)};
-
-    return attn_table_append(table, row, sizeof row / sizeof *row, err);
-}
+static const struct attn_column kinds_columns[] = {{TEXT("kind")},
+                                                   {COUNT("n_pair")},
+                                                   {OPERATIONS("multiply_adds")},
+                                                   {.name = "share",
+                                                    .type = ATTN_VALUE_REAL,
+                                                    .notation = ATTN_NOTATION_FIXED,
+                                                    .digits = 4,
+                                                    .range = ATTN_RANGE_SHARE}};
 
 static enum attn_status find_kinds(const struct attn_inspection *inspection,
                                    struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "kind", .type = ATTN_VALUE_TEXT},
-        {.name = "n_pair", .type = ATTN_VALUE_INTEGER},
-        {.name = "multiply_adds", .type = ATTN_VALUE_INTEGER, .unit = "multiply-adds"},
-        {.name = "share",
-         .type = ATTN_VALUE_REAL,
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4,
-         .range = ATTN_RANGE_SHARE},
-    };
     static const struct {
         const char *name;
         bool has_width;
     } kinds[] = {{"full", false},  {"window", true}, {"strided", true}, {"block", true},
                  {"random", true}, {"log", false},   {"lowrank", true}, {"linear", false}};
-    struct attn_kind_cost full = {0};
+    struct attn_kind_cost full = {0}, cost; /* full: of exact attention */
     size_t width = 1;
 
-    ATTN_TRY(make("kinds", columns, sizeof columns / sizeof *columns, NULL, table, err));
     while (width * width < inspection->cost->n_position)
         width++;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < N(kinds); i++) {
         char kind[ATTN_ATTENTION_TEXT_SIZE];
+        enum attn_status status;
 
         if (kinds[i].has_width)
             snprintf(kind, sizeof kind, "%s:%zu", kinds[i].name, width);
         else
             snprintf(kind, sizeof kind, "%s", kinds[i].name);
-        ATTN_TRY(append_kind(inspection, kind, &full, *table, err));
+        status = attn_cost_find_kind(inspection->model, inspection->cost, kind, &cost, NULL);
+        if (status == ATTN_INVALID) /* the model cannot have it */
+            continue;
+        ATTN_TRY(status);
+        if (full.matrices == 0)
+            full = cost;
+        const struct attn_cell row[] = {
+            word_cell(kind), count_cell(cost.n_pair), count_cell(cost.matrices),
+            attn_cell_real((double)cost.matrices / (double)full.matrices)};
+
+        ATTN_TRY(attn_table_append(*table, row, N(row), err));
     }
     return ATTN_OK;
 }
@@ -621,46 +508,47 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
 /* What a table is about. */
 enum subject { SUBJECT_MODEL, SUBJECT_WEIGHTS, SUBJECT_TOKENIZER, SUBJECT_COST };
 
+/* FIND appends the rows, of a config with the columns. */
 static const struct {
     const char *name;
     enum subject subject;
+    const struct attn_column *columns; /* [n_column] */
+    size_t n_column;
     enum attn_status (*find)(const struct attn_inspection *inspection, struct attn_table **table,
                              struct attn_error *err);
 } parts[] = {
-#define PART_ROW(id, name, subject) [ATTN_INSPECTED_##id] = {#name, SUBJECT_##subject, find_##name},
+#define COLUMNS(name) name##_columns, N(name##_columns)
+#define PART_ROW(id, name, subject)                                                                \
+    [ATTN_INSPECTED_##id] = {#name, SUBJECT_##subject, COLUMNS(name), find_##name},
     ATTN_INSPECTED_MAP(PART_ROW)
 #undef PART_ROW
 };
 
-static enum attn_status check(const struct attn_inspection *inspection, enum attn_inspected part,
-                              struct attn_error *err)
+enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
+                              struct attn_table **table, struct attn_error *err)
 {
     static const char *const words[] = {[SUBJECT_MODEL] = "a model",
                                         [SUBJECT_WEIGHTS] = "weights",
                                         [SUBJECT_TOKENIZER] = "a tokenizer",
                                         [SUBJECT_COST] = "a model and the cost of a run"};
-    const bool is_given[] = {[SUBJECT_MODEL] = inspection->model,
-                             [SUBJECT_WEIGHTS] = inspection->weights,
-                             [SUBJECT_TOKENIZER] = inspection->tokenizer,
-                             [SUBJECT_COST] = inspection->model && inspection->cost};
-
-    if ((size_t)part >= sizeof parts / sizeof *parts)
-        return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
-    if (!is_given[parts[part].subject])
-        return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
-                              parts[part].name, words[parts[part].subject]);
-    return ATTN_OK;
-}
-
-enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
-                              struct attn_table **table, struct attn_error *err)
-{
     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
     struct attn_table *found = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_options_read(given, &inspection, err));
-    ATTN_TRY(check(&inspection, part, err));
+    const bool is_given[] = {[SUBJECT_MODEL] = inspection.model,
+                             [SUBJECT_WEIGHTS] = inspection.weights,
+                             [SUBJECT_TOKENIZER] = inspection.tokenizer,
+                             [SUBJECT_COST] = inspection.model && inspection.cost};
+
+    if ((size_t)part >= N(parts))
+        return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
+    if (!is_given[parts[part].subject])
+        return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
+                              parts[part].name, words[parts[part].subject]);
+    if (parts[part].columns->name)
+        ATTN_TRY(attn_table_create(parts[part].name, parts[part].columns, parts[part].n_column,
+                                   &found, err));
     status = parts[part].find(&inspection, &found, err);
     if (status == ATTN_OK)
         *table = found;

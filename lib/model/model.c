@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The files of a config on their way. */
+/* A file of a config on its way. */
 struct config_reading {
     struct attn_file file;  /* owns */
     struct attn_json *json; /* owns */
@@ -28,78 +28,64 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
     return attn_family_parse_config(&reading->file, &reading->json, err);
 }
 
-static void release(struct config_reading *reading)
+/* Reads the config of MODEL by way of READINGS. */
+static enum attn_status read_files(const struct attn_source *source, struct attn_model *model,
+                                   struct config_reading readings[2], struct attn_error *err)
 {
-    attn_json_free(reading->json);
-    attn_file_release(&reading->file);
-}
-
-static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
-                                    struct attn_error *err)
-{
-    struct config_reading reading = {.json = NULL};
-    const bool is_absent = !attn_source_has_part(source, "config.json");
+    static const char name[] = "config.json", generation[] = "generation_config.json";
+    const bool is_absent = !attn_source_has_part(source, name);
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
     if (status == ATTN_OK)
-        status = parse_part(source, "config.json", &reading, err);
+        status = parse_part(source, name, &readings[0], err);
     if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
-    if (status == ATTN_OK)
-        status = attn_family_read_config(reading.json, &model->config, &model->layers, err);
-    release(&reading);
-    return status;
-}
-
-/* The tokens that end a text are those of generation_config.json, where there is one: Hugging Face
- * puts the end of a turn there. Nothing else of it is read. */
-static enum attn_status read_generation_config(const struct attn_source *source,
-                                               struct attn_model *model, struct attn_error *err)
-{
-    static const char name[] = "generation_config.json";
-    struct config_reading reading = {.json = NULL};
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, name))
+    ATTN_TRY(status);
+    ATTN_TRY(attn_family_read_config(readings[0].json, &model->config, &model->layers, err));
+    if (!attn_source_has_part(source, generation))
         return ATTN_OK;
-    status = parse_part(source, name, &reading, err);
-    if (status == ATTN_OK)
-        attn_family_read_end_ids(reading.json, &model->config);
-    release(&reading);
+    /* The tokens that end a text are those of generation_config.json, where there is one: Hugging
+     * Face puts the end of a turn there. Nothing else of it is read. */
+    ATTN_TRY(parse_part(source, generation, &readings[1], err));
+    attn_family_read_end_ids(readings[1].json, &model->config);
+    return ATTN_OK;
+}
+
+static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
+                                    struct attn_error *err)
+{
+    struct config_reading readings[2] = {{.json = NULL}};
+    const enum attn_status status = read_files(source, model, readings, err);
+
+    for (int i = 0; i < 2; i++) {
+        attn_json_free(readings[i].json);
+        attn_file_release(&readings[i].file);
+    }
     return status;
 }
 
-/* Tensors that the model does not use are collected into one note. */
-struct unused {
-    char names[300]; /* the first few, quoted */
-    size_t size;
-    size_t n;
-};
-
-static void note_unused(void *user, const char *tensor_name)
-{
-    struct unused *unused = user;
-    const struct attn_quote name = attn_quote_string(tensor_name);
-
-    if (unused->n++ < 3)
-        attn_fixed_text_append(unused->names, sizeof unused->names, &unused->size, "%s'%s'",
-                               unused->size == 0 ? "" : ", ", name.text);
-}
-
+/* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
-    struct unused unused = {.n = 0};
-    char message[512];
+    char names[300], message[512]; /* names: of the first few, quoted */
+    size_t size = 0, n = 0;
 
-    attn_weights_list_unused(model->config.model_type, model->st, note_unused, &unused);
-    if (unused.n == 0)
+    for (size_t i = 0; i < attn_safetensors_count(model->st); i++) {
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(model->st, i);
+
+        if (attn_weights_know(model->config.model_type, entry.name))
+            continue;
+        if (n++ < 3)
+            attn_fixed_text_append(names, sizeof names, &size, "%s'%s'", size == 0 ? "" : ", ",
+                                   attn_quote_string(entry.name).text);
+    }
+    if (n == 0)
         return;
-    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", unused.n,
-             unused.n == 1 ? "" : "s", unused.n == 1 ? "is" : "are", unused.names,
-             unused.n > 3 ? ", ..." : "");
+    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", n,
+             n == 1 ? "" : "s", n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
     options->on_note(options->user, message);
 }
 
@@ -117,7 +103,6 @@ static enum attn_status open_files(const struct attn_source *source,
     if (!m->name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(read_config(source, m, err));
-    ATTN_TRY(read_generation_config(source, m, err));
     ATTN_TRY(attn_safetensors_open(source, options->load, &m->st, err));
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->st, err));
     if (options->reuse)

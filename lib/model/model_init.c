@@ -114,21 +114,6 @@ struct attn_init {
     bool is_synced; /* see attn_init_options */
 };
 
-/* What messages call the config: the file it begins with and the settings, as they are typed. */
-static enum attn_status name_config(const struct attn_init_options *options,
-                                    struct attn_buffer *name, struct attn_error *err)
-{
-    if (options->config)
-        attn_buffer_append_string(name, options->config);
-    else if (options->n_setting == 0)
-        attn_buffer_append_string(name, "the config");
-    for (size_t i = 0; i < options->n_setting; i++)
-        attn_buffer_append_format(name, "%s`set` %s", name->size > 0 ? " " : "",
-                                  options->settings[i]);
-    attn_buffer_append_char(name, '\0');
-    return attn_buffer_check(name, err);
-}
-
 /* What is read of the config that was just written. */
 struct written_config {
     struct attn_buffer name; /* owns; what messages call it */
@@ -138,16 +123,26 @@ struct written_config {
     bool has_biases;
 };
 
-/* Reads it as opening the directory will. */
+/* Reads it as opening the directory will. Messages call it by the file it begins with and the
+ * settings, as they are typed. */
 static enum attn_status read_config(const struct attn_init *init,
                                     const struct attn_init_options *options,
                                     struct written_config *written, struct attn_error *err)
 {
     struct attn_file file = {.data = (const unsigned char *)init->config.data,
                              .size = init->config.size};
+    struct attn_buffer *name = &written->name;
 
-    ATTN_TRY(name_config(options, &written->name, err));
-    file.path = written->name.data;
+    if (options->config)
+        attn_buffer_append_string(name, options->config);
+    else if (options->n_setting == 0)
+        attn_buffer_append_string(name, "the config");
+    for (size_t i = 0; i < options->n_setting; i++)
+        attn_buffer_append_format(name, "%s`set` %s", name->size > 0 ? " " : "",
+                                  options->settings[i]);
+    attn_buffer_append_char(name, '\0');
+    ATTN_TRY(attn_buffer_check(name, err));
+    file.path = name->data;
     ATTN_TRY(attn_family_parse_config(&file, &written->json, err));
     ATTN_TRY(attn_family_read_config(written->json, &written->config, &written->layers, err));
     return attn_json_get_bool(written->json, attn_json_root(written->json), "bias",
@@ -238,12 +233,23 @@ struct init_file {
     bool is_in_place;
 };
 
-static enum attn_status check_empty(const char *path, struct attn_error *err)
+/* Makes the directory PATH, or finds it empty. */
+static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
 {
-    DIR *directory = opendir(path);
     const struct dirent *entry;
+    struct stat info;
+    DIR *directory;
     size_t n = 0;
 
+    *is_new = mkdir(path, 0777) == 0;
+    if (*is_new)
+        return ATTN_OK;
+    if (errno != EEXIST || stat(path, &info) != 0)
+        return attn_error_errno(err, "make directory", path, errno);
+    if (!S_ISDIR(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "'%s' is a file, expected an empty directory or none",
+                              attn_quote_string(path).text);
+    directory = opendir(path);
     if (!directory)
         return attn_error_errno(err, "open directory", path, errno);
     while ((entry = readdir(directory)))
@@ -253,22 +259,6 @@ static enum attn_status check_empty(const char *path, struct attn_error *err)
         return ATTN_OK;
     return attn_error_set(err, ATTN_IO, "'%s' is not empty, expected an empty directory or none",
                           attn_quote_string(path).text);
-}
-
-static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
-{
-    struct stat info;
-
-    if (mkdir(path, 0777) == 0) {
-        *is_new = true;
-        return ATTN_OK;
-    }
-    if (errno != EEXIST || stat(path, &info) != 0)
-        return attn_error_errno(err, "make directory", path, errno);
-    if (!S_ISDIR(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "'%s' is a file, expected an empty directory or none",
-                              attn_quote_string(path).text);
-    return check_empty(path, err);
 }
 
 static enum attn_status write_weights(struct attn_sink *sink,
@@ -281,7 +271,7 @@ static enum attn_status write_weights(struct attn_sink *sink,
     if (!tensors)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_weight_spec *spec = &weights->items[i].spec;
+        const struct attn_weight_spec *spec = weights->items[i].spec;
 
         tensors[i] = (struct attn_written_tensor){.name = spec->name,
                                                   .tensor = {.data = weights->items[i].data,

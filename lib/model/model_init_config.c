@@ -13,7 +13,7 @@
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "model/family.h"
-#include "text/settings.h"
+#include "text/tokenizer_internal.h"
 
 #include <string.h>
 
@@ -71,30 +71,11 @@ static enum attn_status set_buffer(struct config_members *members, const char *k
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* Sets one member of FILE, whose key READER has just given as TOKEN. */
-static enum attn_status copy_member(struct config_members *members, const struct attn_file *file,
-                                    struct attn_json_reader *reader,
-                                    const struct attn_json_token *token, struct attn_error *err)
-{
-    const char *text = (const char *)file->data;
-    struct attn_buffer key = {0};
-    size_t begin = reader->offset;
-    enum attn_status status;
-
-    ATTN_TRY(attn_json_skip(reader, err));
-    begin += strspn(text + begin, ": \t\r\n"); /* a value follows, so the text does not end here */
-    attn_json_unescape(token, &key);
-    status = attn_buffer_check(&key, err);
-    if (status == ATTN_OK)
-        status = set(members, key.data, key.size, text + begin, reader->offset - begin, err);
-    attn_buffer_release(&key);
-    return status;
-}
-
 /* What a file that is copied owns. */
 struct copied {
     struct attn_file file;
     struct attn_json *json;
+    struct attn_buffer key; /* of a member */
 };
 
 static enum attn_status copy_members(struct config_members *members, const char *path,
@@ -103,6 +84,7 @@ static enum attn_status copy_members(struct config_members *members, const char 
     const struct attn_override chosen = {"config.json", path};
     const struct attn_source source = {.overrides = &chosen, .n_override = 1};
     struct attn_file *file = &copied->file;
+    struct attn_buffer *key = &copied->key;
     struct attn_json_reader reader;
     struct attn_json_token token;
 
@@ -112,10 +94,19 @@ static enum attn_status copy_members(struct config_members *members, const char 
     reader = attn_json_reader_init((const char *)file->data, file->size, file->path);
     ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
     for (;;) {
+        const char *value;
+
         ATTN_TRY(attn_json_next(&reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
-        ATTN_TRY(copy_member(members, file, &reader, &token, err));
+        value = (const char *)file->data + reader.offset;
+        value += strspn(value, ": \t\r\n"); /* it follows, so the text does not end here */
+        ATTN_TRY(attn_json_skip(&reader, err));
+        attn_buffer_reset(key);
+        attn_json_unescape(&token, key);
+        ATTN_TRY(attn_buffer_check(key, err));
+        ATTN_TRY(set(members, key->data, key->size, value,
+                     (size_t)((const char *)file->data + reader.offset - value), err));
     }
 }
 
@@ -127,6 +118,7 @@ static enum attn_status copy_file(struct config_members *members, const char *pa
 
     attn_json_free(copied.json);
     attn_file_release(&copied.file);
+    attn_buffer_release(&copied.key);
     return status;
 }
 
@@ -139,20 +131,6 @@ static bool is_literal(const char *value)
 
     return attn_parse_double(value, strlen(value), &number) || strcmp(value, "true") == 0 ||
            strcmp(value, "false") == 0 || strcmp(value, "null") == 0;
-}
-
-/* "self,cross" as a list of strings. */
-static void append_list(struct attn_buffer *out, const char *value)
-{
-    attn_buffer_append_char(out, '[');
-    for (size_t size;; value += size + 1) {
-        size = strcspn(value, ",");
-        attn_json_append_string(out, value, size);
-        if (value[size] == '\0')
-            break;
-        attn_buffer_append_string(out, ", ");
-    }
-    attn_buffer_append_char(out, ']');
 }
 
 static enum attn_status apply_setting(struct config_members *members, const char *setting,
@@ -173,12 +151,22 @@ static enum attn_status apply_setting(struct config_members *members, const char
     if (strncmp(setting, "tokenizer", size) == 0 && size == strlen("tokenizer"))
         return attn_error_set(err, ATTN_INVALID,
                               "'tokenizer' follows from the vocabulary, expected another key");
-    if (strncmp(setting, "blocks", size) == 0 && size == strlen("blocks"))
-        append_list(&json, value);
-    else if (is_literal(value))
+    if (strncmp(setting, "blocks", size) == 0 && size == strlen("blocks")) {
+        /* "self,cross" becomes a list of strings. */
+        attn_buffer_append_char(&json, '[');
+        for (size_t n;; value += n + 1) {
+            n = strcspn(value, ",");
+            attn_json_append_string(&json, value, n);
+            if (value[n] == '\0')
+                break;
+            attn_buffer_append_string(&json, ", ");
+        }
+        attn_buffer_append_char(&json, ']');
+    } else if (is_literal(value)) {
         attn_buffer_append_string(&json, value);
-    else
+    } else {
         attn_json_append_string(&json, value, strlen(value));
+    }
     status = set_buffer(members, setting, size, &json, err);
     attn_buffer_release(&json);
     return status;
@@ -186,37 +174,32 @@ static enum attn_status apply_setting(struct config_members *members, const char
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-/* The key of the vocabulary's size in the family that MEMBERS are a config of. */
-static const char *find_vocabulary_key(const struct config_members *members)
-{
-    const struct config_member *type = find(members, "model_type", strlen("model_type"));
-    const char *value = type ? type->value.data : "";
-    const size_t size = type ? type->value.size : 0;
-
-    for (size_t i = 0; attn_family_at(i); i++) {
-        const char *name = attn_family_at(i)->model_type;
-
-        if (type ? size == strlen(name) + 2 && memcmp(value + 1, name, strlen(name)) == 0
-                 : attn_family_at(i)->architecture != NULL)
-            return attn_family_at(i)->vocabulary_key;
-    }
-    return "n_vocab";
-}
-
 static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)
 {
-    const char *key = find_vocabulary_key(members);
+    const struct config_member *type = find(members, "model_type", strlen("model_type"));
+    const char *key =
+        NULL; /* of the vocabulary's size in the family that MEMBERS are a config of */
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 
+    for (size_t i = 0; attn_family_at(i) && !key; i++) {
+        const struct attn_family *family = attn_family_at(i);
+        const size_t size = strlen(family->model_type);
+
+        if (type ? type->value.size == size + 2 &&
+                       memcmp(type->value.data + 1, family->model_type, size) == 0
+                 : (bool)family->architecture)
+            key = family->vocabulary_key;
+    }
+    key = key ? key : "n_vocab";
     if (!find(members, key, strlen(key))) {
         attn_buffer_append_format(&text, "%zu", words->n);
         status = set_buffer(members, key, strlen(key), &text, err);
         attn_buffer_reset(&text);
     }
     attn_buffer_append_format(
-        &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_settings_type(words->kind));
+        &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_tokenizer_kind_name(words->kind));
     attn_json_append_string(&text, words->drop, strlen(words->drop));
     attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
     if (status == ATTN_OK)

@@ -43,95 +43,51 @@ struct drawn_map {
     bool ends_branch; /* its result is added to the residual stream */
 };
 
-/* The group that draws PART; ATTN_N_DRAW_GROUP for norms, which are not drawn. */
-static enum attn_draw_group group_of(enum attn_weight_part part)
-{
-    switch (part) {
-    case ATTN_PART_EMBEDDING:
-        return ATTN_DRAW_EMBED;
-    case ATTN_PART_POSITIONS:
-    case ATTN_PART_SOURCE_POSITIONS:
-        return ATTN_DRAW_POS;
-    case ATTN_PART_PROJECTIONS:
-    case ATTN_PART_QKV_BIAS:
-        return ATTN_DRAW_QKV;
-    case ATTN_PART_OUT_PROJ:
-    case ATTN_PART_OUT_BIAS:
-        return ATTN_DRAW_W_O;
-    case ATTN_PART_MLP:
-    case ATTN_PART_MLP_GATE:
-    case ATTN_PART_MLP_BIAS:
-    case ATTN_PART_MLP_GATE_BIAS:
-    case ATTN_PART_MLP_BIAS_FOUND:
-        return ATTN_DRAW_MLP;
-    case ATTN_PART_OUTPUT:
-    case ATTN_PART_OUTPUT_FOUND:
-    case ATTN_PART_OUTPUT_BIAS:
-    case ATTN_PART_OUTPUT_BIAS_FOUND:
-        return ATTN_DRAW_UNEMBED;
-    case ATTN_PART_NORM:
-    case ATTN_PART_POST_NORM:
-    case ATTN_PART_QK_NORM:
-    case ATTN_PART_MLP_NORM:
-    case ATTN_PART_MLP_POST_NORM:
-    case ATTN_PART_FINAL_NORM:
-    case ATTN_PART_IGNORED:
-        break;
-    }
-    return ATTN_N_DRAW_GROUP;
-}
+#define ATTN_DRAW_NONE ATTN_N_DRAW_GROUP /* norms are not drawn, buffers not made */
+
+/* The group that draws each part. */
+static const enum attn_draw_group groups[] = {
+#define PART_GROUP(id, group, need, is_so) [ATTN_PART_##id] = ATTN_DRAW_##group,
+    ATTN_WEIGHT_PART_MAP(PART_GROUP)
+#undef PART_GROUP
+};
 
 static bool is_vector(const struct attn_made_weight *weight)
 {
-    return weight->spec.rule->kind == ATTN_WEIGHT_VECTOR ||
-           weight->spec.rule->kind == ATTN_WEIGHT_QKV_VECTOR ||
-           weight->spec.rule->kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR ||
+           weight->spec->rule->kind == ATTN_WEIGHT_QKV_VECTOR ||
+           weight->spec->rule->kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* An attn_weight_spec_fn: makes room for one tensor. */
-static enum attn_status add_weight(void *user, const struct attn_weight_spec *spec,
-                                   struct attn_error *err)
+/* Makes room for the tensors that are described. */
+static enum attn_status make_room(struct attn_made_weights *weights, struct attn_error *err)
 {
-    struct attn_made_weights *weights = user;
-    void *items = weights->items;
-    struct attn_made_weight *weight;
-    const enum attn_status status =
-        attn_grow(&items, &weights->capacity, weights->n + 1, sizeof *weights->items, err);
-    size_t n = 1;
-
-    weights->items = items;
-    ATTN_TRY(status);
-    for (int i = 0; i < spec->rank; i++)
-        if (!attn_checked_mul(n, spec->shape[i], &n))
-            return attn_error_no_memory(err);
-    weight = &weights->items[weights->n];
-    *weight = (struct attn_made_weight){*spec, attn_alloc(n, sizeof *weight->data, err), n};
-    if (!weight->data)
+    weights->items = attn_alloc(weights->n, sizeof *weights->items, err);
+    if (!weights->items)
         return ATTN_NO_MEMORY;
-    weights->n++;
-    return ATTN_OK;
-}
-
-/* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
-static void fill_norms(const struct attn_made_weights *weights)
-{
     for (size_t i = 0; i < weights->n; i++) {
-        const struct attn_made_weight *weight = &weights->items[i];
+        struct attn_made_weight *weight = &weights->items[i];
 
-        if (group_of(weight->spec.rule->part) == ATTN_N_DRAW_GROUP &&
-            strrchr(weight->spec.name, '.')[1] == 'w')
-            for (size_t j = 0; j < weight->n; j++)
-                weight->data[j] = 1;
+        weight->spec = &weights->specs[i];
+        weight->n = 1;
+        for (int k = 0; k < weight->spec->rank; k++)
+            if (!attn_checked_mul(weight->n, weight->spec->shape[k], &weight->n))
+                return attn_error_no_memory(err);
+        weight->data = attn_alloc(weight->n, sizeof *weight->data, err);
+        if (!weight->data)
+            return ATTN_NO_MEMORY;
     }
+    return ATTN_OK;
 }
 
 void attn_made_weights_release(struct attn_made_weights *weights)
 {
-    for (size_t i = 0; i < weights->n; i++)
+    for (size_t i = 0; i < weights->n && weights->items; i++)
         attn_free(weights->items[i].data);
     attn_free(weights->items);
+    attn_free(weights->specs);
     *weights = (struct attn_made_weights){0};
 }
 
@@ -139,9 +95,9 @@ void attn_made_weights_release(struct attn_made_weights *weights)
 
 static struct drawn_map map_of(const struct attn_made_weight *weight, float *bias)
 {
-    const struct attn_weight_rule *rule = weight->spec.rule;
-    const size_t *shape = weight->spec.shape;
-    const size_t last = shape[weight->spec.rank - 1];
+    const struct attn_weight_rule *rule = weight->spec->rule;
+    const size_t *shape = weight->spec->shape;
+    const size_t last = shape[weight->spec->rank - 1];
     struct drawn_map map = {.data = weight->data, .bias = bias, .n_block = 1};
 
     map.is_out_in = rule->kind == ATTN_WEIGHT_OUT_IN || rule->kind == ATTN_WEIGHT_QKV_HEADS;
@@ -267,7 +223,7 @@ static float *bias_of(const struct attn_made_weights *weights, size_t i)
     const struct attn_made_weight *next = &weights->items[i] + 1;
 
     return i + 1 < weights->n && is_vector(next) &&
-                   group_of(next->spec.rule->part) == group_of(weights->items[i].spec.rule->part)
+                   groups[next->spec->rule->part] == groups[weights->items[i].spec->rule->part]
                ? next->data
                : NULL;
 }
@@ -307,7 +263,7 @@ static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw
     for (size_t i = 0; i < drawer->weights->n; i++) {
         const struct attn_made_weight *weight = &drawer->weights->items[i];
 
-        if (group_of(weight->spec.rule->part) != group || is_vector(weight))
+        if (groups[weight->spec->rule->part] != group || is_vector(weight))
             continue;
         if (group == ATTN_DRAW_EMBED) {
             ATTN_TRY(draw_embedding(drawer, draw, weight, err));
@@ -315,7 +271,7 @@ static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw
             const struct drawn_map map = map_of(weight, bias_of(drawer->weights, i));
 
             ATTN_TRY(draw_map(drawer, draw, &map, err));
-        } else if (weight->spec.rule->offset == offsetof(struct attn_block_weights, q.weight)) {
+        } else if (weight->spec->rule->offset == offsetof(struct attn_block_weights, q.weight)) {
             ATTN_TRY(draw_heads(drawer, draw, i, err));
         }
     }
@@ -331,9 +287,9 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     bool has_group = false, has_heads = false; /* q, k and v are matrices of single heads */
 
     for (size_t i = 0; i < drawer->weights->n; i++) {
-        const struct attn_weight_rule *rule = drawer->weights->items[i].spec.rule;
+        const struct attn_weight_rule *rule = drawer->weights->items[i].spec->rule;
 
-        has_group |= group_of(rule->part) == group;
+        has_group |= groups[rule->part] == group;
         has_heads |= rule->kind == ATTN_WEIGHT_HEADS;
     }
     if (!has_group)
@@ -375,37 +331,36 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
     return ATTN_OK;
 }
 
-static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
-{
-    const size_t n = drawer->n_embedding_row, n_kept = drawer->config->n_vocab;
-    const size_t largest = n_kept + MAX_DROPPED / drawer->config->d_model;
-
-    if (n >= n_kept && n <= largest)
-        return ATTN_OK;
-    if (n > largest)
-        return attn_error_set(err, ATTN_INVALID,
-                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
-                              "are kept",
-                              n, largest, n_kept);
-    return attn_error_set(
-        err, ATTN_INVALID,
-        "embedding rows to draw are %zu, expected %zu or more, one for each token", n, n_kept);
-}
-
 enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_config *config, bool with_biases,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    struct drawer drawer = {.weights = weights, .config = config};
+    const size_t n_kept = config->n_vocab, largest = n_kept + MAX_DROPPED / config->d_model;
+    const size_t n_row = options->n_embedding_row > 0 ? options->n_embedding_row : n_kept;
+    struct drawer drawer = {.weights = weights, .config = config, .n_embedding_row = n_row};
 
-    ATTN_TRY(attn_weights_describe(config, with_biases, add_weight, weights, err));
-    if (config->norm != ATTN_NORM_RMSNORM_PLUS_ONE)
-        fill_norms(weights);
-    drawer.n_embedding_row = config->n_vocab;
-    if (options->n_embedding_row > 0)
-        drawer.n_embedding_row = options->n_embedding_row;
-    ATTN_TRY(check_embedding_rows(&drawer, err));
+    ATTN_TRY(attn_weights_describe(config, with_biases, &weights->specs, &weights->n, err));
+    ATTN_TRY(make_room(weights, err));
+    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
+        const struct attn_made_weight *weight = &weights->items[i];
+
+        /* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
+        if (groups[weight->spec->rule->part] == ATTN_DRAW_NONE &&
+            strrchr(weight->spec->name, '.')[1] == 'w')
+            for (size_t j = 0; j < weight->n; j++)
+                weight->data[j] = 1;
+    }
+    if (n_row < n_kept)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "embedding rows to draw are %zu, expected %zu or more, one for each token", n_row,
+            n_kept);
+    if (n_row > largest)
+        return attn_error_set(err, ATTN_INVALID,
+                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
+                              "are kept",
+                              n_row, largest, n_kept);
     attn_random_seed(&drawer.random, options->seed);
     return draw_all(&drawer, options, err);
 }

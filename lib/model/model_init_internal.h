@@ -17,15 +17,16 @@ enum attn_status attn_init_config_write(struct attn_buffer *out,
 
 /* A tensor that is drawn. */
 struct attn_made_weight {
-    struct attn_weight_spec spec;
+    const struct attn_weight_spec *spec;
     float *data; /* owns; [n] */
     size_t n;
 };
 
 /* Initialize with = {0}; end with attn_made_weights_release. */
 struct attn_made_weights {
-    struct attn_made_weight *items; /* owns; [n], in the order of attn_weights_describe */
-    size_t n, capacity;
+    struct attn_weight_spec *specs; /* owns; [n], as attn_weights_describe has them */
+    struct attn_made_weight *items; /* owns; [n] */
+    size_t n;
 };
 
 /* Makes the tensors of CONFIG and draws them as OPTIONS say. Release them also after a failure. */

@@ -72,14 +72,6 @@ static float yarn_ramp(const struct attn_rope *rope, size_t i)
     return fminf(fmaxf(ramp, 0), 1);
 }
 
-static float stretch_yarn(const struct attn_rope *rope, size_t i, float p)
-{
-    const float kept = 1.0F - yarn_ramp(rope, i);
-    const float interpolated = 1.0F / ((float)rope->factor * p);
-
-    return interpolated * (1.0F - kept) + 1.0F / p * kept;
-}
-
 void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies)
 {
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
@@ -91,8 +83,12 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies
             frequencies[i] /= (float)rope->factor;
         if (rope->type == ATTN_ROPE_LLAMA3)
             frequencies[i] = stretch_llama3(rope, frequencies[i]);
-        if (rope->type == ATTN_ROPE_YARN)
-            frequencies[i] = stretch_yarn(rope, i, p);
+        if (rope->type == ATTN_ROPE_YARN) {
+            const float kept = 1.0F - yarn_ramp(rope, i);
+            const float interpolated = 1.0F / ((float)rope->factor * p);
+
+            frequencies[i] = interpolated * (1.0F - kept) + 1.0F / p * kept;
+        }
     }
 }
 

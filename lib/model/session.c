@@ -162,39 +162,6 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Copies the arrays that the options borrow. */
-static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
-                                     const struct attn_session_options *options,
-                                     struct attn_error *err)
-{
-    const size_t n_layer = model->config.n_layer;
-
-    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
-    session->n_edit = options->n_edit;
-    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (!session->edits || !session->attention || !session->has_own_stride)
-        return ATTN_NO_MEMORY;
-    if (options->n_edit > 0) {
-        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
-
-        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-        session->has_effect =
-            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
-        if (!session->has_effect)
-            return ATTN_NO_MEMORY;
-    }
-    for (size_t layer = 0; layer < n_layer; layer++) {
-        const struct attn_attention *given =
-            options->attention ? options->attention : model->config.attention;
-
-        session->attention[layer] = find_attention(model, options, layer);
-        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
-                                         session->attention[layer].stride != given[layer].stride;
-    }
-    return ATTN_OK;
-}
-
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -241,13 +208,36 @@ static struct attn_forward forward_of(const struct attn_session *session,
     return f;
 }
 
-/* Everything up to the memory: what is decided, and what it comes to. Release it also after a
- * failure. */
+/* Everything up to the memory: what is decided, with copies of the arrays that the options borrow,
+ * and what it comes to. Release it also after a failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
+    const struct attn_attention *given =
+        options->attention ? options->attention : model->config.attention;
+    const size_t n_layer = model->config.n_layer;
+
     ATTN_TRY(check_options(model, options, err));
-    ATTN_TRY(copy_options(session, model, options, err));
+    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->n_edit = options->n_edit;
+    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
+    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
+    if (!session->edits || !session->attention || !session->has_own_stride)
+        return ATTN_NO_MEMORY;
+    if (options->n_edit > 0) {
+        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
+
+        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+        session->has_effect =
+            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        if (!session->has_effect)
+            return ATTN_NO_MEMORY;
+    }
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        session->attention[layer] = find_attention(model, options, layer);
+        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
+                                         session->attention[layer].stride != given[layer].stride;
+    }
     session->forward = forward_of(session, model, options);
     attn_plan_memory(&session->forward, &session->arena);
     return ATTN_OK;
@@ -412,22 +402,6 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
     return ATTN_OK;
 }
 
-/* source[j] += W_pos[j] */
-static void add_source_positions(struct attn_forward *f)
-{
-    const struct attn_tensor *table = &f->model->weights.source_positions;
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->model->config.d_source;
-    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-
-    if (f->model->config.source_positions != ATTN_POSITIONS_LEARNED)
-        return;
-    for (size_t i = 0; i < f->n_source; i++) {
-        kernels->convert((const char *)table->data + i * row_bytes, table->dtype, d, f->vectors);
-        kernels->add(f->source + i * d, f->vectors, d, f->source + i * d);
-    }
-}
-
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
@@ -436,11 +410,11 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
-    bool has_cross = false;
+    const struct attn_tensor *table = &f->model->weights.source_positions;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = config->d_source;
 
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        has_cross = has_cross || config->is_cross[layer];
-    if (!has_cross)
+    if (!attn_config_has_cross(config))
         return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
                               attn_quote_string(f->model->name).text);
     if (n == 0 || n > f->dims.n_source)
@@ -451,9 +425,15 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
     if (check_numbers(f, &rows, err) != ATTN_OK)
         return ATTN_INVALID;
-    memcpy(f->source, x, n * config->d_source * sizeof(float));
+    memcpy(f->source, x, n * d * sizeof(float));
     f->n_source = n;
-    add_source_positions(f);
+    for (size_t i = 0; i < n && config->source_positions == ATTN_POSITIONS_LEARNED; i++) {
+        float *row = f->source + i * d; /* source[i] += W_pos[i] */
+
+        kernels->convert((const char *)table->data + i * d * (attn_dtype_bits(table->dtype) / 8),
+                         table->dtype, d, f->vectors);
+        kernels->add(row, f->vectors, d, row);
+    }
     return ATTN_OK;
 }
 
@@ -631,7 +611,7 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
                                              struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
-    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row)];
+    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
     if (row >= session->n_position)

@@ -10,28 +10,6 @@
 
 #include <string.h>
 
-/* Whether sequence number I can be one of several, fed to the layers from FIRST on. */
-static enum attn_status check_sequence(const struct attn_session *session, size_t first, size_t i,
-                                       const struct attn_session_sequence *sequence,
-                                       struct attn_error *err)
-{
-    const struct attn_forward *f = &session->forward;
-    struct attn_dims dims = f->dims;
-
-    if (sequence->n == 0 || sequence->n > attn_session_max_positions(f))
-        return attn_error_set(err, ATTN_INVALID, "sequence %zu has %zu tokens, expected 1 to %zu",
-                              i, sequence->n, attn_session_max_positions(f));
-    for (size_t layer = first; layer < dims.n_layer; layer++) {
-        ATTN_TRY(attn_session_check_matrices(session, layer, sequence->n, err));
-        if (!f->model->config.is_cross[layer])
-            ATTN_TRY(attn_attention_check_keys(&f->attention[layer], sequence->n, err));
-    }
-    dims.n_position = sequence->n;
-    return sequence->edits ? attn_session_check_edits(f->attention, &dims, sequence->edits,
-                                                      sequence->n_edit, err)
-                           : ATTN_OK;
-}
-
 /* Whether N sequences can be fed at once to the layers from FIRST on. */
 static enum attn_status check_many(const struct attn_session *session, size_t first,
                                    const struct attn_session_sequence *sequences, size_t n,
@@ -46,12 +24,27 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
                               "%zu sequences cannot be fed at once, the session holds 1 to %zu", n,
                               f->n_sequence);
     for (size_t i = 0; i < n; i++) {
-        ATTN_TRY(check_sequence(session, first, i, &sequences[i], err));
-        if (sequences[i].n > f->dims.n_position - n_row)
+        const struct attn_session_sequence *sequence = &sequences[i];
+        struct attn_dims dims = f->dims;
+
+        dims.n_position = sequence->n;
+        if (sequence->n == 0 || sequence->n > attn_session_max_positions(f))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "sequence %zu has %zu tokens, expected 1 to %zu", i, sequence->n,
+                                  attn_session_max_positions(f));
+        for (size_t layer = first; layer < dims.n_layer; layer++) {
+            ATTN_TRY(attn_session_check_matrices(session, layer, sequence->n, err));
+            if (!config->is_cross[layer])
+                ATTN_TRY(attn_attention_check_keys(&f->attention[layer], sequence->n, err));
+        }
+        if (sequence->edits)
+            ATTN_TRY(attn_session_check_edits(f->attention, &dims, sequence->edits,
+                                              sequence->n_edit, err));
+        if (sequence->n > f->dims.n_position - n_row)
             return attn_error_set(err, ATTN_INVALID,
                                   "the tokens of %zu sequences are too many, the session holds %zu",
                                   n, f->dims.n_position);
-        n_row += sequences[i].n;
+        n_row += sequence->n;
     }
     for (size_t layer = 0; n > 1 && layer < config->n_layer; layer++)
         if (config->is_cross[layer])

@@ -93,28 +93,6 @@ static void copy_task(void *context, size_t task, int worker)
         atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
 }
 
-static bool holds(const struct attn_stage *stage, const unsigned char *from, size_t size)
-{
-    const size_t offset = (uintptr_t)from - (uintptr_t)stage->first;
-
-    return offset < stage->size && size <= stage->size - offset;
-}
-
-/* Copies the SIZE bytes at FROM into the stage; false when they cannot be read. */
-static bool copy_bytes(struct attn_stage *stage, const unsigned char *from, size_t size,
-                       struct attn_pool *pool)
-{
-    struct copying copying = {.stage = stage, .from = from, .size = size};
-
-    stage->size = 0;
-    attn_pool_run(pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
-    if (atomic_load_explicit(&copying.has_failed, memory_order_relaxed))
-        return false;
-    stage->first = from;
-    stage->size = size;
-    return true;
-}
-
 /* LINEAR with its first N_COL columns in the stage, or as it is. N_USED of these are needed. */
 static struct attn_linear copy_linear(struct attn_stage *stage, const struct attn_linear *linear,
                                       size_t n_col, size_t n_used, struct attn_pool *pool)
@@ -122,30 +100,23 @@ static struct attn_linear copy_linear(struct attn_stage *stage, const struct att
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = w->n_row * n_used * element_size(w);
+    const size_t offset = (uintptr_t)w->data - (uintptr_t)stage->first; /* in what it holds */
 
-    if (!holds(stage, w->data, attn_matrix_extent(w, n_col))) {
+    if (offset >= stage->size || attn_matrix_extent(w, n_col) > stage->size - offset) {
+        struct copying copying = {.stage = stage, .from = w->data, .size = size};
+
         /* Of a few heads less is touched in the map: nothing is read that is not needed. */
-        if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used ||
-            !copy_bytes(stage, w->data, size, pool))
+        if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used)
             return staged;
+        stage->size = 0;
+        attn_pool_run(pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
+        if (atomic_load_explicit(&copying.has_failed, memory_order_relaxed))
+            return staged;
+        stage->first = w->data;
+        stage->size = size;
     }
     staged.weight.data = stage->bytes + ((const unsigned char *)w->data - stage->first);
     return staged;
-}
-
-/* Columns first .. first+n_col-1 as a linear map of their own. */
-static struct attn_linear cut_columns(const struct attn_linear *linear, size_t first, size_t n_col)
-{
-    struct attn_linear part = *linear;
-
-    part.weight.data = (const char *)linear->weight.data +
-                       first * linear->weight.col_stride * element_size(&linear->weight);
-    part.weight.n_col = part.weight.group = n_col;
-    if (linear->bias.data)
-        part.bias.data =
-            (const char *)linear->bias.data + first * (attn_dtype_bits(linear->bias.dtype) / 8);
-    part.bias.n = n_col;
-    return part;
 }
 
 /* A map whose columns are copied a few at a time. */
@@ -158,10 +129,15 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
 
     for (size_t first = args->first_col; first < args->last_col; first += step) {
         const size_t left = args->last_col - first, n_col = left < step ? left : step;
-        const struct attn_linear piece = cut_columns(args->linear, first, n_col);
-        const struct attn_linear staged = copy_linear(stage, &piece, n_col, n_col, pool);
+        struct attn_linear piece = *args->linear, staged; /* these columns as a map of their own */
         struct attn_linear_args part = *args;
 
+        piece.weight.data = (const char *)w->data + first * w->col_stride * element_size(w);
+        piece.weight.n_col = piece.weight.group = piece.bias.n = n_col;
+        if (piece.bias.data)
+            piece.bias.data =
+                (const char *)piece.bias.data + first * (attn_dtype_bits(piece.bias.dtype) / 8);
+        staged = copy_linear(stage, &piece, n_col, n_col, pool);
         part.linear = &staged;
         part.y = args->y + (first - args->first_col);
         part.sum = args->sum ? args->sum + (first - args->first_col) : NULL;
@@ -171,24 +147,6 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
     }
 }
 
-/* One map by way of the stage. */
-static void run_staged(struct attn_stage *stage, struct attn_linear_args args,
-                       struct attn_pool *pool)
-{
-    struct attn_linear staged;
-
-    args.next = NULL; /* it will lie where this one does */
-    if (args.first_col >= args.last_col)
-        return;
-    if (has_whole_columns(&args.linear->weight)) {
-        run_pieces(stage, &args, pool);
-        return;
-    }
-    staged = copy_linear(stage, args.linear, args.last_col, args.last_col - args.first_col, pool);
-    args.linear = &staged;
-    attn_linear_run(&args, 1, pool);
-}
-
 void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_args *args, size_t n,
                            struct attn_pool *pool)
 {
@@ -196,6 +154,19 @@ void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_ar
         attn_linear_run(args, n, pool);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        run_staged(stage, args[i], pool);
+    for (size_t i = 0; i < n; i++) {
+        struct attn_linear_args one = args[i];
+        struct attn_linear staged;
+
+        one.next = NULL; /* it will lie where this one does */
+        if (one.first_col >= one.last_col)
+            continue;
+        if (has_whole_columns(&one.linear->weight)) {
+            run_pieces(stage, &one, pool);
+            continue;
+        }
+        staged = copy_linear(stage, one.linear, one.last_col, one.last_col - one.first_col, pool);
+        one.linear = &staged;
+        attn_linear_run(&one, 1, pool);
+    }
 }

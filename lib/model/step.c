@@ -192,7 +192,7 @@ static void turn_row(const struct row_work *work, size_t row)
     size_t angle = row * n_pair; /* of the row of the feed that has the position */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
-        const struct attn_feed_part *part = &f->parts[attn_forward_find_left(f, row)];
+        const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];
 
         angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
     }
@@ -313,14 +313,22 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
     return n;
 }
 
-/* Plans what is left of each sequence. Returns whether rows are dropped. */
-static bool drop_rows(struct attn_forward *f)
+/* Moves the rows of X [n_row, N_COL] that are left to its beginning. */
+static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
+{
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        memmove(x + part->left * n_col, x + (part->first + part->n_dropped) * n_col,
+                (part->n_row - part->n_dropped) * n_col * sizeof *x);
+}
+
+const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all)
 {
     size_t n_left = 0;
 
-    if (!attn_forward_takes_steps(f, (size_t)f->feed.layer))
-        return false;
-    for (size_t i = 0; i < f->feed.n_part; i++) {
+    attn_step_finish(f);
+    if (attn_forward_is_over(f) || !attn_forward_takes_steps(f, (size_t)f->feed.layer))
+        return x;
+    for (size_t i = 0; i < f->feed.n_part; i++) { /* what is left of each sequence */
         struct attn_feed_part *part = &f->parts[i];
 
         part->left = n_left;
@@ -333,21 +341,7 @@ static bool drop_rows(struct attn_forward *f)
             attn_visit_count(f, i, count_edited(f, part));
     }
     f->feed.n_left = n_left;
-    return n_left < f->feed.n_row;
-}
-
-/* Moves the rows of X [n_row, N_COL] that are left to its beginning. */
-static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
-{
-    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
-        memmove(x + part->left * n_col, x + (part->first + part->n_dropped) * n_col,
-                (part->n_row - part->n_dropped) * n_col * sizeof *x);
-}
-
-const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all)
-{
-    attn_step_finish(f);
-    if (attn_forward_is_over(f) || !drop_rows(f))
+    if (n_left == f->feed.n_row)
         return x;
     if (all)
         memcpy(all, x, f->feed.n_row * n_col * sizeof *all);

@@ -154,35 +154,28 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* Which weights of the layer stay; draws them when they were not given. */
-static struct attn_dropout find_dropout(const struct attention_step *step)
-{
-    struct attn_forward *f = step->f;
-    const struct attn_attention *attention = &step->attention;
-    const size_t n_query = step->part->n_row, n_key = step->heads.feed.n_key;
-
-    if (!attention->dropout_mask.cells)
-        attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
-                          f->dims.n_head * n_query * n_key, f->heads.dropout);
-    return (struct attn_dropout){
-        .given = attention->dropout_mask.cells ? &attention->dropout_mask : NULL,
-        .bits = f->heads.dropout,
-        .n_query = n_query,
-        .n_key = n_key,
-        .factor = 1.0F / (float)(1 - attention->dropout),
-    };
-}
-
 static void attend(struct attention_step *step, float *q)
 {
     struct attn_forward *f = step->f;
+    const struct attn_attention *attention = &step->attention;
     const size_t n_row = attn_feed_part_left(step->part).n_row;
+    const bool is_given = attention->dropout_mask.cells;
 
-    if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
+    if (attention->similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
             attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, n_row, f->dims.d_head);
-    if (step->attention.dropout > 0 || step->attention.dropout_mask.cells) {
-        step->dropout = find_dropout(step);
+    if (attention->dropout > 0 || is_given) {
+        const size_t n_query = step->part->n_row, n_key = step->heads.feed.n_key;
+
+        if (!is_given)
+            attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
+                              f->dims.n_head * n_query * n_key, f->heads.dropout);
+        /* Which weights of the layer stay. */
+        step->dropout = (struct attn_dropout){.given = is_given ? &attention->dropout_mask : NULL,
+                                              .bits = f->heads.dropout,
+                                              .n_query = n_query,
+                                              .n_key = n_key,
+                                              .factor = 1.0F / (float)(1 - attention->dropout)};
         step->heads.feed.dropout = &step->dropout;
     }
     if (f->n_engine_row != n_row)
@@ -191,29 +184,19 @@ static void attend(struct attention_step *step, float *q)
     attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
 }
 
-/* What the feed has of SEQUENCE. A whole sequence of a pack has the stride of its own length. */
-static struct attention_step step_of(struct attn_forward *f, size_t sequence)
-{
-    const int layer = f->feed.layer;
-    struct attention_step step = {.f = f,
-                                  .sequence = sequence,
-                                  .part = &f->parts[sequence],
-                                  .attention = f->attention[layer]};
-
-    if (f->feed.is_pack && f->has_own_stride[layer]) {
-        step.attention.stride = 0;
-        attn_attention_resolve_stride(&step.attention, step.part->n_row);
-    }
-    return step;
-}
-
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
 {
     attn_step_finish(f);
     for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
-        struct attention_step step = step_of(f, i);
+        struct attention_step step = {
+            .f = f, .sequence = i, .part = &f->parts[i], .attention = f->attention[f->feed.layer]};
         float *part_q = q + step.part->left * f->shape.ldq;
 
+        if (f->feed.is_pack && f->has_own_stride[f->feed.layer]) {
+            /* A whole sequence of a pack has the stride of its own length. */
+            step.attention.stride = 0;
+            attn_attention_resolve_stride(&step.attention, step.part->n_row);
+        }
         step.heads = heads_of(&step);
         step.heads.q = part_q;
         if (attn_forward_needs(f, ATTN_SITE_Z))

@@ -12,7 +12,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "formats/safetensors.h"
-#include "model/finite.h"
+#include "model/elements.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -99,44 +99,33 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
     return sizes[i].n;
 }
 
-enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND };
+enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
 
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
 {
-    const bool has_norm = config->norm != ATTN_NORM_NONE, has_mlp = config->d_mlp > 0;
+    const bool has_positions = config->positions == ATTN_POSITIONS_LEARNED;
+    const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
+    const bool has_norm = config->norm != ATTN_NORM_NONE;
     const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST;
     const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE;
+    const bool has_mlp = config->d_mlp > 0, has_gate = has_mlp && config->has_gated_mlp;
+    const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
+    const bool is_mlp_post = is_post && has_mlp;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
-    const bool is_needed[] = {
-        [ATTN_PART_EMBEDDING] = true,
-        [ATTN_PART_POSITIONS] = config->positions == ATTN_POSITIONS_LEARNED,
-        [ATTN_PART_SOURCE_POSITIONS] = config->source_positions == ATTN_POSITIONS_LEARNED,
-        [ATTN_PART_NORM] = is_pre,
-        [ATTN_PART_POST_NORM] = is_post,
-        [ATTN_PART_PROJECTIONS] = config->has_projections,
-        [ATTN_PART_QKV_BIAS] = config->has_qkv_bias,
-        [ATTN_PART_QK_NORM] = config->qk_norm != ATTN_QK_NORM_NONE,
-        [ATTN_PART_OUT_PROJ] = config->has_out_proj,
-        [ATTN_PART_OUT_BIAS] = config->has_out_bias,
-        [ATTN_PART_MLP_NORM] = is_pre && has_mlp && !config->has_single_norm,
-        [ATTN_PART_MLP_POST_NORM] = is_post && has_mlp,
-        [ATTN_PART_MLP] = has_mlp,
-        [ATTN_PART_MLP_GATE] = has_mlp && config->has_gated_mlp,
-        [ATTN_PART_MLP_BIAS] = has_mlp && config->has_mlp_bias,
-        [ATTN_PART_MLP_GATE_BIAS] = has_mlp && config->has_gated_mlp && config->has_mlp_bias,
-        [ATTN_PART_FINAL_NORM] = config->has_final_norm,
-        [ATTN_PART_OUTPUT] = has_own,
-        [ATTN_PART_OUTPUT_FOUND] = has_own,
-        [ATTN_PART_OUTPUT_BIAS] = has_output && config->has_output_bias,
-        [ATTN_PART_IGNORED] = false,
-    };
+    enum { PART, BIAS, FOUND, OUTPUT };
+    static const enum need needs[][2] = {[PART] = {NOT_NEEDED, NEEDED},
+                                         [BIAS] = {REFUSED, NEEDED},
+                                         [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
+                                         [OUTPUT] = {USED_IF_FOUND, NEEDED}};
 
-    if (is_needed[part])
-        return NEEDED;
-    if ((part == ATTN_PART_MLP_BIAS_FOUND && has_mlp) || part == ATTN_PART_OUTPUT_FOUND ||
-        (part == ATTN_PART_OUTPUT_BIAS_FOUND && has_own))
-        return USED_IF_FOUND;
+    switch (part) {
+#define PART_NEED(id, group, need, is_so)                                                          \
+    case ATTN_PART_##id:                                                                           \
+        return needs[need][is_so];
+        ATTN_WEIGHT_PART_MAP(PART_NEED)
+#undef PART_NEED
+    }
     return NOT_NEEDED;
 }
 
@@ -163,17 +152,17 @@ static enum attn_status check_tensor(const struct binder *binder,
 {
     const struct attn_tensor *tensor = &entry->tensor;
     const size_t rank = strlen(rule->shape);
-    const struct attn_quote path =
-        attn_quote_string(attn_safetensors_path(binder->st, entry->shard));
+    const char *path = attn_safetensors_path(binder->st, entry->shard);
     size_t expected[4];
     /* A size has at most 20 digits; ", " and brackets come to it. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
     bool is_same = tensor->rank == (int)rank;
 
     if (!is_readable(tensor->dtype))
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16",
-            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype));
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' has type %s, expected F32, F16 or BF16",
+                              attn_quote_string(entry->name).text, attn_quote_string(path).text,
+                              attn_dtype_name(tensor->dtype));
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(rule->shape[i], binder->config, layer);
         is_same = is_same && tensor->shape[i] == expected[i];
@@ -183,8 +172,8 @@ static enum attn_status check_tensor(const struct binder *binder,
     write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
     write_shape(expected_text, sizeof expected_text, expected, rank);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text, path.text, found_text,
-                          expected_text);
+                          attn_quote_string(entry->name).text, attn_quote_string(path).text,
+                          found_text, expected_text);
 }
 
 /* Elements first .. first+n-1 of a tensor, in file order. */
@@ -218,58 +207,40 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/* q, k and v side by side in one matrix [D, A] or one vector [A]. */
+/*
+ * q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A]; or those of one head
+ * after the other, 3E rows a head of a matrix [A, D], or of a vector [A].
+ */
 static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
                       enum attn_weight_kind kind, const struct attn_tensor *tensor)
 {
-    const size_t widths[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
-                             config->n_kv_head * config->d_value};
-    struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
-    size_t first = 0;
-
-    for (int i = 0; i < 3; i++) {
-        const struct attn_vector slice = vector_of(tensor, first, widths[i]);
-
-        if (kind == ATTN_WEIGHT_QKV_VECTOR) {
-            parts[i]->bias = slice;
-        } else {
-            parts[i]->weight = matrix_of(tensor, ATTN_WEIGHT_IN_OUT);
-            parts[i]->weight.data = slice.data;
-            parts[i]->weight.n_col = parts[i]->weight.group = widths[i];
-        }
-        first += widths[i];
-    }
-}
-
-/* q, k and v of one head after the other: rows [3E] a head of a matrix [A, D], or of a vector
- * [A]. */
-static void store_qkv_heads(struct attn_block_weights *block, const struct attn_config *config,
-                            enum attn_weight_kind kind, const struct attn_tensor *tensor)
-{
     const size_t widths[] = {config->d_head, config->d_head, config->d_value};
-    const size_t stride = 2 * config->d_head + config->d_value, n_head = config->n_head;
+    const size_t n_heads[] = {config->n_head, config->n_kv_head, config->n_kv_head};
+    const bool is_vector = kind == ATTN_WEIGHT_QKV_VECTOR || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    const bool is_by_head = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    const size_t stride = is_by_head ? 2 * config->d_head + config->d_value : 0;
+    const size_t n_in = is_by_head && !is_vector ? tensor->shape[1] : 1; /* elements of a row */
     struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
     size_t first = 0;
 
     for (int i = 0; i < 3; i++) {
-        const bool is_vector = kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
-        const size_t width = widths[i], n_in = is_vector ? 1 : tensor->shape[1];
-        struct attn_vector slice = vector_of(tensor, first * n_in, n_head * width);
+        const size_t n = n_heads[i] * widths[i], group = is_by_head ? widths[i] : n;
+        struct attn_vector slice = vector_of(tensor, first * n_in, n);
 
-        slice.group = width;
+        slice.group = group;
         slice.group_stride = stride;
         if (is_vector)
             parts[i]->bias = slice;
         else
             parts[i]->weight = (struct attn_matrix){.data = slice.data,
                                                     .dtype = tensor->dtype,
-                                                    .n_row = n_in,
-                                                    .n_col = n_head * width,
-                                                    .row_stride = 1,
+                                                    .n_row = is_by_head ? n_in : tensor->shape[0],
+                                                    .n_col = n,
+                                                    .row_stride = is_by_head ? 1 : tensor->shape[1],
                                                     .col_stride = n_in,
-                                                    .group = width,
+                                                    .group = group,
                                                     .group_stride = stride * n_in};
-        first += width;
+        first += group;
     }
 }
 
@@ -296,11 +267,9 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
         break;
     case ATTN_WEIGHT_QKV_MATRIX:
     case ATTN_WEIGHT_QKV_VECTOR:
-        store_qkv(block, binder->config, rule->kind, tensor);
-        break;
     case ATTN_WEIGHT_QKV_HEADS:
     case ATTN_WEIGHT_QKV_HEADS_VECTOR:
-        store_qkv_heads(block, binder->config, rule->kind, tensor);
+        store_qkv(block, binder->config, rule->kind, tensor);
         break;
     }
 }
@@ -340,20 +309,17 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     const enum need need = find_need(rule->part, binder->config);
     struct attn_safetensors_entry entry;
     const enum attn_weight_part part = rule->part;
-    const bool is_bias = part == ATTN_PART_QKV_BIAS || part == ATTN_PART_OUT_BIAS ||
-                         part == ATTN_PART_MLP_BIAS || part == ATTN_PART_MLP_GATE_BIAS ||
-                         part == ATTN_PART_OUTPUT_BIAS;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED && !is_bias) /* a bias that nothing wants is refused */
+    if (need == NOT_NEEDED)
         return ATTN_OK;
     is_found = find_tensor(binder, rule, layer, name, &entry);
-    if (need == NOT_NEEDED && is_found)
+    if (need == REFUSED && is_found)
         return attn_error_set(
             err, ATTN_FORMAT, "'%s' is in '%s', but 'config.json' says that the map has no bias",
             name, attn_quote_string(attn_safetensors_path(binder->st, entry.shard)).text);
-    if (need == NOT_NEEDED)
+    if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
         is_found = find_tied_output(binder, &entry);
@@ -375,55 +341,50 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 
 /* --- what a model needs ----------------------------------------------------------------------- */
 
-struct describer {
-    const struct attn_config *config;
-    const struct attn_family *family;
-    bool with_biases;
-    attn_weight_spec_fn fn;
-    void *user;
-};
-
-static enum attn_status describe(const struct describer *describer,
-                                 const struct attn_weight_rule *rule, int layer,
-                                 struct attn_error *err)
+/* Fills SPEC for RULE; false when a model of CONFIG does not need it. */
+static bool describe(const struct attn_config *config, bool with_biases,
+                     const struct attn_weight_rule *rule, int layer, struct attn_weight_spec *spec)
 {
-    const char *prefix = describer->family->prefix;
+    const char *prefix = family_of(config->model_type)->prefix;
     const bool is_bias =
         rule->part == ATTN_PART_MLP_BIAS_FOUND || rule->part == ATTN_PART_OUTPUT_BIAS_FOUND;
-    const enum need need = find_need(rule->part, describer->config);
-    struct attn_weight_spec spec = {.rule = rule, .layer = layer};
+    const enum need need = find_need(rule->part, config);
 
-    if (need == NOT_NEEDED || (need == USED_IF_FOUND && !(is_bias && describer->with_biases)))
-        return ATTN_OK;
-    write_name(spec.name, prefix ? prefix : "", rule->name, layer);
-    spec.rank = (int)strlen(rule->shape);
-    for (int i = 0; i < spec.rank; i++)
-        spec.shape[i] = dimension(rule->shape[i], describer->config, layer);
-    return describer->fn(describer->user, &spec, err);
+    if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && with_biases))
+        return false;
+    *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(rule->shape)};
+    write_name(spec->name, prefix ? prefix : "", rule->name, layer);
+    for (int i = 0; i < spec->rank; i++)
+        spec->shape[i] = dimension(rule->shape[i], config, layer);
+    return true;
 }
 
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
-                                       attn_weight_spec_fn fn, void *user, struct attn_error *err)
+                                       struct attn_weight_spec **specs, size_t *n,
+                                       struct attn_error *err)
 {
-    const struct describer describer = {config, family_of(config->model_type), with_biases, fn,
-                                        user};
-    const struct attn_weight_rule *rules = describer.family->rules;
-    const size_t n_rule = describer.family->n_rule;
-    size_t first = 0, end;
+    const struct attn_family *family = family_of(config->model_type);
+    const struct attn_weight_rule *rules = family->rules, *end = rules + family->n_rule;
+    const struct attn_weight_rule *first = rules, *last; /* of those in a layer; after them */
+    struct attn_weight_spec *list;
 
-    while (!is_in_layer(&rules[first]))
+    while (!is_in_layer(first))
         first++;
-    end = first;
-    while (is_in_layer(&rules[end]))
-        end++;
-    for (size_t i = 0; i < first; i++)
-        ATTN_TRY(describe(&describer, &rules[i], 0, err));
+    for (last = first; is_in_layer(last);)
+        last++;
+    list = attn_alloc(family->n_rule * (config->n_layer + 1), sizeof *list, err);
+    *specs = list;
+    *n = 0;
+    if (!list)
+        return ATTN_NO_MEMORY;
+    for (const struct attn_weight_rule *rule = rules; rule < first; rule++)
+        *n += describe(config, with_biases, rule, 0, &list[*n]);
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = first; i < end; i++)
-            ATTN_TRY(describe(&describer, &rules[i], (int)layer, err));
-    for (size_t i = end; i < n_rule; i++)
-        if (!is_in_layer(&rules[i])) /* after them only buffers that are ignored */
-            ATTN_TRY(describe(&describer, &rules[i], 0, err));
+        for (const struct attn_weight_rule *rule = first; rule < last; rule++)
+            *n += describe(config, with_biases, rule, (int)layer, &list[*n]);
+    for (const struct attn_weight_rule *rule = last; rule < end; rule++)
+        if (!is_in_layer(rule)) /* after them only buffers that are ignored */
+            *n += describe(config, with_biases, rule, 0, &list[*n]);
     return ATTN_OK;
 }
 
@@ -464,33 +425,26 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* A file without prefix is one of a model that was saved without its output layer. */
-static void drop_missing_output(const struct binder *binder)
-{
-    const struct attn_family *family = binder->family;
-    const bool is_bare = family->prefix && binder->prefix[0] == '\0';
-
-    if (!is_bare || binder->config->output != ATTN_OUTPUT_OWN)
-        return;
-    for (size_t i = 0; i < family->n_rule; i++)
-        if (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
-            has_tensor(family, &family->rules[i], "", binder->st))
-            return;
-    binder->config->output = ATTN_OUTPUT_NONE;
-}
-
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err)
 {
     struct binder binder = {weights, config, st, family_of(config->model_type), ""};
+    const struct attn_family *family = binder.family;
+    bool has_output = false;
 
-    ATTN_TRY(find_prefix(binder.family, st, &binder.prefix, err));
-    drop_missing_output(&binder);
+    ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
+    for (size_t i = 0; i < family->n_rule; i++)
+        has_output = has_output || (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
+                                    has_tensor(family, &family->rules[i], "", st));
+    /* A file without prefix is one of a model that was saved without its output layer. */
+    if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
+        !has_output)
+        config->output = ATTN_OUTPUT_NONE;
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < binder.family->n_rule; i++) {
-        const struct attn_weight_rule *rule = &binder.family->rules[i];
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const struct attn_weight_rule *rule = &family->rules[i];
         const size_t n = is_in_layer(rule) ? config->n_layer : 1;
 
         for (size_t layer = 0; layer < n; layer++)
@@ -612,32 +566,11 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
     return NULL;
 }
 
-void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
-                              attn_unused_fn fn, void *user)
+bool attn_weights_know(const char *model_type, const char *name)
 {
-    const struct attn_family *family = family_of(model_type);
     int layer;
 
-    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
-
-        if (!find_rule(family, entry.name, &layer))
-            fn(user, entry.name);
-    }
-}
-
-static enum attn_status scan_tensor(const struct attn_safetensors *st,
-                                    const struct attn_safetensors_entry *entry,
-                                    struct attn_error *err)
-{
-    const struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
-
-    if (found.n_nan + found.n_infinite == 0)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_FORMAT, "'%s' in '%s' holds %g at element %zu, expected finite values",
-        attn_quote_string(entry->name).text,
-        attn_quote_string(attn_safetensors_path(st, entry->shard)).text, found.value, found.first);
+    return find_rule(family_of(model_type), name, &layer);
 }
 
 enum attn_status attn_weights_find_non_finite(const char *model_type,
@@ -650,10 +583,18 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
         int at;
         const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
+        struct attn_non_finite found;
 
-        if (rule && rule->part != ATTN_PART_IGNORED && at == layer &&
-            is_readable(entry.tensor.dtype))
-            ATTN_TRY(scan_tensor(st, &entry, err));
+        if (!rule || rule->part == ATTN_PART_IGNORED || at != layer ||
+            !is_readable(entry.tensor.dtype))
+            continue;
+        found = attn_tensor_find_non_finite(&entry.tensor);
+        if (found.n_nan + found.n_infinite > 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' holds %g at element %zu, expected finite values",
+                                  attn_quote_string(entry.name).text,
+                                  attn_quote_string(attn_safetensors_path(st, entry.shard)).text,
+                                  found.value, found.first);
     }
     return ATTN_OK;
 }

@@ -73,25 +73,18 @@ enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
 /* A tensor that a model has. */
 struct attn_weight_spec {
     const struct attn_weight_rule *rule;
-    int layer;                        /* 0 outside the layers */
     char name[ATTN_WEIGHT_NAME_SIZE]; /* with the family's prefix */
     int rank;
     size_t shape[ATTN_WEIGHT_MAX_RANK];
 };
 
-typedef enum attn_status (*attn_weight_spec_fn)(void *user, const struct attn_weight_spec *spec,
-                                                struct attn_error *err);
-
 /*
- * Calls FN for each tensor that a model of CONFIG needs: what comes before the layers, layer by
- * layer, what comes after. WITH_BIASES adds the biases that a file may lack. Stops at a failure of
- * FN.
+ * Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: what comes before the
+ * layers, layer by layer, what comes after. WITH_BIASES adds the biases that a file may lack.
  */
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
-                                       attn_weight_spec_fn fn, void *user, struct attn_error *err);
-
-/* Told of tensors that no rule names. */
-typedef void (*attn_unused_fn)(void *user, const char *tensor_name);
+                                       struct attn_weight_spec **specs, size_t *n,
+                                       struct attn_error *err);
 
 /*
  * Finds every tensor that CONFIG needs in ST, checks types and shapes, and fills WEIGHTS, which
@@ -109,9 +102,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
 
 void attn_weights_release(struct attn_weights *weights);
 
-/* Calls FN for each tensor of ST that the family MODEL_TYPE does not know. */
-void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
-                              attn_unused_fn fn, void *user);
+/* Whether the family MODEL_TYPE has a rule for a tensor NAME, of any layer. */
+bool attn_weights_know(const char *model_type, const char *name);
 
 /*
  * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the

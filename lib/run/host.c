@@ -9,7 +9,7 @@
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
-#include "text/tokenizer_open.h"
+#include "text/tokenizer_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -195,7 +195,8 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
     return attn_walk_next(walk, at, (struct attn_slice){slice.layer, found.done, slice.end}, err);
 }
 
-static const struct attn_text_stage_kind kind = {run_added, begin_scratch, end_scratch, free_stage};
+static const struct attn_text_stage_kind kind = {
+    .run = run_added, .begin = begin_scratch, .end = end_scratch, .free = free_stage};
 
 /* --- Building it ------------------------------------------------------------------------------ */
 
@@ -210,27 +211,6 @@ static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struc
 }
 
 static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
-
-/* Appends to OUT what the last N of PIPELINE make of token I of ADDED: what is searched for it. */
-static enum attn_status append_word(const struct attn_pipeline *pipeline, size_t n,
-                                    const struct attn_added *added, size_t i,
-                                    struct attn_buffer *out, struct attn_error *err)
-{
-    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const char *content = attn_added_content(added, i);
-    const size_t size = added->tokens[i].size, before = out->size;
-    struct attn_encoding encoding = {0};
-    struct attn_pipeline normalizers = {.n = n};
-
-    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n, n * sizeof *pipeline->stages);
-    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, out};
-    ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
-    if (out->size == before)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "the added token '%s' is empty when it is normalized",
-                              attn_quote(content, size).text);
-    return ATTN_OK;
-}
 
 /* What building a stage takes beside it. */
 struct stage_builder {
@@ -259,27 +239,38 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
         }
     if (!needs_letters)
         return ATTN_OK;
-    return attn_pattern_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json",
+    return attn_pattern_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json", false,
                                &stage->letter, err);
 }
 
-/* Collects the words of the tokens, after the last N_NORMALIZER of PIPELINE, and builds the
- * search. */
+/* Collects the words of the tokens, which are what the last N_NORMALIZER of PIPELINE make of their
+ * contents, and builds the search. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct added_stage *stage = builder->stage;
+    struct attn_pipeline normalizers = {.n = n_normalizer};
     const char *text;
 
     builder->words = attn_alloc(stage->n, sizeof *builder->words, err);
     if (!builder->words)
         return ATTN_NO_MEMORY;
+    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n_normalizer,
+           n_normalizer * sizeof *pipeline->stages);
+    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, &builder->bytes};
     for (size_t i = 0; i < stage->n; i++) {
+        const char *content = attn_added_content(stage->added, stage->indices[i]);
+        const size_t size = stage->added->tokens[stage->indices[i]].size;
         const size_t before = builder->bytes.size;
+        struct attn_encoding encoding = {0};
 
-        ATTN_TRY(append_word(pipeline, n_normalizer, stage->added, stage->indices[i],
-                             &builder->bytes, err));
+        ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
         builder->words[i].size = builder->bytes.size - before;
+        if (builder->words[i].size == 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "the added token '%s' is empty when it is normalized",
+                                  attn_quote(content, size).text);
     }
     text = builder->bytes.data;
     for (size_t i = 0; i < stage->n; text += builder->words[i++].size)
@@ -352,25 +343,12 @@ static const struct {
 };
 enum { ID, CONTENT, N_MEMBER = sizeof members / sizeof *members };
 
-/* Stores the value of MEMBER; false when it is of a wrong kind. */
-static bool store(struct added_reader *reader, int member, const struct attn_json_token *value)
-{
-    if (member == ID)
-        return attn_json_uint(value, &reader->id) && reader->id <= INT32_MAX;
-    if (member == CONTENT) {
-        if (value->type == ATTN_JSON_STRING)
-            attn_json_unescape(value, &reader->content);
-        return value->type == ATTN_JSON_STRING && value->size > 0;
-    }
-    *(bool *)((char *)reader + members[member].offset) = value->type == ATTN_JSON_TRUE;
-    return value->type == ATTN_JSON_TRUE || value->type == ATTN_JSON_FALSE;
-}
-
 static enum attn_status read_member(struct added_reader *reader, const struct attn_json_token *key,
                                     struct attn_error *err)
 {
     struct attn_json_token value;
     int member = 0;
+    bool is_right;
 
     while (member < N_MEMBER && !attn_json_equals(key, members[member].key))
         member++;
@@ -381,7 +359,17 @@ static enum attn_status read_member(struct added_reader *reader, const struct at
                               reader->index, file_name, members[member].key);
     reader->seen |= 1u << member;
     ATTN_TRY(attn_json_next(&reader->json, &value, err));
-    if (!store(reader, member, &value))
+    if (member == ID) {
+        is_right = attn_json_uint(&value, &reader->id) && reader->id <= INT32_MAX;
+    } else if (member == CONTENT) {
+        is_right = value.type == ATTN_JSON_STRING && value.size > 0;
+        if (is_right)
+            attn_json_unescape(&value, &reader->content);
+    } else {
+        is_right = value.type == ATTN_JSON_TRUE || value.type == ATTN_JSON_FALSE;
+        *(bool *)((char *)reader + members[member].offset) = value.type == ATTN_JSON_TRUE;
+    }
+    if (!is_right)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' of added token %zu in '%s' is '%s', expected %s",
                               members[member].key, reader->index, file_name,
@@ -466,7 +454,7 @@ static enum attn_status read_list(struct added_reader *reader, struct attn_error
     }
     if (!reader->numbering.has_new)
         return ATTN_OK;
-    ATTN_TRY(attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err));
+    ATTN_TRY(attn_vocabulary_finish(&tokenizer->vocabulary, file_name, true, err));
     /* The model knows which tokens are not its own. */
     tokenizer->bpe.is_foreign =
         attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->bpe.is_foreign, err);

@@ -75,30 +75,29 @@ static bool is_lack_of_memory(int code)
     return code == PCRE2_ERROR_NOMEMORY || code == 121; /* pcre2_compile's own number for it */
 }
 
-static uint32_t look_behind(const struct attn_pattern *pattern)
-{
-    uint32_t most = 0;
-
-    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_MAXLOOKBEHIND, &most);
-    return most;
-}
-
-/* How a pattern is written in a file, for messages, and for PCRE2. */
+/* A pattern as a file has it, and what PCRE2 gets. */
 struct pattern_source {
-    const char *name;      /* of the file */
-    const char *written;   /* [n_written] */
-    const char *rewritten; /* [n_rewritten] */
-    size_t n_written, n_rewritten;
+    const char *name; /* of the file */
+    const char *text; /* [size] */
+    size_t size;
+    bool is_literal;
+    struct attn_buffer rewritten; /* owns; empty of a literal, which is taken as it is */
 };
 
-static enum attn_status compile(struct attn_pattern *pattern, const struct pattern_source *source,
-                                uint32_t options, struct attn_error *err)
+static enum attn_status compile(struct attn_pattern *pattern, struct pattern_source *source,
+                                struct attn_error *err)
 {
+    struct attn_buffer *rewritten = &source->rewritten;
+    uint32_t options = PCRE2_LITERAL, look_behind = 0;
     PCRE2_UCHAR message[128] = {0};
     pcre2_compile_context *context;
     int code = 0;
     size_t offset;
 
+    if (!source->is_literal) {
+        options = PCRE2_UCP | PCRE2_MULTILINE;
+        ATTN_TRY(attn_pattern_rewrite(source->text, source->size, source->name, rewritten, err));
+    }
     pattern->n_left = COMPILE_LIMIT;
     pattern->memory = pcre2_general_context_create(allocate, release, pattern);
     context = pattern->memory ? pcre2_compile_context_create(pattern->memory) : NULL;
@@ -106,7 +105,8 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct patte
         return attn_error_no_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pattern->code =
-        pcre2_compile((PCRE2_SPTR)source->rewritten, source->n_rewritten,
+        pcre2_compile((PCRE2_SPTR)(source->is_literal ? source->text : rewritten->data),
+                      source->is_literal ? source->size : rewritten->size,
                       PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT | options, &code, &offset, context);
     pcre2_compile_context_free(context);
     if (!pattern->code && is_lack_of_memory(code) && pattern->n_left > COMPILE_LIMIT / 2)
@@ -115,15 +115,16 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct patte
         pcre2_get_error_message(code, message, sizeof message);
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the pattern '%s' in '%s' cannot be compiled: %s",
-                              attn_quote(source->written, source->n_written).text,
+                              attn_quote(source->text, source->size).text,
                               attn_quote_string(source->name).text, (const char *)message);
     }
-    if (look_behind(pattern) > LOOKBEHIND_LIMIT)
+    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_MAXLOOKBEHIND, &look_behind);
+    if (look_behind > LOOKBEHIND_LIMIT)
         return attn_error_set(
             err, ATTN_UNSUPPORTED,
             "the pattern '%s' in '%s' looks back at %u characters, at most %d are supported",
-            attn_quote(source->written, source->n_written).text,
-            attn_quote_string(source->name).text, (unsigned)look_behind(pattern), LOOKBEHIND_LIMIT);
+            attn_quote(source->text, source->size).text, attn_quote_string(source->name).text,
+            (unsigned)look_behind, LOOKBEHIND_LIMIT);
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
     pattern->is_machine_code =
         pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
@@ -131,39 +132,23 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct patte
     return ATTN_OK;
 }
 
-static enum attn_status create(const struct pattern_source *source, uint32_t options,
-                               struct attn_pattern **out, struct attn_error *err)
+enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
+                                     bool is_literal, struct attn_pattern **out,
+                                     struct attn_error *err)
 {
+    struct pattern_source source = {name, text, size, is_literal, {0}};
     struct attn_pattern *pattern = attn_alloc(1, sizeof *pattern, err);
     enum attn_status status;
 
     if (!pattern)
         return ATTN_NO_MEMORY;
-    status = compile(pattern, source, options, err);
+    status = compile(pattern, &source, err);
+    attn_buffer_release(&source.rewritten);
     if (status == ATTN_OK)
         *out = pattern;
     else
         attn_pattern_free(pattern);
     return status;
-}
-
-enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
-                                     struct attn_pattern **out, struct attn_error *err)
-{
-    struct attn_buffer rewritten = {0};
-    enum attn_status status = attn_pattern_rewrite(text, size, name, &rewritten, err);
-
-    if (status == ATTN_OK)
-        status = create(&(struct pattern_source){name, text, rewritten.data, size, rewritten.size},
-                        PCRE2_UCP | PCRE2_MULTILINE, out, err);
-    attn_buffer_release(&rewritten);
-    return status;
-}
-
-enum attn_status attn_pattern_create_literal(const char *text, size_t size, const char *name,
-                                             struct attn_pattern **out, struct attn_error *err)
-{
-    return create(&(struct pattern_source){name, text, text, size, size}, PCRE2_LITERAL, out, err);
 }
 
 void attn_pattern_free(struct attn_pattern *pattern)
@@ -313,32 +298,28 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
     return problem;
 }
 
-static enum attn_status refuse_match(int code, struct attn_error *err)
-{
-    PCRE2_UCHAR message[128] = {0};
-
-    if (code == CANCELED)
-        return attn_error_set(err, ATTN_CANCELED, "canceled");
-    if (is_lack_of_memory(code))
-        return attn_error_no_memory(err);
-    pcre2_get_error_message(code, message, sizeof message);
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "the tokenizer's pattern takes too long to split the text: %s",
-                          (const char *)message);
-}
-
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err)
 {
     const int code = find(match, text, size, from);
+    PCRE2_UCHAR message[128];
 
     if (code == PCRE2_ERROR_NOMATCH) {
         *found = (struct attn_found){size + 1, size + 1};
         return ATTN_OK;
     }
-    if (code < 0)
-        return refuse_match(code, err);
-    found->begin = pcre2_get_ovector_pointer(match->data)[0];
-    found->end = pcre2_get_ovector_pointer(match->data)[1];
-    return ATTN_OK;
+    if (code >= 0) {
+        found->begin = pcre2_get_ovector_pointer(match->data)[0];
+        found->end = pcre2_get_ovector_pointer(match->data)[1];
+        return ATTN_OK;
+    }
+    if (code == CANCELED)
+        return attn_error_set(err, ATTN_CANCELED, "canceled");
+    if (is_lack_of_memory(code))
+        return attn_error_no_memory(err);
+    message[0] = '\0';
+    pcre2_get_error_message(code, message, sizeof message);
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "the tokenizer's pattern takes too long to split the text: %s",
+                          (const char *)message);
 }

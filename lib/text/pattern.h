@@ -29,14 +29,12 @@ struct attn_match;   /* scratch of one walk */
 #define ATTN_GPT2_PATTERN                                                                          \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
-/* Compiles TEXT [size], UTF-8. ATTN_UNSUPPORTED for what cannot be compiled: the message names the
- * pattern and NAME, the file that has it. */
+/* Compiles TEXT [size], UTF-8, or when it IS_LITERAL makes a pattern that is TEXT itself.
+ * ATTN_UNSUPPORTED for what cannot be compiled: the message names the pattern and NAME, the file
+ * that has it. */
 enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
-                                     struct attn_pattern **out, struct attn_error *err);
-
-/* A pattern that is TEXT [size] itself. */
-enum attn_status attn_pattern_create_literal(const char *text, size_t size, const char *name,
-                                             struct attn_pattern **out, struct attn_error *err);
+                                     bool is_literal, struct attn_pattern **out,
+                                     struct attn_error *err);
 
 void attn_pattern_free(struct attn_pattern *pattern); /* NULL is allowed */
 

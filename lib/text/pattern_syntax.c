@@ -40,9 +40,9 @@
 #define HEXADECIMAL "0-9A-Fa-f"
 
 enum {
-    MOST_BYTES = 64 << 10,    /* of a pattern; the longest of a published tokenizer has a few KiB */
-    MOST_REWRITTEN = 1 << 20, /* bytes of what it becomes: \b becomes a thousand */
-    MOST_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
+    MAX_BYTES = 64 << 10,    /* of a pattern; the longest of a published tokenizer has a few KiB */
+    MAX_REWRITTEN = 1 << 20, /* bytes of what it becomes: \b becomes a thousand */
+    MAX_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
 };
 
 static const char repeated[] = "a repetition that is repeated";
@@ -70,10 +70,10 @@ struct rewriting {
     uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
     int n_capture;
     bool has_name, has_reference;
-    struct level levels[MOST_LEVELS + 1]; /* the first is the pattern */
-    int n_level;                          /* groups around */
-    int n_open;                           /* these, and those of options */
-    const char *problem;                  /* what cannot be rewritten, or NULL */
+    struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
+    int n_level;                         /* groups around */
+    int n_open;                          /* these, and those of options */
+    const char *problem;                 /* what cannot be rewritten, or NULL */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -208,33 +208,24 @@ static const char *const properties[] = {
     "space",      "whitespace", "ascii",     "emoji", "extendedpictographic",
 };
 
-/* The name within the braces at OFFSET, in lower case and without '_', '-' and ' '. */
-static size_t read_name(const struct rewriting *r, size_t offset, char *name, size_t capacity)
-{
-    size_t n = 0;
-
-    for (; peek(r, offset) != '}'; offset++) {
-        char c = peek(r, offset);
-
-        if (c == '_' || c == '-' || c == ' ')
-            continue;
-        if (!is_ascii_letter(c) || n + 1 == capacity)
-            return 0;
-        name[n++] = (char)(c | 0x20);
-    }
-    name[n] = '\0';
-    return n > 0 ? offset + 1 : 0;
-}
-
-/* \p{L}, \P{L}, \p{^L}, \p{Han} */
+/* \p{L}, \P{L}, \p{^L}, \p{Han}. A name is read in lower case and without '_', '-' and ' '. */
 static void rewrite_property(struct rewriting *r, bool is_in_set)
 {
     const bool is_not = peek(r, 2) == '{' && peek(r, 3) == '^';
-    char name[32];
-    const size_t size = peek(r, 2) == '{' ? read_name(r, is_not ? 4 : 3, name, sizeof name) : 0;
-    bool is_script = true;
+    size_t at = is_not ? 4 : 3, n = 0;
+    bool is_script = true, is_name = peek(r, 2) == '{';
+    char name[32] = "";
 
-    if (size == 0) {
+    for (; is_name && peek(r, at) != '}'; at++) {
+        const char c = peek(r, at);
+
+        if (c == '_' || c == '-' || c == ' ')
+            continue;
+        is_name = is_ascii_letter(c) && n + 1 < sizeof name;
+        if (is_name)
+            name[n++] = (char)(c | 0x20);
+    }
+    if (!is_name || n == 0) {
         r->problem = peek(r, 2) == '{' ? "a property that is not known" : "\\p without braces";
         return;
     }
@@ -245,7 +236,7 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
     /* Oniguruma takes \p{Lu} as it is, so do only some versions of PCRE2. */
     attn_buffer_append_format(r->out, r->ignores_case ? "(?-i:\\%c{%s%s%s})" : "\\%c{%s%s%s}",
                               peek(r, 1), is_not ? "^" : "", is_script ? "sc:" : "", name);
-    r->at += size;
+    r->at += at + 1;
 }
 
 /* --- Escapes ---------------------------------------------------------------------------------- */
@@ -287,31 +278,6 @@ static const struct escape *find_escape(char letter)
     return NULL;
 }
 
-/* A class in a set. It is no end of a range, although what it becomes might be. */
-static void rewrite_class_in_set(struct rewriting *r, const struct escape *escape)
-{
-    if (!escape->in_set)
-        r->problem = "a complement in a set";
-    else if (r->ignores_case && strchr("SwD", escape->letter))
-        r->problem = cased;
-    else
-        attn_buffer_append_string(r->out, escape->in_set);
-    r->at += 2;
-}
-
-/* \1: of a group that came before it; in a pattern with names Oniguruma counts otherwise. */
-static void rewrite_reference(struct rewriting *r)
-{
-    const char digit = peek(r, 1), next = peek(r, 2);
-
-    if (digit - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
-        r->problem = "a reference to a group that is not supported";
-    r->has_reference = true;
-    set_target(r, TARGET_ATOM, false);
-    attn_buffer_append_format(r->out, "(?:\\%c)", digit);
-    r->at += 2;
-}
-
 /* Returns false when the escape is one that only stands outside of sets, or is not known. */
 static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
 {
@@ -348,7 +314,15 @@ static void rewrite_escape(struct rewriting *r)
         r->last_letter = 0;
         r->at += 2;
     } else if (letter >= '1' && letter <= '9') {
-        rewrite_reference(r);
+        /* Of a group that came before it; in a pattern with names Oniguruma counts otherwise. */
+        const char next = peek(r, 2);
+
+        if (letter - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
+            r->problem = "a reference to a group that is not supported";
+        r->has_reference = true;
+        set_target(r, TARGET_ATOM, false);
+        attn_buffer_append_format(r->out, "(?:\\%c)", letter);
+        r->at += 2;
     } else {
         const uint32_t before = r->last_letter;
 
@@ -369,16 +343,23 @@ static void rewrite_element(struct rewriting *r, bool *is_class)
     const struct escape *escape = find_escape(letter);
 
     *is_class = peek(r, 0) == '\\' && (letter == 'p' || letter == 'P' || (escape && letter != 'b'));
-    if (peek(r, 0) == '[')
+    if (peek(r, 0) == '[') {
         r->problem = "a set within a set";
-    else if (begins(r, "&&"))
+    } else if (begins(r, "&&")) {
         r->problem = "an intersection of sets";
-    else if (peek(r, 0) != '\\')
+    } else if (peek(r, 0) != '\\') {
         rewrite_character(r, true);
-    else if (escape)
-        rewrite_class_in_set(r, escape);
-    else if (!rewrite_common_escape(r, true))
+    } else if (escape) { /* it is no end of a range, although what it becomes might be */
+        if (!escape->in_set)
+            r->problem = "a complement in a set";
+        else if (r->ignores_case && strchr("SwD", escape->letter))
+            r->problem = cased;
+        else
+            attn_buffer_append_string(r->out, escape->in_set);
+        r->at += 2;
+    } else if (!rewrite_common_escape(r, true)) {
         r->problem = foreign_escape;
+    }
 }
 
 static void rewrite_set(struct rewriting *r)
@@ -404,19 +385,11 @@ static void rewrite_set(struct rewriting *r)
 
 /* --- Groups ----------------------------------------------------------------------------------- */
 
-static void end_alternative(struct rewriting *r)
-{
-    struct level *level = &r->levels[r->n_level];
-
-    level->may_be_empty |= !level->has_matter;
-    level->has_matter = false;
-}
-
 static void open_group(struct rewriting *r, size_t size, bool is_look)
 {
     copy(r, size);
     set_target(r, TARGET_NOTHING, false);
-    if (r->n_open == MOST_LEVELS) {
+    if (r->n_open == MAX_LEVELS) {
         r->problem = "groups within groups within groups, too many";
         return;
     }
@@ -462,7 +435,7 @@ static void rewrite_option(struct rewriting *r)
     }
     if (peek(r, n) == ':') {
         open_group(r, n + 1, false);
-    } else if (peek(r, n) == ')' && r->n_open < MOST_LEVELS) {
+    } else if (peek(r, n) == ')' && r->n_open < MAX_LEVELS) {
         copy(r, n);
         attn_buffer_append_string(r->out, ":");
         r->at++;
@@ -477,23 +450,17 @@ static void rewrite_option(struct rewriting *r)
     r->ignores_case = ignores_case;
 }
 
-/* A comment is left out: what stands before it may be repeated after it. */
-static void skip_comment(struct rewriting *r)
-{
-    while (r->at < r->size && peek(r, 0) != ')')
-        r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
-    if (r->at == r->size)
-        r->problem = "a comment without an end";
-    else
-        r->at++;
-}
-
 static void rewrite_group(struct rewriting *r)
 {
     const char *end = NULL;
 
-    if (begins(r, "(?#")) {
-        skip_comment(r);
+    if (begins(r, "(?#")) { /* it is left out: what stands before it may be repeated after it */
+        while (r->at < r->size && peek(r, 0) != ')')
+            r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
+        if (r->at == r->size)
+            r->problem = "a comment without an end";
+        else
+            r->at++;
         return;
     }
     r->last_letter = 0;
@@ -565,6 +532,7 @@ static void rewrite_repetition(struct rewriting *r, size_t size, bool is_exact)
 
 static void rewrite_next(struct rewriting *r)
 {
+    struct level *level = &r->levels[r->n_level];
     const char c = peek(r, 0);
     bool is_exact = false;
     const size_t n_interval = c == '{' ? interval_size(r, &is_exact) : 0;
@@ -584,8 +552,10 @@ static void rewrite_next(struct rewriting *r)
     } else if (c == '|' || c == '^' || c == '$') {
         copy(r, 1);
         set_target(r, c == '|' ? TARGET_NOTHING : TARGET_PLACE, false);
-        if (c == '|')
-            end_alternative(r);
+        if (c == '|') {
+            level->may_be_empty |= !level->has_matter;
+            level->has_matter = false;
+        }
         r->last_letter = 0;
     } else {
         if (c == '{')
@@ -600,13 +570,13 @@ enum attn_status attn_pattern_rewrite(const char *text, size_t size, const char 
 {
     struct rewriting r = {.text = text, .size = size, .out = out};
 
-    if (size > MOST_BYTES)
+    if (size > MAX_BYTES)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "a pattern in '%s' has %zu bytes, at most %d are supported",
-                              attn_quote_string(name).text, size, MOST_BYTES);
+                              attn_quote_string(name).text, size, MAX_BYTES);
     while (r.at < size && !r.problem) {
         rewrite_next(&r);
-        if (out->size > MOST_REWRITTEN)
+        if (out->size > MAX_REWRITTEN)
             r.problem = "too many escapes";
     }
     if (r.n_level == 0)

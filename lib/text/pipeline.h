@@ -3,18 +3,96 @@
  *
  *     added tokens > normalizers > added tokens > pre-tokenizers > model
  *
- * A stage is given a slice of a text (layer.h). It hands slices on to the next stage: several when
- * it splits, one of a text of its own when it changes the text. The last stage is the model, which
- * appends tokens with their places in its slice's text; a stage that finds a token itself appends
- * it too. When a stage that changed the text is done, it turns the places of the tokens that were
- * appended meanwhile into places in the text that it was given.
+ * A stage is given a slice of a text. It hands slices on to the next stage: several when it splits,
+ * one of a text of its own when it changes the text. The last stage is the model, which appends
+ * tokens with their places in its slice's text; a stage that finds a token itself appends it too.
+ * When a stage that changed the text is done, the places of the tokens that were appended meanwhile
+ * become places in the text that it was given.
  *
- * A kind of stage is a row of functions: see split.h, change.h, added.h, bpe_model.h, words.c.
+ * A kind of stage is a row of functions: see split.h, change.h, added.h, bpe.h, words.c.
  */
 #ifndef ATTN_TEXT_PIPELINE_H
 #define ATTN_TEXT_PIPELINE_H
 
-#include "text/layer.h"
+#include "base/buffer.h"
+#include "text/tokenizer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- A text made of another ------------------------------------------------------------------- */
+
+/*
+ * A changed text is a layer over the text under it: a space before the first word, U+2581 for
+ * spaces, composed characters, U+FFFD for bytes that are not UTF-8. What is kept stands for itself,
+ * byte by byte; what is put in stands for some bytes of the text under it, or for none; what is
+ * left out has nothing that stands for it.
+ *
+ *     attn_layer_begin(layer, slice);
+ *     attn_layer_keep(layer, 0, 3);                     // the first three bytes of the slice
+ *     attn_layer_put(layer, "\xe2\x96\x81", 3, 3, 1);   // three bytes that stand for byte 3
+ *     return attn_walk_next_layer(walk, at, layer, err);
+ */
+
+/* COUNT times, one after the other: SIZE bytes of the layer, the first at AT, stand for FROM_SIZE
+ * bytes of the slice, the first at FROM. After them every byte stands for itself. */
+struct attn_splice {
+    size_t at, from, count;
+    uint32_t size, from_size;
+};
+
+/*
+ * How many bytes stages that change a text of N may make of it, each of all its slices: U+FFFD and
+ * the longest normal form have three for one, and few tokenizers replace a character by more.
+ */
+static inline size_t attn_layer_limit(size_t n)
+{
+    return n <= (SIZE_MAX >> 7) ? (n << 6) + (1 << 16) : SIZE_MAX;
+}
+
+struct attn_layer {
+    const char *text; /* [size]; borrowed from the caller or from `copy` */
+    size_t size;
+    const struct attn_layer *under; /* what it was made of, or NULL: it is the given text */
+    size_t base;                    /* where in that the slice begins */
+    struct attn_buffer copy;
+    struct attn_splice *splices; /* owns; ascending in `at` */
+    size_t n_splice, capacity;
+    size_t n_left;    /* bytes that it may still hold, in this text and those after it */
+    bool has_failed;  /* an allocation failed */
+    bool is_too_long; /* there were no bytes left */
+};
+
+/* Bytes BEGIN..END of the text of LAYER. */
+struct attn_slice {
+    const struct attn_layer *layer;
+    size_t begin, end;
+};
+
+static inline const char *attn_slice_text(struct attn_slice slice)
+{
+    return slice.layer->text + slice.begin;
+}
+
+static inline size_t attn_slice_size(struct attn_slice slice)
+{
+    return slice.end - slice.begin;
+}
+
+/* Empties LAYER, to be made of SLICE. Offsets below are those in the slice. */
+void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice);
+
+/* Appends SIZE bytes of the slice as they are, from FROM on. */
+void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size);
+
+/* Appends SIZE bytes of TEXT, which stand for FROM_SIZE bytes at FROM. */
+void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, size_t from,
+                    size_t from_size);
+
+/* Where in the given text, through all layers, begins what begins at OFFSET of LAYER. */
+size_t attn_layer_origin(const struct attn_layer *layer, size_t offset);
+
+/* --- The stages ------------------------------------------------------------------------------- */
 
 struct attn_walk;
 
@@ -26,6 +104,7 @@ struct attn_text_stage_kind {
     enum attn_status (*begin)(const void *data, size_t n, void **scratch, struct attn_error *err);
     void (*end)(void *scratch); /* NULL is allowed for both */
     void (*free)(void *data);   /* of the stage */
+    bool makes_layer; /* the scratch is a struct attn_layer; no begin and end are needed */
 };
 
 struct attn_text_stage {
@@ -85,10 +164,5 @@ static inline enum attn_status attn_walk_model(struct attn_walk *walk, struct at
 {
     return attn_walk_next(walk, walk->pipeline->n - 2, slice, err);
 }
-
-/* `begin` and `end` of stages that make a layer: the scratch is a struct attn_layer. */
-enum attn_status attn_layer_scratch_begin(const void *data, size_t n, void **scratch,
-                                          struct attn_error *err);
-void attn_layer_scratch_end(void *scratch);
 
 #endif

@@ -60,16 +60,7 @@ static void add_word(struct attn_search *search, const struct attn_search_word *
     search->nodes[node].word = number;
 }
 
-/* Sets what NODE, after its parent by BYTE, goes back to; shorter nodes are done. */
-static void link_node(struct attn_search *search, uint32_t node, unsigned char byte)
-{
-    struct attn_search_node *linked = &search->nodes[node];
-
-    linked->fail = linked->parent == 0 ? 0 : step(search, search->nodes[linked->parent].fail, byte);
-    linked->found = linked->word >= 0 ? node : search->nodes[linked->fail].found;
-}
-
-/* Links the nodes of all words, those of one byte first. */
+/* Sets what each node goes back to, those of one byte first: shorter nodes are done then. */
 static enum attn_status link_nodes(struct attn_search *search, const struct attn_search_word *words,
                                    size_t n, struct attn_error *err)
 {
@@ -91,8 +82,13 @@ static enum attn_status link_nodes(struct attn_search *search, const struct attn
             const size_t word = open[i];
             const unsigned char byte = byte_from_end(&words[word], depth);
 
+            struct attn_search_node *node;
+
             at[word] = child_of(search, at[word], byte);
-            link_node(search, at[word], byte);
+            node = &search->nodes[at[word]];
+            node->fail =
+                node->parent == 0 ? 0 : step(search, search->nodes[node->parent].fail, byte);
+            node->found = node->word >= 0 ? at[word] : search->nodes[node->fail].found;
             if (words[word].size > depth + 1)
                 open[n_left++] = word;
         }

@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/tokenizer_internal.h"
-#include "text/tokenizer_open.h"
 
 #include <string.h>
 
@@ -28,63 +27,50 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
- * each. */
-static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct attn_error *err)
+static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    const size_t n = tokenizer->vocabulary.n;
-    uint32_t *widths = attn_alloc_uninitialized(n, sizeof *widths, err);
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    uint32_t *widths;
 
-    tokenizer->bpe.widths = widths;
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    /* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character
+     * for each. */
+    tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
     if (!widths)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
-        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)i, &size);
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
 
         widths[i] = (uint32_t)size;
         for (size_t k = 0; k < size && tokenizer->bpe.is_by_byte; k++)
             widths[i] -= ((unsigned char)key[k] & 0xc0) == 0x80;
     }
-    return ATTN_OK;
-}
-
-static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
-    ATTN_TRY(find_widths(tokenizer, err));
     attn_bpe_model_finish(&tokenizer->bpe);
     return tokenizer->unread->read(tokenizer, err);
 }
 
-/* Reads the rest of TOKENIZER; a second time after memory ran out. */
-static enum attn_status read_unread(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    const enum attn_status status = read_parts(tokenizer, err);
-
-    if (status != ATTN_OK) {
-        attn_merges_release(&tokenizer->bpe.merges);
-        attn_free(tokenizer->bpe.widths);
-        tokenizer->bpe.widths = NULL;
-    }
-    if (status != ATTN_NO_MEMORY)
-        attn_file_release(&tokenizer->unread->file);
-    return status;
-}
-
-/* The same, when no other thread has done it or does it. */
+/* Reads the rest, when no other thread has done it or does it; a second time after memory ran
+ * out. */
 static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, struct attn_error *err)
 {
+    struct attn_bpe_model *bpe = &unread->tokenizer->bpe;
     enum attn_status status = ATTN_OK;
 
     attn_monitor_enter(unread->monitor);
     *is_mine = !atomic_load_explicit(&unread->is_over, memory_order_relaxed);
     if (*is_mine)
-        status = read_unread(unread->tokenizer, &unread->failure);
+        status = read_parts(unread->tokenizer, &unread->failure);
+    if (status != ATTN_OK) {
+        attn_merges_release(&bpe->merges);
+        attn_free(bpe->widths);
+        bpe->widths = NULL;
+    }
     if (status == ATTN_NO_MEMORY) { /* there may be enough another time */
         unread->failure = (struct attn_error){0};
         attn_error_no_memory(err);
-    } else {
+    } else if (*is_mine) {
+        attn_file_release(&unread->file);
         atomic_store_explicit(&unread->is_over, true, memory_order_release);
     }
     attn_monitor_leave(unread->monitor);
@@ -110,6 +96,57 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
+
+static bool is_overridden(const struct attn_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_override; i++)
+        if (strcmp(source->overrides[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Sets up TOKENIZER from the files of SOURCE. */
+static enum attn_status read_files(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, struct attn_error *err)
+{
+    const bool is_json_given = is_overridden(source, "tokenizer.json");
+    const bool is_vocab_given = is_overridden(source, "vocab.json");
+    /* tokenizer.json comes first, unless another vocab.json was asked for. */
+    const bool is_json =
+        attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
+
+    /* A file that was named and is missing is reported as such. */
+    if (!is_json && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
+        !is_json_given)
+        return attn_error_set(
+            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
+            attn_quote_string(source->directory ? source->directory : source->name).text);
+    ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
+                     : attn_tokenizer_files_read(tokenizer, source, err));
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+}
+
+enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
+                                            void *user, struct attn_tokenizer **out,
+                                            struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
+    enum attn_status status;
+
+    if (!tokenizer)
+        return ATTN_NO_MEMORY;
+    status = read_files(tokenizer, source, err);
+    if (status != ATTN_OK) {
+        attn_tokenizer_free(tokenizer);
+        return status;
+    }
+    if (tokenizer->unread) {
+        tokenizer->unread->on_note = on_note;
+        tokenizer->unread->user = user;
+    }
+    *out = tokenizer;
+    return ATTN_OK;
+}
 
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)
@@ -157,7 +194,8 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
 
     if (!tokenizer)
         return;
-    attn_settings_release(&tokenizer->settings);
+    attn_free(tokenizer->settings.drop);
+    attn_free(tokenizer->settings.unk);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
     attn_bpe_model_release(&tokenizer->bpe);
@@ -178,6 +216,15 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer);
 }
 
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
+{
+    static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                        [ATTN_TOKENIZER_CHARACTER] = "char",
+                                        [ATTN_TOKENIZER_BPE] = "bpe"};
+
+    return names[kind];
+}
+
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer)
 {
     return tokenizer->kind;
@@ -186,6 +233,20 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
 size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
 {
     return tokenizer ? tokenizer->vocabulary.n : 0;
+}
+
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
+
+    if (!tokenizer || (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire)))
+        return NULL;
+    return tokenizer->note;
+}
+
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->detail : NULL;
 }
 
 /* --- Encoding --------------------------------------------------------------------------------- */

@@ -19,6 +19,113 @@
 
 #include <string.h>
 
+/* --- Settings --------------------------------------------------------------------------------- */
+
+/* Parses part NAME of SOURCE, of its objects OBJECT alone; *json stays NULL when there is no such
+ * part. */
+static enum attn_status parse_part(const struct attn_source *source, const char *name,
+                                   const char *object, struct attn_json **json,
+                                   struct attn_error *err)
+{
+    const char *const names[] = {object, NULL};
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
+    status = attn_json_parse_named(&file, names, json, err);
+    attn_file_release(&file);
+    return status;
+}
+
+static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,
+                                  const char *drop, struct attn_error *err)
+{
+    const size_t size = strlen(drop);
+
+    settings->drop = attn_alloc(size, sizeof *settings->drop, err);
+    if (!settings->drop)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(drop + at, size - at, &settings->drop[settings->n_drop]);
+        if (length == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'drop' in '%s' is not UTF-8",
+                                  attn_quote_string(attn_json_name(json)).text);
+        settings->n_drop++;
+    }
+    return ATTN_OK;
+}
+
+/* Reads "tokenizer" of JSON, the config, if it is there. */
+static enum attn_status take_settings(struct attn_settings *settings, const struct attn_json *json,
+                                      struct attn_error *err)
+{
+    const struct attn_node *object = attn_node_find(attn_json_root(json), "tokenizer");
+    const char *type = NULL, *drop = "", *unk = NULL;
+
+    if (!object || attn_node_is_null(object))
+        return ATTN_OK;
+    if (!attn_node_is_object(object))
+        return attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
+                              attn_quote_string(attn_json_name(json)).text);
+    /* A misspelt key would silently give other ids. */
+    for (const struct attn_node *node = attn_node_first(object); node;
+         node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+
+        if (strcmp(key, "type") != 0 && strcmp(key, "drop") != 0 && strcmp(key, "unk") != 0)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' of 'tokenizer' in '%s' is not known, expected 'type', 'drop' or 'unk'",
+                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+    }
+    ATTN_TRY(attn_json_get_string(json, object, "type", &type, err));
+    for (int i = 0; type && i <= ATTN_TOKENIZER_BPE; i++)
+        if (strcmp(type, attn_tokenizer_kind_name((enum attn_tokenizer_kind)i)) == 0) {
+            settings->has_kind = true;
+            settings->kind = (enum attn_tokenizer_kind)i;
+        }
+    if (type && !settings->has_kind)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "tokenizer type '%s' in '%s' is not supported, expected 'word', "
+                              "'char' or 'bpe'",
+                              attn_quote_string(type).text,
+                              attn_quote_string(attn_json_name(json)).text);
+    ATTN_TRY(attn_json_get_string(json, object, "drop", &drop, err));
+    ATTN_TRY(read_drop(settings, json, drop, err));
+    ATTN_TRY(attn_json_get_string(json, object, "unk", &unk, err));
+    settings->unk = unk ? attn_strndup(unk, strlen(unk), err) : NULL;
+    return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
+}
+
+/* Reads what config.json says about the tokenizer. */
+static enum attn_status read_settings(struct attn_settings *settings,
+                                      const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(parse_part(source, "config.json", "tokenizer", &json, err));
+    status = json ? take_settings(settings, json, err) : ATTN_OK;
+    attn_json_free(json);
+    return status;
+}
+
+/* Whether tokenizer_config.json, if there is one, has "add_prefix_space": true. */
+static enum attn_status read_prefix(const struct attn_source *source, bool *prefix,
+                                    struct attn_error *err)
+{
+    struct attn_json *json = NULL;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(parse_part(source, "tokenizer_config.json", NULL, &json, err));
+    if (json)
+        status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
+    attn_json_free(json);
+    return status;
+}
+
 /* --- Special tokens --------------------------------------------------------------------------- */
 
 struct specials {
@@ -63,7 +170,7 @@ static enum attn_status read_added(struct specials *specials, struct attn_error 
                                   attn_quote_string(file->path).text, (int)known);
     }
     if (vocabulary->n > n)
-        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
     return attn_vocabulary_index(vocabulary, file->path, err);
 }
 
@@ -172,7 +279,7 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
  *     one piece, one or two       a note
  *     several pieces              a note
  */
-enum { N_NAMED = 3, MOST_WHOLE = 2 };
+enum { N_NAMED = 3, MAX_WHOLE = 2 };
 
 /* Those of one kind. */
 struct unmade {
@@ -256,47 +363,39 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
         attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
 }
 
-static enum attn_status refuse_unmade(const struct unmade_search *search, const char *path,
-                                      struct attn_error *err)
+/* Refuses the file PATH for the tokens that were found, or stores a line for the user in *note. */
+static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
+                                      char **note, struct attn_error *err)
 {
-    struct attn_buffer names = {0};
+    const bool is_refused = search->whole.n > MAX_WHOLE;
+    struct attn_buffer names = {0}, text = {0};
     enum attn_status status;
 
     append_names(&names, search->vocabulary, &search->whole);
+    if (!is_refused)
+        append_names(&names, search->vocabulary, &search->added);
     (void)attn_buffer_string(&names);
     status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK) {
+    if (status == ATTN_OK && is_refused) {
         status = attn_error_set(err, ATTN_FORMAT,
                                 "no line of '%s' makes %s of the vocabulary, expected one for each "
                                 "token that is neither a byte nor special",
                                 attn_quote_string(path).text, names.data);
         attn_error_hint(err, "a file that was cut has lines missing; special tokens are named in "
                              "special_tokens_map.json or added_tokens.json");
+    } else if (status == ATTN_OK) {
+        attn_buffer_append_format(
+            &text, "no line of '%s' makes %s: no text has %s", attn_quote_string(path).text,
+            names.data, search->whole.n + search->added.n == 1 ? "this token" : "these tokens");
+        (void)attn_buffer_string(&text);
+        status = attn_buffer_check(&text, err);
     }
     attn_buffer_release(&names);
-    return status;
-}
-
-/* Stores a line for the user in *note. */
-static enum attn_status make_note(const struct unmade_search *search, const char *path, char **note,
-                                  struct attn_error *err)
-{
-    const size_t n = search->whole.n + search->added.n;
-    struct attn_buffer text = {0}, names = {0};
-
-    append_names(&names, search->vocabulary, &search->whole);
-    append_names(&names, search->vocabulary, &search->added);
-    if (attn_buffer_string(&names))
-        attn_buffer_append_format(&text, "no line of '%s' makes %s: no text has %s",
-                                  attn_quote_string(path).text, names.data,
-                                  n == 1 ? "this token" : "these tokens");
-    attn_buffer_release(&names);
-    if (!attn_buffer_string(&text)) {
+    if (status == ATTN_OK)
+        *note = text.data; /* the buffer's memory is handed on */
+    else
         attn_buffer_release(&text);
-        return attn_error_no_memory(err);
-    }
-    *note = text.data; /* the buffer's memory is handed on */
-    return ATTN_OK;
+    return status;
 }
 
 /* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
@@ -312,10 +411,9 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
     attn_match_free(search.match);
     attn_free(search.is_made);
     ATTN_TRY(status);
-    if (search.whole.n > MOST_WHOLE)
-        return refuse_unmade(&search, path, err);
-    return search.whole.n + search.added.n > 0 ? make_note(&search, path, &tokenizer->note, err)
-                                               : ATTN_OK;
+    return search.whole.n + search.added.n == 0
+               ? ATTN_OK
+               : report_unmade(&search, path, &tokenizer->note, err);
 }
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
@@ -333,7 +431,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &pattern, err));
+    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
@@ -364,45 +462,36 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     unread->read = read_rest;
     ATTN_TRY(read_specials(tokenizer, source, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    ATTN_TRY(attn_settings_read_prefix(source, &unread->has_prefix, err));
+    ATTN_TRY(read_prefix(source, &unread->has_prefix, err));
     return attn_file_hold_part(source, "merges.txt", &unread->file, err);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
-
-/* Words rarely begin with the letter that stands for a space in byte-level vocabularies. */
-static enum attn_status check_is_words(const struct attn_vocabulary *vocabulary,
-                                       struct attn_error *err)
-{
-    static const char space[] = "\xc4\xa0"; /* U+0120 */
-    size_t n_space = 0;
-
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
-    }
-    if (n_space <= vocabulary->n / 32)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
-                   "'%s'), but 'merges.txt' is missing",
-                   n_space, vocabulary->n, space);
-    attn_error_hint(err,
-                    "if its tokens are words, say so in config.json: \"tokenizer\": {\"type\": "
-                    "\"word\"}");
-    return ATTN_FORMAT;
-}
 
 static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const char *unk = tokenizer->settings.unk;
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    static const char space[] = "\xc4\xa0"; /* U+0120 stands for a space in byte-level ones */
+    size_t n_space = 0;
 
-    if (!tokenizer->settings.has_kind)
-        ATTN_TRY(check_is_words(&tokenizer->vocabulary, err));
+    for (size_t i = 0; i < vocabulary->n && !tokenizer->settings.has_kind; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
+    }
+    if (n_space > vocabulary->n / 32) { /* words rarely begin with that letter */
+        attn_error_set(err, ATTN_FORMAT,
+                       "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
+                       "'%s'), but 'merges.txt' is missing",
+                       n_space, vocabulary->n, space);
+        attn_error_hint(err, "if its tokens are words, say so in config.json: \"tokenizer\": "
+                             "{\"type\": \"word\"}");
+        return ATTN_FORMAT;
+    }
     tokenizer->words = (struct attn_word_level){
         .vocabulary = &tokenizer->vocabulary,
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},
@@ -433,7 +522,7 @@ static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
 
     ATTN_TRY(attn_file_read_part(source, "vocab.json", file, err));
     ATTN_TRY(attn_vocabulary_read(vocabulary, file, err));
-    ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, err));
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
     /* Unless keys are looked up before a text is encoded, that indexes them. */
     if (!is_bpe || attn_source_has_part(source, "added_tokens.json") ||
         attn_source_has_part(source, "special_tokens_map.json"))
@@ -447,7 +536,7 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
     struct attn_file file = {0};
     enum attn_status status;
 
-    ATTN_TRY(attn_settings_read(&tokenizer->settings, source, err));
+    ATTN_TRY(read_settings(&tokenizer->settings, source, err));
     if (tokenizer->settings.has_kind)
         tokenizer->kind = tokenizer->settings.kind;
     else

@@ -8,9 +8,8 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "text/added.h"
-#include "text/bpe_model.h"
+#include "text/bpe.h"
 #include "text/pipeline.h"
-#include "text/settings.h"
 #include "text/stages/decode.h"
 #include "text/stages/post_process.h"
 #include "text/tokenizer.h"
@@ -20,6 +19,22 @@
 struct attn_tokenizer;
 
 /* --- What it is made of ----------------------------------------------------------------------- */
+
+/*
+ * What config.json says about a tokenizer of vocab.json (tokenizer_files.c):
+ *
+ *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>"}
+ *
+ * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are no
+ * part of any word; `unk` is the token of unknown words. The last two are not for BPE.
+ */
+struct attn_settings {
+    bool has_kind;
+    enum attn_tokenizer_kind kind;
+    uint32_t *drop; /* owns; [n_drop] code points */
+    size_t n_drop;
+    char *unk; /* owns; NULL when there is none */
+};
 
 struct attn_word_rule {
     bool is_by_character; /* every character is a word, white space too */
@@ -96,6 +111,22 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
 
 /* --- Opening one ------------------------------------------------------------------------------ */
 
+/*
+ * The same as attn_tokenizer_open, but reads what only encoding takes, merges above all, when the
+ * first text is encoded: decoding reads no merges. What is wrong with it is a failure of encoding
+ * then, at ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets what is odd, on the thread that
+ * encodes. Blobs of SOURCE are borrowed until the tokenizer is closed.
+ */
+enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
+                                            void *user, struct attn_tokenizer **out,
+                                            struct attn_error *err);
+
+/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
+
+/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
+
 /* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
  * tokenizers: its parts become stages. A part that is not known is refused by name. */
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
@@ -127,6 +158,9 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 /* Gives TOKENIZER an unread part, with the path of its vocabulary. */
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err);
+
+/* The `type` of KIND: "word". */
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind);
 
 /* --- Its tokens ------------------------------------------------------------------------------- */
 

@@ -24,8 +24,11 @@ struct extent {
     size_t size;
 };
 
+struct key_reader;
+
 struct reading {
     struct attn_tokenizer *tokenizer;
+    const struct key_reader *row;           /* of the value that is read */
     struct attn_json_reader reader, before; /* before: where the value that is read begins */
     const char *path;                       /* of the file */
     struct extent added, parts[ATTN_TOKENIZER_N_ROLE];
@@ -38,12 +41,13 @@ enum { ANY_VALUE = ATTN_JSON_END + 1, BOOL_VALUE };
 /* How the value of a key is read: READ is called after its first token, TOKEN. */
 struct key_reader {
     const char *key;
-    enum attn_status (*read)(struct reading *reading, const struct key_reader *row,
-                             const struct attn_json_token *token, struct attn_error *err);
+    enum attn_status (*read)(struct reading *reading, const struct attn_json_token *token,
+                             struct attn_error *err);
     int type; /* of the token; null may stand for it if is_nullable */
     bool is_nullable;
     const char *expected;
-    size_t offset; /* of where it is stored in struct reading or struct attn_bpe_model, if it is */
+    size_t
+        offset; /* of where it is stored in struct reading or struct attn_bpe_model; 0: nowhere */
 };
 
 static enum attn_status refuse_type(const char *key, bool is_of_model,
@@ -61,31 +65,12 @@ static enum attn_status refuse_type(const char *key, bool is_of_model,
                           expected);
 }
 
-/* Reads the value of ROW. */
-static enum attn_status read_value(struct reading *reading, const struct key_reader *row,
-                                   bool is_of_model, struct attn_error *err)
-{
-    struct attn_json_token token;
-    bool is_right;
-
-    reading->before = reading->reader;
-    ATTN_TRY(attn_json_next(&reading->reader, &token, err));
-    if (row->is_nullable && token.type == ATTN_JSON_NULL)
-        return ATTN_OK;
-    is_right =
-        row->type == ANY_VALUE ||
-        (row->type == BOOL_VALUE ? token.type == ATTN_JSON_TRUE || token.type == ATTN_JSON_FALSE
-                                 : (int)token.type == row->type);
-    if (!is_right)
-        return refuse_type(row->key, is_of_model, &token, row->expected, err);
-    return row->read(reading, row, &token, err);
-}
-
 /* Reads the members of the object that was entered by ROWS [n]; *seen gets a bit for each. */
 static enum attn_status read_members(struct reading *reading, const struct key_reader *rows,
                                      size_t n, unsigned *seen, struct attn_error *err)
 {
     const bool is_top = seen == &reading->seen_top;
+    const struct key_reader *row;
     struct attn_json_token token;
 
     for (;;) {
@@ -108,57 +93,54 @@ static enum attn_status read_members(struct reading *reading, const struct key_r
                                   "'%s' has the key '%s' a second time at byte %zu",
                                   attn_quote_string(reading->path).text, rows[i].key, token.offset);
         *seen |= 1u << i;
-        ATTN_TRY(read_value(reading, &rows[i], !is_top, err));
+        reading->row = row = &rows[i];
+        reading->before = reading->reader;
+        ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        if (row->is_nullable && token.type == ATTN_JSON_NULL)
+            continue;
+        if (row->type != ANY_VALUE && (int)token.type != row->type &&
+            !(row->type == BOOL_VALUE &&
+              (token.type == ATTN_JSON_TRUE || token.type == ATTN_JSON_FALSE)))
+            return refuse_type(row->key, !is_top, &token, row->expected, err);
+        ATTN_TRY(row->read(reading, &token, err));
     }
 }
 
 /* --- Values of the model ---------------------------------------------------------------------- */
 
-static enum attn_status read_type(struct reading *reading, const struct key_reader *row,
-                                  const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status read_type(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
 {
     (void)reading;
-    (void)row;
     if (attn_json_equals(token, "BPE"))
         return ATTN_OK;
     return attn_error_set(err, ATTN_UNSUPPORTED, "'model' of type '%s' in '%s' is not supported",
                           attn_quote(token->text, token->size).text, file_name);
 }
 
-static enum attn_status read_dropout(struct reading *reading, const struct key_reader *row,
-                                     const struct attn_json_token *token, struct attn_error *err)
+/* Dropout, and a prefix or suffix of subwords: only what does nothing is supported. */
+static enum attn_status read_nothing(struct reading *reading, const struct attn_json_token *token,
+                                     struct attn_error *err)
 {
-    double value;
+    const struct key_reader *row = reading->row;
+    const char *mark = row->type == ATTN_JSON_STRING ? "\"" : "";
+    double value = 0;
 
-    (void)reading;
-    if (!attn_parse_double(token->text, token->size, &value))
+    if (row->type == ATTN_JSON_NUMBER && !attn_parse_double(token->text, token->size, &value))
         return refuse_type(row->key, true, token, row->expected, err);
-    if (value == 0)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED, "'%s' of 'model' in '%s' is %s, which is not supported, expected %s",
-        row->key, file_name, attn_quote(token->text, token->size).text, row->expected);
-}
-
-/* A prefix or suffix of subwords: none is supported. */
-static enum attn_status read_affix(struct reading *reading, const struct key_reader *row,
-                                   const struct attn_json_token *token, struct attn_error *err)
-{
-    (void)reading;
-    if (token->size == 0)
+    if (row->type == ATTN_JSON_NUMBER ? value == 0 : token->size == 0)
         return ATTN_OK;
     return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' of 'model' in '%s' is \"%s\", which is not supported, expected %s",
-                          row->key, file_name, attn_quote(token->text, token->size).text,
-                          row->expected);
+                          "'%s' of 'model' in '%s' is %s%s%s, which is not supported, expected %s",
+                          row->key, file_name, mark, attn_quote(token->text, token->size).text,
+                          mark, row->expected);
 }
 
-static enum attn_status read_unk(struct reading *reading, const struct key_reader *row,
-                                 const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status read_unk(struct reading *reading, const struct attn_json_token *token,
+                                 struct attn_error *err)
 {
     struct attn_bpe_model *model = &reading->tokenizer->bpe;
 
-    (void)row;
     model->unk = attn_alloc_uninitialized(token->size + 1, 1, err);
     if (!model->unk)
         return ATTN_NO_MEMORY;
@@ -166,40 +148,38 @@ static enum attn_status read_unk(struct reading *reading, const struct key_reade
     return ATTN_OK;
 }
 
-static enum attn_status read_bool(struct reading *reading, const struct key_reader *row,
-                                  const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status read_bool(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
 {
-    bool *to = (void *)((char *)&reading->tokenizer->bpe + row->offset);
+    bool *to = (void *)((char *)&reading->tokenizer->bpe + reading->row->offset);
 
     (void)err;
     *to = token->type == ATTN_JSON_TRUE;
     return ATTN_OK;
 }
 
-static enum attn_status read_vocabulary(struct reading *reading, const struct key_reader *row,
+static enum attn_status read_vocabulary(struct reading *reading,
                                         const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
     /* Where merges are short it is two thirds of the rest; room that is not used costs nothing. */
     const size_t n_byte = (reading->reader.size - reading->reader.offset) / 3 * 2;
 
-    (void)row;
     (void)token;
     reading->reader = reading->before;
     ATTN_TRY(attn_vocabulary_read_object(vocabulary, &reading->reader, n_byte, err));
-    return attn_vocabulary_finish_with_holes(vocabulary, reading->path, err);
+    return attn_vocabulary_finish(vocabulary, reading->path, true, err);
 }
 
 /* Notes where the list of merges is, and counts them: they are read later. */
-static enum attn_status note_merges(struct reading *reading, const struct key_reader *row,
-                                    const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status note_merges(struct reading *reading, const struct attn_json_token *token,
+                                    struct attn_error *err)
 {
     struct attn_unread *unread = reading->tokenizer->unread;
     struct attn_json_reader *reader = &reading->reader;
     const int depth = reader->depth; /* within the list */
     struct attn_json_token next;
 
-    (void)row;
     unread->merges = reader->text + token->offset;
     for (;;) {
         while (reader->depth == depth && attn_json_skip_strings(reader))
@@ -216,45 +196,37 @@ static enum attn_status note_merges(struct reading *reading, const struct key_re
 
 /* --- Values of the file ----------------------------------------------------------------------- */
 
-static enum attn_status read_version(struct reading *reading, const struct key_reader *row,
-                                     const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status read_version(struct reading *reading, const struct attn_json_token *token,
+                                     struct attn_error *err)
 {
-    (void)reading;
     if (attn_json_equals(token, "1.0"))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'version' \"%s\" of '%s' is not supported, expected %s",
-                          attn_quote(token->text, token->size).text, file_name, row->expected);
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED, "'version' \"%s\" of '%s' is not supported, expected %s",
+        attn_quote(token->text, token->size).text, file_name, reading->row->expected);
 }
 
-/* Notes where the value is. */
-static enum attn_status note_part(struct reading *reading, const struct key_reader *row,
-                                  const struct attn_json_token *token, struct attn_error *err)
+/* Notes where the value is. What has no place, truncation and padding, would change ids. */
+static enum attn_status note_part(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
 {
+    const struct key_reader *row = reading->row;
     struct extent *part = (void *)((char *)reading + row->offset);
 
     reading->reader = reading->before;
     ATTN_TRY(attn_json_skip(&reading->reader, err));
+    if (row->offset == 0)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "'%s' in '%s' is not supported, expected null: it would change the tokens", row->key,
+            file_name);
     part->text = reading->reader.text + token->offset;
     part->size = reading->reader.offset - token->offset;
     return ATTN_OK;
 }
 
-/* Truncation and padding would change ids. */
-static enum attn_status read_changer(struct reading *reading, const struct key_reader *row,
-                                     const struct attn_json_token *token, struct attn_error *err)
-{
-    (void)token;
-    reading->reader = reading->before;
-    ATTN_TRY(attn_json_skip(&reading->reader, err));
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED,
-        "'%s' in '%s' is not supported, expected null: it would change the tokens", row->key,
-        file_name);
-}
-
-static enum attn_status read_model(struct reading *reading, const struct key_reader *row,
-                                   const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status read_model(struct reading *reading, const struct attn_json_token *token,
+                                   struct attn_error *err)
 {
 #define BOOL(key, field)                                                                           \
     {                                                                                              \
@@ -262,10 +234,10 @@ static enum attn_status read_model(struct reading *reading, const struct key_rea
     }
     static const struct key_reader rows[] = {
         {"type", read_type, ATTN_JSON_STRING, false, "\"BPE\"", 0},
-        {"dropout", read_dropout, ATTN_JSON_NUMBER, true, "null or 0", 0},
+        {"dropout", read_nothing, ATTN_JSON_NUMBER, true, "null or 0", 0},
         {"unk_token", read_unk, ATTN_JSON_STRING, true, "a token or null", 0},
-        {"continuing_subword_prefix", read_affix, ATTN_JSON_STRING, true, "null or \"\"", 0},
-        {"end_of_word_suffix", read_affix, ATTN_JSON_STRING, true, "null or \"\"", 0},
+        {"continuing_subword_prefix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
+        {"end_of_word_suffix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
         BOOL("fuse_unk", fuses_unk),
         BOOL("byte_fallback", has_byte_fallback),
         BOOL("ignore_merges", takes_whole_pieces),
@@ -276,7 +248,6 @@ static enum attn_status read_model(struct reading *reading, const struct key_rea
 #undef BOOL
     enum { N = sizeof rows / sizeof *rows };
 
-    (void)row;
     (void)token;
     ATTN_TRY(read_members(reading, rows, N, &reading->seen_model, err));
     for (size_t i = N - 2; i < N; i++)
@@ -294,8 +265,8 @@ static enum attn_status read_top(struct reading *reading, struct attn_error *err
     }
     static const struct key_reader rows[] = {
         {"version", read_version, ATTN_JSON_STRING, false, "\"1.0\"", 0},
-        {"truncation", read_changer, ANY_VALUE, true, NULL, 0},
-        {"padding", read_changer, ANY_VALUE, true, NULL, 0},
+        {"truncation", note_part, ANY_VALUE, true, NULL, 0},
+        {"padding", note_part, ANY_VALUE, true, NULL, 0},
         PART("added_tokens", added),
         PART("normalizer", parts[ATTN_ROLE_NORMALIZER]),
         PART("pre_tokenizer", parts[ATTN_ROLE_PRE_TOKENIZER]),

@@ -70,33 +70,28 @@ struct part {
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* What NODE is, in words. */
-static struct attn_quote describe(const struct attn_node *node)
-{
-    bool is_true;
-    double number;
-    struct attn_quote quote;
-
-    if (!node)
-        return attn_quote_string("missing");
-    if (attn_node_string(node))
-        return attn_quote_string(attn_node_string(node));
-    if (attn_node_is_bool(node, &is_true))
-        return attn_quote_string(is_true ? "true" : "false");
-    if (!attn_node_double(node, &number))
-        return attn_quote_string(attn_node_is_object(node)  ? "an object"
-                                 : attn_node_is_array(node) ? "a list"
-                                                            : "null");
-    snprintf(quote.text, sizeof quote.text, "%.15g", number);
-    return quote;
-}
-
+/* Says what the member KEY is instead. */
 static enum attn_status refuse_member(const struct part *part, const char *key,
                                       const char *expected, struct attn_error *err)
 {
+    const struct attn_node *node = attn_node_find(part->node, key);
+    const char *text = node ? attn_node_string(node) : "missing";
+    struct attn_quote found;
+    bool is_true;
+    double number;
+
+    if (text)
+        found = attn_quote_string(text);
+    else if (attn_node_is_bool(node, &is_true))
+        found = attn_quote_string(is_true ? "true" : "false");
+    else if (attn_node_double(node, &number))
+        snprintf(found.text, sizeof found.text, "%.15g", number);
+    else
+        found = attn_quote_string(attn_node_is_object(node)  ? "an object"
+                                  : attn_node_is_array(node) ? "a list"
+                                                             : "null");
     return attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
-                          part->role, part->row->type, file_name,
-                          describe(attn_node_find(part->node, key)).text, expected);
+                          part->role, part->row->type, file_name, found.text, expected);
 }
 
 static enum attn_status refuse_value(const struct part *part, const char *key, const char *value,
@@ -306,8 +301,7 @@ static enum attn_status add_pattern(const struct part *part,
 {
     struct attn_pattern *pattern = NULL;
 
-    ATTN_TRY((is_regex ? attn_pattern_create : attn_pattern_create_literal)(
-        text, strlen(text), file_name, &pattern, err));
+    ATTN_TRY(attn_pattern_create(text, strlen(text), file_name, !is_regex, &pattern, err));
     return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 
@@ -454,33 +448,26 @@ static enum attn_status add_named(const struct part *part, bool is_front, const 
     return ATTN_OK;
 }
 
-/* The only member of PIECE, its key and the "id" in it; false when it is not such an object. */
-static bool find_piece(const struct attn_node *piece, const char **kind, const char **id)
-{
-    const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
-    const struct attn_node *name =
-        member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
-
-    if (!name || attn_node_next(member))
-        return false;
-    *kind = attn_node_key(member);
-    *id = attn_node_string(name);
-    return *id && (strcmp(*kind, "Sequence") == 0 || strcmp(*kind, "SpecialToken") == 0);
-}
-
 /* Adds what `single` has before the text, or after it. The front is added from its end. */
 static enum attn_status add_pieces(const struct part *part, bool is_front, struct attn_error *err)
 {
     const struct attn_node *pieces = attn_node_find(part->node, "single");
-    const char *names[ATTN_PIPELINE_MAX], *kind, *id;
+    const char *names[ATTN_PIPELINE_MAX];
     size_t n = 0;
     bool is_after = false;
 
     for (const struct attn_node *piece = attn_node_first(pieces); piece;
          piece = attn_node_next(piece)) {
-        if (!find_piece(piece, &kind, &id))
+        /* {"Sequence": {"id": "A"}} or {"SpecialToken": {"id": "<s>"}} */
+        const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
+        const struct attn_node *name =
+            member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
+        const char *id = name && !attn_node_next(member) ? attn_node_string(name) : NULL;
+        const bool is_text = id && strcmp(attn_node_key(member), "Sequence") == 0;
+
+        if (!id || (!is_text && strcmp(attn_node_key(member), "SpecialToken") != 0))
             return refuse_member(part, "single", "a list of tokens and the sequence A", err);
-        if (strcmp(kind, "Sequence") == 0) {
+        if (is_text) {
             if (is_after || strcmp(id, "A") != 0)
                 return refuse_value(part, "single", "with other sequences than one A", err);
             is_after = true;

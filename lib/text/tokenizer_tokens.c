@@ -63,47 +63,7 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
     }
 }
 
-static void find_block_once(const struct attn_tokenizer *tokenizer, size_t block)
-{
-    const struct attn_decoded *decoded = &tokenizer->decoded;
-    atomic_bool *is_found = &decoded->is_block_found[block];
-
-    if (atomic_load_explicit(is_found, memory_order_acquire))
-        return;
-    attn_monitor_enter(decoded->monitor);
-    if (!atomic_load_explicit(is_found, memory_order_relaxed)) {
-        find_block(tokenizer, block);
-        atomic_store_explicit(is_found, true, memory_order_release);
-    }
-    attn_monitor_leave(decoded->monitor);
-}
-
-static enum attn_status prepare_blocks(struct attn_decoded *decoded,
-                                       const struct attn_vocabulary *vocabulary,
-                                       struct attn_error *err)
-{
-    const size_t n_block = vocabulary->n / BLOCK_SIZE + 1;
-
-    decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
-    decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
-    decoded->is_block_found = attn_alloc(n_block, sizeof *decoded->is_block_found, err);
-    if (!decoded->bytes || !decoded->sizes || !decoded->is_block_found)
-        return ATTN_NO_MEMORY;
-    return attn_monitor_create(1, &decoded->monitor, err);
-}
-
 /* --- All at once, by the decoder -------------------------------------------------------------- */
-
-/* Whether some step changes a token by itself. */
-static bool has_steps_for_one(const struct attn_tokenizer *tokenizer)
-{
-    const struct attn_decode_steps *decoder = &tokenizer->decoder;
-
-    for (size_t i = 0; i < decoder->n; i++)
-        if (decoder->steps[i].run == attn_decode_replace)
-            return tokenizer->kind == ATTN_TOKENIZER_BPE;
-    return false;
-}
 
 /* Appends what KEY stands for by itself: what it says, or what the decoder's steps make of it. */
 static void append_bytes(const struct attn_tokenizer *tokenizer,
@@ -181,8 +141,19 @@ enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_error *err)
 {
-    return has_steps_for_one(tokenizer) ? find_all(decoded, tokenizer, err)
-                                        : prepare_blocks(decoded, &tokenizer->vocabulary, err);
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+
+    for (size_t i = 0; i < decoder->n && tokenizer->kind == ATTN_TOKENIZER_BPE; i++)
+        if (decoder->steps[i].run == attn_decode_replace) /* that changes a token by itself */
+            return find_all(decoded, tokenizer, err);
+    decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
+    decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
+    decoded->is_block_found =
+        attn_alloc(vocabulary->n / BLOCK_SIZE + 1, sizeof *decoded->is_block_found, err);
+    if (!decoded->bytes || !decoded->sizes || !decoded->is_block_found)
+        return ATTN_NO_MEMORY;
+    return attn_monitor_create(1, &decoded->monitor, err);
 }
 
 void attn_decoded_release(struct attn_decoded *decoded)
@@ -198,15 +169,22 @@ void attn_decoded_release(struct attn_decoded *decoded)
 const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
     const struct attn_decoded *decoded = &tokenizer->decoded;
+    const size_t block = (size_t)id / BLOCK_SIZE;
     size_t begin;
 
     if (decoded->begin) {
         begin = decoded->begin[id];
         *size = decoded->begin[id + 1] - begin;
-    } else {
-        find_block_once(tokenizer, (size_t)id / BLOCK_SIZE);
-        begin = tokenizer->vocabulary.entries[id].begin;
-        *size = decoded->sizes[id];
+        return *size > 0 ? decoded->bytes + begin : "";
     }
-    return *size > 0 ? decoded->bytes + begin : "";
+    if (!atomic_load_explicit(&decoded->is_block_found[block], memory_order_acquire)) {
+        attn_monitor_enter(decoded->monitor);
+        if (!atomic_load_explicit(&decoded->is_block_found[block], memory_order_relaxed)) {
+            find_block(tokenizer, block);
+            atomic_store_explicit(&decoded->is_block_found[block], true, memory_order_release);
+        }
+        attn_monitor_leave(decoded->monitor);
+    }
+    *size = decoded->sizes[id];
+    return *size > 0 ? decoded->bytes + tokenizer->vocabulary.entries[id].begin : "";
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MOST_HOLES = 1000000,
+    MAX_HOLES = 1000000,
     MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
 };
 
@@ -57,43 +57,11 @@ enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const c
     return ATTN_OK;
 }
 
-/* Reads the id of KEY. */
-static enum attn_status read_id(struct attn_json_reader *reader, const char *key, size_t size,
-                                int32_t *id, struct attn_error *err)
-{
-    struct attn_json_token token;
-    uint64_t value;
-    const char *mark;
-
-    ATTN_TRY(attn_json_next(reader, &token, err));
-    if (attn_json_uint(&token, &value) && value <= INT32_MAX) {
-        *id = (int32_t)value;
-        return ATTN_OK;
-    }
-    mark = token.type == ATTN_JSON_STRING ? "\"" : "";
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
-                          attn_quote(key, size).text, attn_quote_string(reader->name).text, mark,
-                          attn_quote(token.text, token.size).text, mark, INT32_MAX);
-}
-
-/* Adds the members that come next and are written plainly, while there is room. */
-static void take_plain_members(struct attn_vocabulary *vocabulary, struct attn_json_reader *reader)
-{
-    struct attn_buffer *keys = &vocabulary->keys;
-    const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
-    size_t size;
-    uint32_t id;
-
-    while (vocabulary->n < vocabulary->capacity &&
-           attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size, &id))
-        add_entry(vocabulary, size, (int32_t)id);
-}
-
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err)
 {
+    struct attn_buffer *keys = &vocabulary->keys;
     struct attn_json_token token;
 
     ATTN_TRY(reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err));
@@ -102,19 +70,33 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
         return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
                               attn_quote_string(reader->name).text);
     for (;;) {
-        int32_t id = 0;
+        const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
+        uint32_t plain_id;
+        uint64_t id;
         size_t size;
         char *key;
 
-        take_plain_members(vocabulary, reader);
+        /* Those that come next and are written plainly, while there is room. */
+        while (vocabulary->n < vocabulary->capacity &&
+               attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size,
+                                    &plain_id))
+            add_entry(vocabulary, size, (int32_t)plain_id);
         ATTN_TRY(attn_json_next(reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
         ATTN_TRY(reserve(vocabulary, 1, token.size, err));
-        key = vocabulary->keys.data + vocabulary->keys.size;
+        key = keys->data + keys->size;
         size = attn_json_unescape_to(&token, key);
-        ATTN_TRY(read_id(reader, key, size, &id, err));
-        add_entry(vocabulary, size, id);
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (!attn_json_uint(&token, &id) || id > INT32_MAX) {
+            const char *mark = token.type == ATTN_JSON_STRING ? "\"" : "";
+
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+                                  attn_quote(key, size).text, attn_quote_string(reader->name).text,
+                                  mark, attn_quote(token.text, token.size).text, mark, INT32_MAX);
+        }
+        add_entry(vocabulary, size, (int32_t)id);
     }
 }
 
@@ -227,59 +209,41 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
     return ATTN_OK;
 }
 
-/* Drops the index; what is finished has tokens, and not too many. */
-static enum attn_status begin_finishing(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err)
-{
-    drop_index(vocabulary);
-    if (vocabulary->n == 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
-    if (vocabulary->n > INT32_MAX)
-        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
-                              attn_quote_string(name).text, vocabulary->n, INT32_MAX);
-    return ATTN_OK;
-}
-
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err)
+                                        bool may_have_holes, struct attn_error *err)
 {
-    const size_t n = vocabulary->n;
+    const size_t n = vocabulary->n, largest = 2 * n + MAX_HOLES;
+    size_t n_id = may_have_holes ? 0 : n; /* ids, the highest and one more */
 
-    ATTN_TRY(begin_finishing(vocabulary, name, err));
-    vocabulary->n_key = n;
-    ATTN_TRY(sort_entries(vocabulary, n, name, err));
+    drop_index(vocabulary);
+    if (n == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
+    if (n > INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
+                              attn_quote_string(name).text, n, INT32_MAX);
+    vocabulary->n_key = n_id;
+    for (size_t i = 0; i < n && may_have_holes; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+
+        if (entry->id < 0)
+            continue;
+        if ((size_t)entry->id > largest)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
+                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
+                attn_quote_string(name).text, (int)entry->id, largest, n);
+        n_id = (size_t)entry->id >= n_id ? (size_t)entry->id + 1 : n_id;
+        vocabulary->n_key++;
+    }
+    ATTN_TRY(sort_entries(vocabulary, n_id, name, err));
     /* n different ids below n leave no gap; an entry that stays out leaves one. */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !may_have_holes; i++)
         if (vocabulary->entries[i].id < 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
                                   attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
     return ATTN_OK;
-}
-
-enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
-                                                   const char *name, struct attn_error *err)
-{
-    const size_t most = 2 * vocabulary->n + MOST_HOLES;
-    size_t n = 0, n_key = 0;
-
-    ATTN_TRY(begin_finishing(vocabulary, name, err));
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
-
-        if (entry->id < 0)
-            continue;
-        if ((size_t)entry->id > most)
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED,
-                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
-                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
-                attn_quote_string(name).text, (int)entry->id, most, vocabulary->n);
-        n = (size_t)entry->id >= n ? (size_t)entry->id + 1 : n;
-        n_key++;
-    }
-    vocabulary->n_key = n_key;
-    return sort_entries(vocabulary, n, name, err);
 }
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary)

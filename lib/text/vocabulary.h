@@ -45,14 +45,11 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err);
 
-/* Sorts what was added, whose ids must be 0..n-1; NAME is the file's, for messages. May be called
- * again after more was added. */
+/* Sorts what was added, whose ids must be 0..n-1, or when it MAY_HAVE_HOLES not above twice their
+ * number and a million; NAME is the file's, for messages. May be called again after more was
+ * added. */
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err);
-
-/* The same for ids that may have holes: not above twice their number and a million. */
-enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
-                                                   const char *name, struct attn_error *err);
+                                        bool may_have_holes, struct attn_error *err);
 
 /* Indexes the keys of a finished vocabulary, of the file NAME, unless it is indexed. */
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,

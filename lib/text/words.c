@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SUGGESTED = 3 };
+enum { MAX_SUGGESTED = 3 };
 
 /* --- Word by word ----------------------------------------------------------------------------- */
 
@@ -87,9 +87,9 @@ static size_t insert(struct suggestion *best, size_t n, const struct suggestion 
     while (at > 0 && (new->folded != best[at - 1].folded ? new->folded < best[at - 1].folded
                                                          : new->exact < best[at - 1].exact))
         at--;
-    if (at == MOST_SUGGESTED)
+    if (at == MAX_SUGGESTED)
         return n;
-    n += n < MOST_SUGGESTED;
+    n += n < MAX_SUGGESTED;
     memmove(&best[at + 1], &best[at], (n - at - 1) * sizeof *best);
     best[at] = *new;
     return n;
@@ -130,11 +130,11 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
 static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                          struct attn_error *err)
 {
-    struct suggestion best[MOST_SUGGESTED] = {{.id = 0}, {.id = 1}, {.id = 2}};
+    struct suggestion best[MAX_SUGGESTED] = {{.id = 0}, {.id = 1}, {.id = 2}};
     struct attn_letters letters;
     const size_t n_near =
         attn_letters_read(word, size, &letters) ? find_nearest(vocabulary, &letters, best) : 0;
-    const size_t n_first = vocabulary->n < MOST_SUGGESTED ? vocabulary->n : MOST_SUGGESTED;
+    const size_t n_first = vocabulary->n < MAX_SUGGESTED ? vocabulary->n : MAX_SUGGESTED;
     struct attn_buffer list = {0};
     const char *text;
 
@@ -150,38 +150,33 @@ static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *w
         attn_error_hint(err, "did you mean %s?", text);
     else if (text)
         attn_error_hint(err, "the vocabulary has %zu words: %s%s", vocabulary->n, text,
-                        vocabulary->n > MOST_SUGGESTED ? ", ..." : "");
+                        vocabulary->n > MAX_SUGGESTED ? ", ..." : "");
     attn_buffer_release(&list);
 }
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* Refuses word NUMBER, where WALK is in LAYER. */
-static enum attn_status refuse_word(const struct attn_word_level *words,
-                                    const struct attn_layer *layer, const struct word_walk *walk,
-                                    size_t number, struct attn_error *err)
-{
-    const char *what = words->rule.is_by_character ? "character" : "word";
-
-    (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
-                         attn_quote(walk->kept.data, walk->kept.size).text, what, number,
-                         attn_layer_origin(layer, walk->begin));
-    if (!words->rule.is_by_character) /* every character is near every other */
-        hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
-    return ATTN_INVALID;
-}
-
+/* Encodes what WALK has of LAYER. */
 static enum attn_status encode_words(const struct attn_word_level *words, struct word_walk *walk,
                                      const struct attn_layer *layer, struct attn_encoding *encoding,
                                      struct attn_error *err)
 {
+    const char *what = words->rule.is_by_character ? "character" : "word";
+
     while (next_word(walk)) {
         int32_t id = attn_vocabulary_find(words->vocabulary, walk->kept.data, walk->kept.size);
 
         id = id < 0 ? words->unk : id;
-        if (id < 0)
-            return refuse_word(words, layer, walk, encoding->n, err);
-        ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
+        if (id >= 0) {
+            ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
+            continue;
+        }
+        (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
+                             attn_quote(walk->kept.data, walk->kept.size).text, what, encoding->n,
+                             attn_layer_origin(layer, walk->begin));
+        if (!words->rule.is_by_character) /* every character is near every other */
+            hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
+        return ATTN_INVALID;
     }
     return attn_buffer_check(&walk->kept, err);
 }
@@ -223,12 +218,25 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Collects the words of WALK, sorted and each once; list->bytes has room for the whole text. */
-static enum attn_status collect(struct attn_word_list *list, struct word_walk *walk,
-                                struct attn_error *err)
+/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED:
+ * sorted, and each word once. */
+static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
+                                   const char *drop, uint32_t **dropped, struct attn_error *err)
 {
+    const size_t n_drop_byte = strlen(drop);
     size_t capacity = 0, n_byte = 0, n = 0;
 
+    ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
+    ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
+    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
+    list->drop = attn_strndup(drop, n_drop_byte, err);
+    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
+    if (!*dropped || !list->drop || !list->bytes)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
+        at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
+    walk->rule.drop = *dropped;
+    walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
     while (next_word(walk)) {
         ATTN_TRY(
             attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
@@ -245,26 +253,6 @@ static enum attn_status collect(struct attn_word_list *list, struct word_walk *w
             list->words[n++] = list->words[i];
     list->n = n;
     return ATTN_OK;
-}
-
-/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED. */
-static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
-                                   const char *drop, uint32_t **dropped, struct attn_error *err)
-{
-    const size_t n_drop_byte = strlen(drop);
-
-    ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
-    ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
-    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
-    list->drop = attn_strndup(drop, n_drop_byte, err);
-    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
-    if (!*dropped || !list->drop || !list->bytes)
-        return ATTN_NO_MEMORY;
-    for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
-        at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
-    walk->rule.drop = *dropped;
-    walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
-    return collect(list, walk, err);
 }
 
 enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text, size_t size,

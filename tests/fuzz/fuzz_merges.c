@@ -37,7 +37,7 @@ static const struct attn_vocabulary *vocabulary_of_words(void)
 
     if (vocabulary.n == 0) {
         add_words(&vocabulary, word, 0);
-        FUZZ_CHECK(attn_vocabulary_finish(&vocabulary, "vocab.json", &err) == ATTN_OK);
+        FUZZ_CHECK(attn_vocabulary_finish(&vocabulary, "vocab.json", false, &err) == ATTN_OK);
         FUZZ_CHECK(attn_vocabulary_index(&vocabulary, "vocab.json", &err) == ATTN_OK);
     }
     return &vocabulary;

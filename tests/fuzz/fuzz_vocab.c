@@ -49,7 +49,7 @@ static bool check_vocabulary(const uint8_t *data, size_t size, struct attn_vocab
     enum attn_status status = attn_vocabulary_read(vocabulary, &file, &err);
 
     if (status == ATTN_OK)
-        status = attn_vocabulary_finish(vocabulary, file.path, &err);
+        status = attn_vocabulary_finish(vocabulary, file.path, false, &err);
     if (status == ATTN_OK)
         status = attn_vocabulary_index(vocabulary, file.path, &err);
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));

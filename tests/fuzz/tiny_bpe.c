@@ -55,10 +55,11 @@ static void open_parts(struct attn_tiny_parts *parts)
     char key[4];
 
     FUZZ_CHECK(attn_vocabulary_read(&parts->vocabulary, &vocab, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, false, &err) == ATTN_OK);
     FUZZ_CHECK(attn_vocabulary_index(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
     FUZZ_CHECK(attn_merges_read(&parts->merges, &merges, &parts->vocabulary, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_pattern_create(rule, sizeof rule - 1, "rule", &pattern, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_pattern_create(rule, sizeof rule - 1, "rule", false, &pattern, &err) ==
+               ATTN_OK);
     FUZZ_CHECK(attn_match_create(pattern, 1 << 20, &parts->match, &err) == ATTN_OK);
     attn_alphabet_init(&alphabet);
     for (int byte = 0; byte < 256; byte++) {

@@ -15,7 +15,7 @@
 #include "run/host_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "text/tokenizer_open.h"
+#include "text/tokenizer_internal.h"
 #include "trace/selection_internal.h"
 
 #include <limits.h>

@@ -10,7 +10,7 @@
 #include "tests/support/suite.h"
 #include "text/pattern.h"
 #include "text/tokenizer.h"
-#include "text/tokenizer_open.h"
+#include "text/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -947,7 +947,7 @@ START_TEST(large_patterns_are_refused)
 
         for (size_t k = 0; k < large[i].n; k++)
             attn_buffer_append_string(&text, large[i].part);
-        ck_assert_int_eq(attn_pattern_create(text.data, text.size, "toy", &pattern, &err),
+        ck_assert_int_eq(attn_pattern_create(text.data, text.size, "toy", false, &pattern, &err),
                          ATTN_UNSUPPORTED);
         ck_assert_msg(strstr(err.message, large[i].message) != NULL, "%s", err.message);
         attn_buffer_release(&text);
@@ -976,7 +976,7 @@ START_TEST(ends_when_it_is_canceled)
               ATTN_CANCELED);
     ck_assert_uint_eq(encoding.n, 0);
     /* Within a match, where it needs more than a few words of the text. */
-    ck_assert(attn_pattern_create("a*+b", 4, "toy", &pattern, &err) == ATTN_OK);
+    ck_assert(attn_pattern_create("a*+b", 4, "toy", false, &pattern, &err) == ATTN_OK);
     ck_assert(attn_match_create(pattern, sizeof text, &match, &err) == ATTN_OK);
     attn_match_watch(match, &cancel);
     ck_assert(attn_match_find(match, text, sizeof text - 1, 0, &found, &err) == ATTN_CANCELED);
@@ -1109,8 +1109,7 @@ END_TEST
 /* One length in 997 of each style; with TORTURE=full every one. */
 START_TEST(refuses_styles_that_were_cut)
 {
-    const char *torture = getenv("TORTURE");
-    const size_t step = torture && strcmp(torture, "full") == 0 ? 1 : 997;
+    const size_t step = attn_one_in(997);
 
     for (size_t i = 0; i < N(styles); i++) {
         char path[100];

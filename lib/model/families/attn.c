@@ -8,111 +8,109 @@
  */
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/families/rules.h"
 
 #include <string.h>
 
-/* Keys that are allowed; those after the gap are read elsewhere or ignored. */
-static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_head",
-                                         "d_head",      "d_value",     "n_layer",
-                                         "n_ctx",       "n_vocab",     "d_mlp",
-                                         "d_source",    "act_fn",      "norm",
-                                         "positions",   "residual",    "causal",
-                                         "bias",        "qkv_bias",    "out_proj",
-                                         "out_bias",    "projections", "scale",
-                                         "eps",         "blocks",      "output",
-                                         "final_norm",  "gated_mlp",   "parallel_residual",
-                                         "qk_norm",     "n_source",    "source_positions",
-                                         "d_out",
+/* Keys that are allowed beside those of fields; those after the gap are read elsewhere or
+ * ignored. */
+static const char *const other_keys[] = {
+    "bias",      "blocks",        "causal",      "projections", "qk_norm",
+    "scale",
 
-                                         "model_type",  "tokenizer",   "architectures",
-                                         "torch_dtype", "dtype",       "transformers_version"};
-
-/* A key whose value is one of a few words, and what is said when it is another: words without a
- * kernel are left out there. */
-struct choice {
-    const char *key, *expected;
-    const char *words[3]; /* in the order of their enum; NULL: there is none */
-};
+    "tokenizer", "architectures", "torch_dtype", "dtype",       "transformers_version"};
 
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *node = attn_node_first(attn_json_root(json));
 
     for (; node; node = attn_node_next(node)) {
-        size_t i = 0;
+        const char *key = attn_node_key(node);
+        bool is_known = key[0] == '_';
 
-        while (i < sizeof known_keys / sizeof *known_keys &&
-               strcmp(attn_node_key(node), known_keys[i]) != 0)
-            i++;
-        if (i == sizeof known_keys / sizeof *known_keys && attn_node_key(node)[0] != '_')
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' is not a key of model_type 'attn'",
-                                  attn_quote_string(attn_node_key(node)).text,
+        for (const struct attn_config_field *field = attn_config_fields; field->name; field++)
+            is_known = is_known || (field->key && strcmp(field->key, key) == 0);
+        for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+            is_known = is_known || strcmp(other_keys[i], key) == 0;
+        if (!is_known)
+            return attn_error_set(
+                err, ATTN_FORMAT, "'%s' in '%s' is not a key of model_type 'attn'",
+                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+    }
+    return ATTN_OK;
+}
+
+/* Stores the number of the word of FIELD that is chosen; absent leaves *value alone. */
+static enum attn_status get_word(const struct attn_json *json,
+                                 const struct attn_config_field *field, int *value,
+                                 struct attn_error *err)
+{
+    const char *text = NULL;
+
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), field->key, &text, err));
+    if (!text)
+        return ATTN_OK;
+    for (int i = 0; i < field->n_key_word; i++)
+        if (strcmp(text, field->words[i]) == 0) {
+            *value = i;
+            return ATTN_OK;
+        }
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", field->key,
+                          attn_quote_string(attn_json_name(json)).text,
+                          attn_quote_string(text).text, field->expected);
+}
+
+/* Reads words or switches: the fields of TYPE that have a key. */
+static enum attn_status read_fields(const struct attn_json *json, struct attn_config *config,
+                                    enum attn_config_type type, struct attn_error *err)
+{
+    for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
+        void *at = (char *)config + field->offset;
+
+        if (field->type == type && field->key)
+            ATTN_TRY(type == ATTN_CONFIG_WORD
+                         ? get_word(json, field, at, err)
+                         : attn_json_get_bool(json, attn_json_root(json), field->key, at, err));
+    }
+    return ATTN_OK;
+}
+
+/* Reads the sizes that every config has, or all others. */
+static enum attn_status read_some_sizes(const struct attn_json *json, struct attn_config *config,
+                                        bool is_basic, struct attn_error *err)
+{
+    const bool needs_ctx = config->positions == ATTN_POSITIONS_LEARNED;
+    const bool needs_source = config->source_positions == ATTN_POSITIONS_LEARNED;
+
+    for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
+        size_t *size, before;
+
+        if (field->type != ATTN_CONFIG_SIZE)
+            continue;
+        size = (void *)((char *)config + field->offset);
+        before = *size;
+        if ((size == &config->d_model || size == &config->n_vocab) != is_basic)
+            continue;
+        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), field->key,
+                                    size == &config->d_mlp ? 0 : 1, field->max, size, err));
+        if (*size == before && (is_basic || (size == &config->n_ctx && needs_ctx) ||
+                                (size == &config->n_source && needs_source)))
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", field->key,
                                   attn_quote_string(attn_json_name(json)).text);
     }
     return ATTN_OK;
 }
 
-/* Stores the number of the word that is chosen; absent leaves *value alone. */
-static enum attn_status get_word(const struct attn_json *json, const struct choice *choice,
-                                 int *value, struct attn_error *err)
-{
-    const char *text = NULL;
-
-    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), choice->key, &text, err));
-    if (!text)
-        return ATTN_OK;
-    for (int i = 0; i < 3 && choice->words[i]; i++)
-        if (strcmp(text, choice->words[i]) == 0) {
-            *value = i;
-            return ATTN_OK;
-        }
-    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", choice->key,
-                          attn_quote_string(attn_json_name(json)).text,
-                          attn_quote_string(text).text, choice->expected);
-}
-
 static enum attn_status read_sizes(const struct attn_json *json, struct attn_config *config,
                                    struct attn_error *err)
 {
-    const struct {
-        const char *key;
-        size_t max;
-        size_t *value;
-        bool is_required;
-    } sizes[] = {
-        {"d_model", ATTN_MAX_WIDTH, &config->d_model, true},
-        {"n_vocab", ATTN_MAX_VOCAB, &config->n_vocab, true},
-        {"n_layer", ATTN_MAX_LAYER, &config->n_layer, false},
-        {"n_head", ATTN_MAX_WIDTH, &config->n_head, false},
-        {"n_kv_head", ATTN_MAX_WIDTH, &config->n_kv_head, false},
-        {"d_head", ATTN_MAX_WIDTH, &config->d_head, false},
-        {"d_value", ATTN_MAX_WIDTH, &config->d_value, false},
-        {"d_out", ATTN_MAX_WIDTH, &config->d_out, false},
-        {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
-        {"d_source", ATTN_MAX_WIDTH, &config->d_source, false},
-        {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
-        {"n_source", ATTN_MAX_CTX, &config->n_source,
-         config->source_positions == ATTN_POSITIONS_LEARNED},
-    };
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
-
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const size_t before = *sizes[i].value;
-
-        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), sizes[i].key,
-                                    strcmp(sizes[i].key, "d_mlp") != 0, sizes[i].max,
-                                    sizes[i].value, err));
-        if (sizes[i].is_required && *sizes[i].value == before)
-            return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", sizes[i].key,
-                                  name.text);
-    }
+    ATTN_TRY(read_some_sizes(json, config, true, err));
+    ATTN_TRY(read_some_sizes(json, config, false, err));
     if (config->d_head == 0 && config->d_model % config->n_head != 0) {
         attn_error_set(err, ATTN_FORMAT,
                        "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
-                       config->n_head, config->d_model, name.text);
+                       config->n_head, config->d_model,
+                       attn_quote_string(attn_json_name(json)).text);
         attn_error_hint(err, "n_head %zu divides it; with d_head any n_head will do",
                         attn_config_nearest_divisor(config->d_model, config->n_head));
         return ATTN_FORMAT;
@@ -128,55 +126,19 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
     return ATTN_OK;
 }
 
-static enum attn_status read_words(const struct attn_json *json, struct attn_config *config,
-                                   struct attn_error *err)
-{
-    static const struct choice choices[] = {
-        {"norm", "'none' or 'layernorm'", {"none", "layernorm", "rmsnorm"}},
-        {"positions", "'none' or 'learned'", {"none", "learned", "rotary"}},
-        {"source_positions", "'none' or 'learned'", {"none", "learned"}},
-        {"output", "'none', 'tied' or 'own'", {"none", "tied", "own"}},
-        {"projections", "'none' or 'qkv'", {"none", "qkv"}},
-    };
-    enum { NORM, POSITIONS, SOURCE_POSITIONS, OUTPUT, PROJECTIONS, N_CHOICE };
-    int chosen[N_CHOICE] = {[PROJECTIONS] = true};
-
-    for (int i = 0; i < N_CHOICE; i++)
-        ATTN_TRY(get_word(json, &choices[i], &chosen[i], err));
-    config->norm = (enum attn_norm)chosen[NORM];
-    config->positions = (enum attn_positions)chosen[POSITIONS];
-    config->source_positions = (enum attn_positions)chosen[SOURCE_POSITIONS];
-    config->output = (enum attn_output_layer)chosen[OUTPUT];
-    config->has_projections = chosen[PROJECTIONS];
-    return ATTN_OK;
-}
-
 static enum attn_status read_switches(const struct attn_json *json, struct attn_config *config,
                                       struct attn_attention *attention, struct attn_error *err)
 {
+    const struct attn_node *root = attn_json_root(json);
     bool has_bias = false, has_qk_norm = false, is_causal = true;
-    const struct {
-        const char *key;
-        bool *value;
-    } switches[] = {
-        {"qkv_bias", &config->has_qkv_bias},
-        {"out_proj", &config->has_out_proj},
-        {"out_bias", &config->has_out_bias},
-        {"residual", &config->has_residual},
-        {"final_norm", &config->has_final_norm},
-        {"gated_mlp", &config->has_gated_mlp},
-        {"parallel_residual", &config->has_parallel_residual},
-        {"qk_norm", &has_qk_norm},
-        {"scale", &attention->is_scaled},
-        {"causal", &is_causal},
-    };
 
-    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "bias", &has_bias, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "bias", &has_bias, err));
     config->has_qkv_bias = config->has_out_bias = has_bias;
     config->has_final_norm = config->norm != ATTN_NORM_NONE;
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-        ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value,
-                                    err));
+    ATTN_TRY(read_fields(json, config, ATTN_CONFIG_FLAG, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "qk_norm", &has_qk_norm, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "scale", &attention->is_scaled, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "causal", &is_causal, err));
     config->qk_norm = has_qk_norm ? ATTN_QK_NORM_PER_HEAD : ATTN_QK_NORM_NONE;
     config->has_qkv_bias = config->has_qkv_bias && config->has_projections;
     config->has_out_bias = config->has_out_bias && config->has_out_proj;
@@ -190,7 +152,7 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
-    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const char *name = attn_json_name(json);
     const struct attn_node *node;
     size_t n = 0;
 
@@ -198,7 +160,8 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         return ATTN_OK;
     if (!attn_node_is_array(blocks))
         return attn_error_set(err, ATTN_FORMAT,
-                              "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
+                              "'blocks' in '%s' is not a list of 'self' and 'cross'",
+                              attn_quote_string(name).text);
     for (node = attn_node_first(blocks); node; node = attn_node_next(node), n++) {
         const char *text = attn_node_string(node);
         const bool is_cross = text && strcmp(text, "cross") == 0;
@@ -206,33 +169,16 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
         if (!is_cross && (!text || strcmp(text, "self") != 0))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
-                                  name.text);
+                                  attn_quote_string(name).text);
         if (n < config->n_layer)
             layers->is_cross[n] = is_cross;
     }
     if (n != config->n_layer)
         return attn_error_set(
             err, ATTN_FORMAT,
-            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu", name.text, n,
-            config->n_layer);
+            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu",
+            attn_quote_string(name).text, n, config->n_layer);
     return ATTN_OK;
-}
-
-/* Positions of a source that no block reads are a mistake. */
-static enum attn_status check_source_positions(const struct attn_json *json,
-                                               const struct attn_config *config,
-                                               struct attn_error *err)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->is_cross[layer])
-            return ATTN_OK;
-    if (config->source_positions == ATTN_POSITIONS_NONE)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "'source_positions' in '%s' is 'learned', but no block attends to a source",
-                   attn_quote_string(attn_json_name(json)).text);
-    attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
-    return ATTN_FORMAT;
 }
 
 /* Parts that the decoder has, and our own names of tensors have not. */
@@ -262,13 +208,19 @@ static enum attn_status read_config(const struct attn_json *json,
                                     const struct attn_config_form *form, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
+    static const char *const words[] = {"none", "qkv"};
+    static const struct attn_config_field projections = {
+        .key = "projections", .words = words, .n_key_word = 2, .expected = "'none' or 'qkv'"};
     const struct attn_node *root = attn_json_root(json);
+    int has_projections = true;
     struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1};
     const char *activation = config->act_fn;
     double norm_eps = (double)form->defaults.norm_eps;
 
     ATTN_TRY(check_keys(json, err));
-    ATTN_TRY(read_words(json, config, err));
+    ATTN_TRY(read_fields(json, config, ATTN_CONFIG_WORD, err));
+    ATTN_TRY(get_word(json, &projections, &has_projections, err));
+    config->has_projections = has_projections;
     ATTN_TRY(read_sizes(json, config, err));
     ATTN_TRY(read_switches(json, config, &attention, err));
     ATTN_TRY(refuse_parts(json, config, err));
@@ -278,39 +230,42 @@ static enum attn_status read_config(const struct attn_json *json,
     config->norm_eps = (float)norm_eps;
     ATTN_TRY(attn_config_allocate_layers(config, layers, &attention, err));
     ATTN_TRY(read_blocks(json, config, layers, err));
-    return check_source_positions(json, config, err);
+    if (config->source_positions == ATTN_POSITIONS_NONE || attn_config_has_cross(config))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT,
+                   "'source_positions' in '%s' is 'learned', but no block attends to a source",
+                   attn_quote_string(attn_json_name(json)).text);
+    attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
+    return ATTN_FORMAT;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define B(member) offsetof(struct attn_block_weights, member)
-#define W(member) offsetof(struct attn_weights, member)
-
 static const struct attn_weight_rule rules[] = {
-    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
-    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},
+    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, MODEL(positions)},
     {"source_pos_embed.W_pos", "NX", ATTN_PART_SOURCE_POSITIONS, ATTN_WEIGHT_TENSOR,
-     W(source_positions)},
-    {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
-    {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
-    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(q.weight)},
-    {"blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(q.bias)},
-    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(k.weight)},
-    {"blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(k.bias)},
-    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(v.weight)},
-    {"blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(v.bias)},
-    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
-    {"blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
-    {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
-    {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
-    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
-    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
-    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
-    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
-    {"ln_final.w", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
-    {"ln_final.b", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
-    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, W(unembed.weight)},
-    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
+     MODEL(source_positions)},
+    VECTOR("blocks.#.ln1.w", "D", ATTN_PART_NORM, BLOCK(ln1.w)),
+    VECTOR("blocks.#.ln1.b", "D", ATTN_PART_NORM, BLOCK(ln1.b)),
+    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(q.weight)},
+    VECTOR("blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, BLOCK(q.bias)),
+    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(k.weight)},
+    VECTOR("blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, BLOCK(k.bias)),
+    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, BLOCK(v.weight)},
+    VECTOR("blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, BLOCK(v.bias)),
+    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, BLOCK(out.weight)},
+    VECTOR("blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, BLOCK(out.bias)),
+    VECTOR("blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, BLOCK(ln2.w)),
+    VECTOR("blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, BLOCK(ln2.b)),
+    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, BLOCK(mlp_in.weight)},
+    VECTOR("blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, BLOCK(mlp_in.bias)),
+    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, BLOCK(mlp_out.weight)},
+    VECTOR("blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, BLOCK(mlp_out.bias)),
+    VECTOR("ln_final.w", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    VECTOR("ln_final.b", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b)),
+    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, MODEL(unembed.weight)},
+    VECTOR("unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, MODEL(unembed.bias)),
 };
 
 const struct attn_family attn_family_attn = {.model_type = "attn",

@@ -10,26 +10,10 @@
  * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
  * as everywhere: row h*E + e.
  */
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/families/rules.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define BLOCK(member) offsetof(struct attn_block_weights, member)
-#define MODEL(member) offsetof(struct attn_weights, member)
-#define NORM_W(norm) (BLOCK(norm) + offsetof(struct attn_norm_weights, w))
-#define NORM_B(norm) (BLOCK(norm) + offsetof(struct attn_norm_weights, b))
-
-/* Rows of a family's table of tensors, in their order. */
-#define VECTOR(name, shape, part, place)                                                           \
-    {                                                                                              \
-        name, shape, part, ATTN_WEIGHT_VECTOR, place                                               \
-    }
-#define LINEAR(name, shape, part, bias_shape, bias_part, map)                                      \
-    {name ".weight", shape, part, ATTN_WEIGHT_OUT_IN,                                              \
-     BLOCK(map) + offsetof(struct attn_linear, weight)},                                           \
-        VECTOR(name ".bias", bias_shape, bias_part,                                                \
-               BLOCK(map) + offsetof(struct attn_linear, bias))
 #define NORM(name, part, norm) VECTOR("layers.#." name ".weight", "D", part, NORM_W(norm))
 
 #define EMBEDDING                                                                                  \
@@ -56,10 +40,7 @@
 #define OUTPUT                                                                                     \
     {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},  \
         VECTOR("/lm_head.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),                  \
-        {"layers.#.self_attn.rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},  \
-    {                                                                                              \
-        "rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0                        \
-    }
+        IGNORED("layers.#.self_attn.rotary_emb.inv_freq"), IGNORED("rotary_emb.inv_freq")
 #define FINAL_NORM VECTOR("norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
 
 static const struct attn_weight_rule llama_rules[] = {
@@ -120,32 +101,25 @@ static const struct attn_weight_rule gemma3_rules[] = {
     OUTPUT,
 };
 
-#define PHI_QK_NORM(name, norm)                                                                    \
+#define QK_LAYER_NORM(name, norm)                                                                  \
     VECTOR("layers.#.self_attn." name ".weight", "E", ATTN_PART_QK_NORM, NORM_W(norm)),            \
         VECTOR("layers.#.self_attn." name ".bias", "E", ATTN_PART_QK_NORM, NORM_B(norm))
 
 static const struct attn_weight_rule phi_rules[] = {
     EMBEDDING,
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    VECTOR("layers.#.input_layernorm.bias", "D", ATTN_PART_NORM, NORM_B(ln1)),
+    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),
     QKV,
-    PHI_QK_NORM("q_layernorm", q_norm),
-    PHI_QK_NORM("k_layernorm", k_norm),
+    QK_LAYER_NORM("q_layernorm", q_norm),
+    QK_LAYER_NORM("k_layernorm", k_norm),
     LINEAR("layers.#.self_attn.dense", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     LINEAR("layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
     LINEAR("layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
-    VECTOR("final_layernorm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
-    VECTOR("final_layernorm.bias", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b)),
+    FINAL_LAYER_NORM("final_layernorm"),
     OUTPUT,
 };
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* What the rows of all families here have. */
-#define NAMES(type, for_what, list)                                                                \
-    .model_type = (type), .prefix = "model.", .rules = (list),                                     \
-    .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size",                       \
-    .architecture = (for_what)
 #define KEYS .activation_key = "hidden_act", .eps_key = "rms_norm_eps", .rope = WHOLE_HEADS
 #define WHOLE_HEADS                                                                                \
     {                                                                                              \
@@ -159,7 +133,7 @@ static const struct attn_weight_rule phi_rules[] = {
 /* Traps: head_dim may be given, and H*E need not be D then; attention_bias is that of q, k, v and
  * o, mlp_bias of all three maps. */
 const struct attn_family attn_family_llama = {
-    NAMES("llama", "LlamaFor", llama_rules),
+    FAMILY("llama", "LlamaFor", "model.", llama_rules),
     .form = {KEYS, .has_attention_bias_key = true, .has_mlp_bias_key = true, .is_divided = true,
              .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 11008,
                           .n_layer = 32, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-6F}}};
@@ -167,7 +141,7 @@ const struct attn_family attn_family_llama = {
 /* Mistral (configuration_mistral.py): no biases, and in all layers a window. Traps: an absent
  * sliding_window is 4096, null is none; an absent num_key_value_heads is 8. */
 const struct attn_family attn_family_mistral = {
-    NAMES("mistral", "MistralFor", llama_rules),
+    FAMILY("mistral", "MistralFor", "model.", llama_rules),
     .form = {KEYS, .windows = {ATTN_WINDOWS_IN_ALL, .width = 4096},
              .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 14336,
                           .n_layer = 32, .n_head = 32, .n_kv_head = 8, .n_ctx = 131072,
@@ -177,7 +151,7 @@ const struct attn_family attn_family_mistral = {
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
  * sliding_window, and use_sliding_window false, so there is none. */
 const struct attn_family attn_family_qwen2 = {
-    NAMES("qwen2", "Qwen2For", llama_rules),
+    FAMILY("qwen2", "Qwen2For", "model.", llama_rules),
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_vocab = 151936, .d_model = 4096,
                           .d_mlp = 22016, .n_layer = 32, .n_head = 32, .n_kv_head = 32,
@@ -193,7 +167,7 @@ const struct attn_family attn_family_qwen2 = {
  * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
-    NAMES("qwen3", "Qwen3For", qwen3_rules),
+    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules),
     .form = {KEYS, .has_attention_bias_key = true,
              .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 151936,
@@ -209,7 +183,7 @@ const struct attn_family attn_family_qwen3 = {
  *     post = mid + rms(down(act(gate(mid)) * up(mid)))
  */
 const struct attn_family attn_family_olmo2 = {
-    NAMES("olmo2", "Olmo2For", olmo2_rules),
+    FAMILY("olmo2", "Olmo2For", "model.", olmo2_rules),
     .form = {KEYS, .has_attention_bias_key = true,
              .defaults = {BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST,
                           .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_vocab = 50304, .d_model = 4096,
@@ -239,7 +213,7 @@ const struct attn_family attn_family_olmo2 = {
  * Every norm multiplies by 1 + w. Every second layer, beginning with the first, has a window.
  */
 const struct attn_family attn_family_gemma2 = {
-    NAMES("gemma2", "Gemma2For", gemma2_rules),
+    FAMILY("gemma2", "Gemma2For", "model.", gemma2_rules),
     .form = {KEYS_OF_GEMMA, .score_cap = 50,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 2}, .rope = WHOLE_HEADS,
              .defaults = {BLOCK_OF_GEMMA, .logits_cap = 30, .n_vocab = 256000, .d_model = 2304,
@@ -256,7 +230,7 @@ const struct attn_family attn_family_gemma2 = {
  * that of layers without a window.
  */
 const struct attn_family attn_family_gemma3_text = {
-    NAMES("gemma3_text", "Gemma3ForCausalLM", gemma3_rules),
+    FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma3_rules),
     .form = {KEYS_OF_GEMMA,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 6, .has_pattern = true},
              .rope = {"rope_theta", 1e6, "partial_rotary_factor", 1},
@@ -266,6 +240,15 @@ const struct attn_family attn_family_gemma3_text = {
                           .n_kv_head = 4, .d_head = 256, .n_ctx = 131072, .norm_eps = 1e-6F}}};
 
 /* --- Phi -------------------------------------------------------------------------------------- */
+
+#define BLOCK_OF_PHI                                                                               \
+    .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true, .has_parallel_residual = true,           \
+    .has_residual = true, .has_final_norm = true, .has_projections = true, .has_out_proj = true,   \
+    .has_qkv_bias = true, .has_out_bias = true, .has_mlp_bias = true, .act_fn = "gelu_new",        \
+    .output = ATTN_OUTPUT_OWN, .has_output_bias = true
+#define KEYS_OF_PHI                                                                                \
+    .activation_key = "hidden_act", .eps_key = "layer_norm_eps", .has_qk_norm_key = true,          \
+    .rope = {"rope_theta", 10000, "partial_rotary_factor", 0.5}
 
 /*
  * phi-1, 1.5 and 2 (configuration_phi.py, modeling_phi.py). Attention and MLP read the same
@@ -278,28 +261,7 @@ const struct attn_family attn_family_gemma3_text = {
  * qk_layernorm q and k of each head are normalized by themselves before that.
  */
 const struct attn_family attn_family_phi = {
-    NAMES("phi", "PhiFor", phi_rules),
-    .form = {.activation_key = "hidden_act",
-             .eps_key = "layer_norm_eps",
-             .has_qk_norm_key = true,
-             .rope = {"rope_theta", 10000, "partial_rotary_factor", 0.5},
-             .defaults = {.norm = ATTN_NORM_LAYERNORM,
-                          .has_single_norm = true,
-                          .has_parallel_residual = true,
-                          .has_residual = true,
-                          .has_final_norm = true,
-                          .has_projections = true,
-                          .has_out_proj = true,
-                          .has_qkv_bias = true,
-                          .has_out_bias = true,
-                          .has_mlp_bias = true,
-                          .act_fn = "gelu_new",
-                          .output = ATTN_OUTPUT_OWN,
-                          .has_output_bias = true,
-                          .n_vocab = 51200,
-                          .d_model = 2048,
-                          .d_mlp = 8192,
-                          .n_layer = 24,
-                          .n_head = 32,
-                          .n_ctx = 2048,
-                          .norm_eps = 1e-5F}}};
+    FAMILY("phi", "PhiFor", "model.", phi_rules),
+    .form = {KEYS_OF_PHI,
+             .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
+                          .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};

@@ -48,8 +48,7 @@ static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct at
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_invalid = {run_invalid, attn_layer_scratch_begin,
-                                                         attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_invalid = {.run = run_invalid, .makes_layer = true};
 
 /* --- Normal form C ---------------------------------------------------------------------------- */
 
@@ -65,8 +64,7 @@ static enum attn_status run_nfc(struct attn_walk *walk, size_t at, struct attn_s
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_nfc = {run_nfc, attn_layer_scratch_begin,
-                                                     attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_nfc = {.run = run_nfc, .makes_layer = true};
 
 /* --- Lower case ------------------------------------------------------------------------------- */
 
@@ -99,8 +97,8 @@ static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct 
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_lowercase = {run_lowercase, attn_layer_scratch_begin,
-                                                           attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_lowercase = {.run = run_lowercase,
+                                                           .makes_layer = true};
 
 /* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
@@ -122,8 +120,7 @@ static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct a
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_alphabet = {run_alphabet, attn_layer_scratch_begin,
-                                                          attn_layer_scratch_end, NULL};
+const struct attn_text_stage_kind attn_change_alphabet = {.run = run_alphabet, .makes_layer = true};
 
 /* --- White space at the ends ------------------------------------------------------------------ */
 
@@ -208,8 +205,8 @@ static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct at
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-static const struct attn_text_stage_kind replace_kind = {run_replace, attn_layer_scratch_begin,
-                                                         attn_layer_scratch_end, attn_free};
+static const struct attn_text_stage_kind replace_kind = {
+    .run = run_replace, .free = attn_free, .makes_layer = true};
 
 enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
                                          const char *content, struct attn_error *err)
@@ -237,27 +234,25 @@ struct prefix {
     char text[];
 };
 
-/* Whether SLICE begins in the first character of the given text: a byte of it may be a piece. */
-static bool is_at_start(struct attn_slice slice)
-{
-    const struct attn_layer *given = slice.layer;
-    size_t at = attn_layer_origin(slice.layer, slice.begin);
-
-    while (given->under)
-        given = given->under;
-    while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
-        at--;
-    return at == 0;
-}
-
 static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
 {
+    const struct attn_layer *given = slice.layer;
+    size_t at;
+
     if (prefix->when == ATTN_PREFIX_ALWAYS)
         return true;
     if (prefix->size <= attn_slice_size(slice) &&
         memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
         return false;
-    return prefix->when == ATTN_PREFIX_UNLESS_THERE || is_at_start(slice);
+    if (prefix->when == ATTN_PREFIX_UNLESS_THERE)
+        return true;
+    /* At the start is the first character of the given text: a byte of it may be a piece. */
+    at = attn_layer_origin(slice.layer, slice.begin);
+    while (given->under)
+        given = given->under;
+    while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
+        at--;
+    return at == 0;
 }
 
 static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
@@ -280,8 +275,8 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-static const struct attn_text_stage_kind prefix_kind = {run_prefix, attn_layer_scratch_begin,
-                                                        attn_layer_scratch_end, attn_free};
+static const struct attn_text_stage_kind prefix_kind = {
+    .run = run_prefix, .free = attn_free, .makes_layer = true};
 
 enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
                                         enum attn_prefix when, struct attn_error *err)

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "text/layer.h"
+#include "text/pipeline.h"
 #include "text/vocabulary.h"
 
 #include <string.h>
@@ -215,23 +215,6 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
     }
 }
 
-/* Appends BYTES with U+FFFD for each maximal subpart that is not UTF-8. */
-static void append_valid(struct attn_buffer *out, const char *bytes, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        size_t n_valid = attn_utf8_valid_length(bytes + at, size - at);
-        uint32_t n_bad;
-
-        attn_buffer_append(out, bytes + at, n_valid);
-        at += n_valid;
-        if (at == size)
-            break;
-        (void)attn_utf8_decode(bytes + at, size - at, &n_bad);
-        attn_buffer_append(out, replacement, sizeof replacement - 1);
-        at += n_bad;
-    }
-}
-
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out)
 {
@@ -250,7 +233,18 @@ void attn_decode_byte_level(const struct attn_decode_step *step, const struct at
         else
             attn_buffer_append(&bytes, text, size);
     }
-    append_valid(&out->bytes, bytes.data, bytes.size);
+    for (size_t at = 0; at < bytes.size;) { /* U+FFFD for each maximal subpart */
+        const size_t left = bytes.size - at;
+        size_t n_valid = attn_utf8_valid_length(bytes.data + at, left);
+        uint32_t n_bad = 0;
+
+        attn_buffer_append(&out->bytes, bytes.data + at, n_valid);
+        if (n_valid < left) {
+            (void)attn_utf8_decode(bytes.data + at + n_valid, left - n_valid, &n_bad);
+            attn_buffer_append(&out->bytes, replacement, sizeof replacement - 1);
+        }
+        at += n_valid + n_bad;
+    }
     end_string(out);
     out->has_failed = out->has_failed || bytes.has_failed;
     attn_buffer_release(&bytes);

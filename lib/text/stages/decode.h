@@ -63,7 +63,7 @@ void attn_decode_release(struct attn_decode_steps *decoder);
 void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
 
 /* Runs all steps over STRINGS; each may replace as much as a stage may put into a text
- * (layer.h). */
+ * (pipeline.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err);
 

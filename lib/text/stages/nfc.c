@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "text/stages/nfc_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Hangul syllables are made of a lead, a vowel and perhaps a tail (Unicode 3.12). */
@@ -44,11 +45,6 @@ static uint32_t look_up(const struct attn_nfc_range *table, size_t n, uint32_t c
             return table[middle].value;
     }
     return 0;
-}
-
-static uint32_t class_of(uint32_t code_point)
-{
-    return look_up(attn_nfc_classes, attn_nfc_n_class, code_point);
 }
 
 static bool is_doubtful(uint32_t code_point)
@@ -89,56 +85,34 @@ struct nfc_run {
     bool has_failed;
 };
 
-static void add(struct nfc_run *run, uint32_t code_point, int change)
+static int compare_whole(const void *key, const void *index)
 {
-    if (attn_grow((void **)&run->list, &run->capacity, run->n + 1, sizeof *run->list, NULL) ==
-        ATTN_OK)
-        run->list[run->n++] = (struct character){code_point, class_of(code_point), change};
-    else
-        run->has_failed = true;
+    const uint32_t *whole = key, other = attn_nfc_pairs[*(const uint16_t *)index].whole;
+
+    return (*whole > other) - (*whole < other);
 }
 
-/* The pair that makes WHOLE, or NULL. */
-static const struct attn_nfc_pair *find_pair(uint32_t whole)
+static int compare_split(const void *key, const void *split)
 {
-    size_t low = 0, high = attn_nfc_n_pair;
+    const uint32_t *whole = key, other = ((const struct attn_nfc_split *)split)->whole;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct attn_nfc_pair *pair = &attn_nfc_pairs[attn_nfc_by_whole[middle]];
-
-        if (pair->whole == whole)
-            return pair;
-        if (pair->whole < whole)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return (*whole > other) - (*whole < other);
 }
 
-static const struct attn_nfc_split *find_split(uint32_t whole)
+/* By left, then by right. */
+static int compare_parts(const void *key, const void *pair)
 {
-    size_t low = 0, high = attn_nfc_n_split;
+    const struct attn_nfc_pair *a = key, *b = pair;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (attn_nfc_splits[middle].whole == whole)
-            return &attn_nfc_splits[middle];
-        if (attn_nfc_splits[middle].whole < whole)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return a->left != b->left ? (a->left > b->left) - (a->left < b->left)
+                              : (a->right > b->right) - (a->right < b->right);
 }
 
 /* Stores in PARTS what CODE_POINT is made of, at last, and returns how many these are: at most
  * four. */
 static size_t decompose(uint32_t code_point, uint32_t parts[4])
 {
-    const struct attn_nfc_pair *pair;
+    const uint16_t *pair;
     const struct attn_nfc_split *split;
     size_t n;
 
@@ -150,41 +124,31 @@ static size_t decompose(uint32_t code_point, uint32_t parts[4])
         parts[2] = T_BASE + s % N_T;
         return s % N_T > 0 ? 3 : 2;
     }
-    /* Only the left part is made of others again. */
-    pair = find_pair(code_point);
-    split = pair ? NULL : find_split(code_point);
+    pair = bsearch(&code_point, attn_nfc_by_whole, attn_nfc_n_pair, sizeof *pair, compare_whole);
+    split = bsearch(&code_point, attn_nfc_splits, attn_nfc_n_split, sizeof *split, compare_split);
     if (!pair && !split) {
         parts[0] = code_point;
         return 1;
     }
-    n = decompose(pair ? pair->left : split->left, parts);
+    /* Only the left part is made of others again. */
+    n = decompose(pair ? attn_nfc_pairs[*pair].left : split->left, parts);
     if (pair || split->right)
-        parts[n++] = pair ? pair->right : split->right;
+        parts[n++] = pair ? attn_nfc_pairs[*pair].right : split->right;
     return n;
 }
 
 /* What A and B are composed to, or 0. */
 static uint32_t compose(uint32_t a, uint32_t b)
 {
-    size_t low = 0, high = attn_nfc_n_pair;
+    const struct attn_nfc_pair key = {.left = a, .right = b}, *pair;
 
     if (a >= L_BASE && a < L_BASE + N_L && b >= V_BASE && b < V_BASE + N_V)
         return S_BASE + ((a - L_BASE) * N_V + (b - V_BASE)) * N_T;
     if (a >= S_BASE && a < S_BASE + N_S && (a - S_BASE) % N_T == 0 && b > T_BASE &&
         b < T_BASE + N_T)
         return a + (b - T_BASE);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct attn_nfc_pair *pair = &attn_nfc_pairs[middle];
-
-        if (pair->left == a && pair->right == b)
-            return pair->whole;
-        if (pair->left < a || (pair->left == a && pair->right < b))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
+    pair = bsearch(&key, attn_nfc_pairs, attn_nfc_n_pair, sizeof key, compare_parts);
+    return pair ? pair->whole : 0;
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -302,8 +266,13 @@ static size_t find_end(const char *text, size_t size, size_t begin, struct nfc_r
         if (length == 0 || (at > begin && !is_doubtful(code_point)))
             break;
         n = decompose(code_point, parts);
+        run->has_failed = attn_grow((void **)&run->list, &run->capacity, run->n + n,
+                                    sizeof *run->list, NULL) != ATTN_OK;
+        if (run->has_failed)
+            break;
         for (size_t i = 0; i < n; i++)
-            add(run, parts[i], i > 0);
+            run->list[run->n++] = (struct character){
+                parts[i], look_up(attn_nfc_classes, attn_nfc_n_class, parts[i]), i > 0};
         at += length;
     }
     return at;

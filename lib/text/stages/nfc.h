@@ -4,7 +4,7 @@
 #ifndef ATTN_TEXT_STAGES_NFC_H
 #define ATTN_TEXT_STAGES_NFC_H
 
-#include "text/layer.h"
+#include "text/pipeline.h"
 
 /* Whether TEXT [size] has no character that normalizing could change. False for some texts that are
  * normal. Bytes that are not UTF-8 do not matter. */

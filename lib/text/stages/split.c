@@ -84,10 +84,15 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
 }
 
 /* Adds the parts of SLICE; bytes that are not UTF-8 go to the model. */
-static enum attn_status split(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                              enum split_rule rule, struct attn_error *err)
+static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
 {
-    struct splitter splitter = {.walk = walk, .at = at, .rule = rule};
+    const struct attn_text_stage_kind *kind = walk->pipeline->stages[at].kind;
+    struct splitter splitter = {.walk = walk,
+                                .at = at,
+                                .rule = kind == &attn_split_isolated ? SPLIT_ISOLATED
+                                        : kind == &attn_split_after  ? SPLIT_AFTER
+                                                                     : SPLIT_BEFORE};
     const struct attn_layer *layer = slice.layer;
     const char *text = layer->text;
 
@@ -108,24 +113,6 @@ static enum attn_status split(struct attn_walk *walk, size_t at, struct attn_sli
         i = good;
     }
     return ATTN_OK;
-}
-
-static enum attn_status run_isolated(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                     struct attn_error *err)
-{
-    return split(walk, at, slice, SPLIT_ISOLATED, err);
-}
-
-static enum attn_status run_after(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                  struct attn_error *err)
-{
-    return split(walk, at, slice, SPLIT_AFTER, err);
-}
-
-static enum attn_status run_before(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                   struct attn_error *err)
-{
-    return split(walk, at, slice, SPLIT_BEFORE, err);
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
@@ -150,9 +137,10 @@ static void free_pattern(void *data)
     attn_pattern_free(data);
 }
 
-const struct attn_text_stage_kind attn_split_isolated = {run_isolated, begin_match, end_match,
-                                                         free_pattern};
-const struct attn_text_stage_kind attn_split_after = {run_after, begin_match, end_match,
-                                                      free_pattern};
-const struct attn_text_stage_kind attn_split_before = {run_before, begin_match, end_match,
-                                                       free_pattern};
+#define SPLIT                                                                                      \
+    {                                                                                              \
+        .run = run_split, .begin = begin_match, .end = end_match, .free = free_pattern             \
+    }
+const struct attn_text_stage_kind attn_split_isolated = SPLIT;
+const struct attn_text_stage_kind attn_split_after = SPLIT;
+const struct attn_text_stage_kind attn_split_before = SPLIT;

@@ -1,7 +1,7 @@
 /*
- * gpt2.c - GPT-2 and GPT-Neo as Hugging Face writes them (configuration_gpt2.py, modeling_gpt2.py;
- * configuration_gpt_neo.py, modeling_gpt_neo.py). GPT-Neo has GPT-2's block, and in every second
- * layer a window.
+ * gpt.c - GPT-2, GPT-Neo and GPT-NeoX as Hugging Face writes them (configuration_gpt2.py,
+ * modeling_gpt2.py, and likewise gpt_neo and gpt_neox). GPT-Neo has GPT-2's block, and in every
+ * second layer a window; GPT-NeoX, which is Pythia's, another.
  *
  * Traps of GPT-2's config, with its defaults and aliases: n_inner null means 4 * n_embd; old files
  * have n_ctx instead of n_positions; an lm_head.weight in the file wins over tie_word_embeddings;
@@ -18,44 +18,23 @@
  * `attention_layers`, too.
  */
 #include "base/escape.h"
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/families/rules.h"
 
 #include <string.h>
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define BLOCK(member) offsetof(struct attn_block_weights, member)
-#define MODEL(member) offsetof(struct attn_weights, member)
-
-/* Rows of a table of tensors, in their order. */
-#define VECTOR(name, shape, part, place)                                                           \
-    {                                                                                              \
-        name, shape, part, ATTN_WEIGHT_VECTOR, place                                               \
-    }
-#define NORM(name, part, w, b)                                                                     \
-    VECTOR(name ".weight", "D", part, w), VECTOR(name ".bias", "D", part, b)
 #define EMBEDDINGS                                                                                 \
     {"wte.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},                   \
     {                                                                                              \
         "wpe.weight", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, MODEL(positions)              \
     }
-#define NORM_1 NORM("h.#.ln_1", ATTN_PART_NORM, BLOCK(ln1.w), BLOCK(ln1.b))
-#define NORM_2 NORM("h.#.ln_2", ATTN_PART_MLP_NORM, BLOCK(ln2.w), BLOCK(ln2.b))
-/* KIND says which of both dimensions is the input. */
-#define MLP(kind, shape_in, shape_out)                                                             \
-    {"h.#.mlp.c_fc.weight", shape_in, ATTN_PART_MLP, kind, BLOCK(mlp_in.weight)},                  \
-        VECTOR("h.#.mlp.c_fc.bias", "F", ATTN_PART_MLP_BIAS, BLOCK(mlp_in.bias)),                  \
-        {"h.#.mlp.c_proj.weight", shape_out, ATTN_PART_MLP, kind, BLOCK(mlp_out.weight)},          \
-        VECTOR("h.#.mlp.c_proj.bias", "D", ATTN_PART_MLP_BIAS, BLOCK(mlp_out.bias))
+#define NORM_1 LAYER_NORM("h.#.ln_1", ATTN_PART_NORM, ln1)
+#define NORM_2 LAYER_NORM("h.#.ln_2", ATTN_PART_MLP_NORM, ln2)
 #define END                                                                                        \
-    NORM("ln_f", ATTN_PART_FINAL_NORM, MODEL(ln_final.w), MODEL(ln_final.b)),                      \
+    FINAL_LAYER_NORM("ln_f"),                                                                      \
     {                                                                                              \
         "/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight) \
-    }
-#define IGNORED(name)                                                                              \
-    {                                                                                              \
-        name, "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0                                         \
     }
 
 static const struct attn_weight_rule gpt2_rules[] = {
@@ -63,30 +42,28 @@ static const struct attn_weight_rule gpt2_rules[] = {
     NORM_1,
     {"h.#.attn.c_attn.weight", "DA", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_MATRIX, 0},
     {"h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_VECTOR, 0},
-    {"h.#.attn.c_proj.weight", "DD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, BLOCK(out.weight)},
-    VECTOR("h.#.attn.c_proj.bias", "D", ATTN_PART_OUT_BIAS, BLOCK(out.bias)),
+    CONV1D("h.#.attn.c_proj", "DD", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     NORM_2,
-    MLP(ATTN_WEIGHT_IN_OUT, "DF", "FD"),
+    CONV1D("h.#.mlp.c_fc", "DF", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
+    CONV1D("h.#.mlp.c_proj", "FD", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
     END,
     IGNORED("h.#.attn.bias"),
     IGNORED("h.#.attn.masked_bias"),
 };
 
-#define LINEAR(name, shape, part, bias_shape, bias_part, map)                                      \
-    {"h.#.attn.attention." name ".weight", shape, part, ATTN_WEIGHT_OUT_IN,                        \
-     BLOCK(map) + offsetof(struct attn_linear, weight)},                                           \
-        VECTOR("h.#.attn.attention." name ".bias", bias_shape, bias_part,                          \
-               BLOCK(map) + offsetof(struct attn_linear, bias))
+#define HEADS(name, shape, part, bias_shape, bias_part, map)                                       \
+    LINEAR("h.#.attn.attention." name, shape, part, bias_shape, bias_part, map)
 
 static const struct attn_weight_rule neo_rules[] = {
     EMBEDDINGS,
     NORM_1,
-    LINEAR("q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),
-    LINEAR("k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),
-    LINEAR("v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),
-    LINEAR("out_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
+    HEADS("q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),
+    HEADS("k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),
+    HEADS("v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),
+    HEADS("out_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     NORM_2,
-    MLP(ATTN_WEIGHT_OUT_IN, "FD", "DF"),
+    LINEAR("h.#.mlp.c_fc", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
+    LINEAR("h.#.mlp.c_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
     END,
     IGNORED("h.#.attn.attention.bias"),
     IGNORED("h.#.attn.attention.masked_bias"),
@@ -131,13 +108,7 @@ static enum attn_status read_gpt2(const struct attn_json *json, const struct att
 }
 
 const struct attn_family attn_family_gpt2 = {
-    .model_type = "gpt2",
-    .architecture = "GPT2",
-    .read_config = read_gpt2,
-    .prefix = "transformer.",
-    .rules = gpt2_rules,
-    .n_rule = sizeof gpt2_rules / sizeof *gpt2_rules,
-    .vocabulary_key = "vocab_size",
+    FAMILY("gpt2", "GPT2", "transformer.", gpt2_rules), .read_config = read_gpt2,
     .form = {FORM_OF_GPT2, .names = &gpt2_names,
              .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .n_vocab = 50257, .d_model = 768,
                           .n_layer = 12, .n_head = 12, .n_ctx = 1024}}};
@@ -171,34 +142,28 @@ static enum attn_status refuse_types(const struct layer_types *types, const char
                           attn_quote_string(attn_json_name(types->json)).text, expected);
 }
 
-/* The next layer has the type that NODE names. */
-static enum attn_status add_type(struct layer_types *types, const struct attn_node *node,
-                                 struct attn_error *err)
-{
-    const char *name = attn_node_string(node);
-    const bool is_local = name && strcmp(name, "local") == 0;
-
-    if (!is_local && (!name || strcmp(name, "global") != 0))
-        return refuse_types(types, "the types 'global' and 'local' alone", err);
-    if (types->n < types->n_layer) {
-        struct attn_attention *attention = &types->attention[types->n];
-
-        if (types->is_comparing)
-            types->has_differed |= is_local != (attention->kind == ATTN_ATTENTION_WINDOW);
-        else if (is_local)
-            attention->kind = ATTN_ATTENTION_WINDOW, attention->window = types->window;
-    }
-    types->n++;
-    return ATTN_OK;
-}
-
+/* The next layers have the types that LIST names. */
 static enum attn_status add_list(struct layer_types *types, const struct attn_node *list,
                                  struct attn_error *err)
 {
     if (!attn_node_is_array(list))
         return refuse_types(types, "a list of types", err);
-    for (const struct attn_node *node = attn_node_first(list); node; node = attn_node_next(node))
-        ATTN_TRY(add_type(types, node, err));
+    for (const struct attn_node *node = attn_node_first(list); node;
+         node = attn_node_next(node), types->n++) {
+        const char *name = attn_node_string(node);
+        const bool is_local = name && strcmp(name, "local") == 0;
+        struct attn_attention *attention = NULL;
+
+        if (!is_local && (!name || strcmp(name, "global") != 0))
+            return refuse_types(types, "the types 'global' and 'local' alone", err);
+        if (types->n >= types->n_layer)
+            continue;
+        attention = &types->attention[types->n];
+        if (types->is_comparing)
+            types->has_differed |= is_local != (attention->kind == ATTN_ATTENTION_WINDOW);
+        else if (is_local)
+            attention->kind = ATTN_ATTENTION_WINDOW, attention->window = types->window;
+    }
     return ATTN_OK;
 }
 
@@ -228,16 +193,6 @@ static enum attn_status check_count(const struct layer_types *types, struct attn
                           types->n < types->n_layer ? "fewer" : "more", types->n_layer);
 }
 
-/* Without a list, layers are global and local in turn; there are 24 then. */
-static void add_default_types(struct layer_types *types)
-{
-    for (; types->n < 24 && types->n < types->n_layer; types->n++)
-        if (types->n % 2 == 1) {
-            types->attention[types->n].kind = ATTN_ATTENTION_WINDOW;
-            types->attention[types->n].window = types->window;
-        }
-}
-
 /* The member KEY of the config; NULL where it is null, too. */
 static const struct attn_node *find_given(const struct layer_types *types, const char *key)
 {
@@ -257,8 +212,12 @@ static enum attn_status read_types(struct layer_types *types, struct attn_error 
     for (const struct attn_node *node = list ? attn_node_first(list) : NULL; node;
          node = attn_node_next(node))
         ATTN_TRY(add_item(types, node, err));
-    if (!list && !expanded)
-        add_default_types(types);
+    /* Without a list, layers are global and local in turn; there are 24 then. */
+    for (; !list && !expanded && types->n < 24 && types->n < types->n_layer; types->n++)
+        if (types->n % 2 == 1) {
+            types->attention[types->n].kind = ATTN_ATTENTION_WINDOW;
+            types->attention[types->n].window = types->window;
+        }
     if (list || !expanded)
         ATTN_TRY(check_count(types, err));
     if (!expanded)
@@ -290,13 +249,54 @@ static enum attn_status read_neo(const struct attn_json *json, const struct attn
 }
 
 const struct attn_family attn_family_gpt_neo = {
-    .model_type = "gpt_neo",
-    .architecture = "GPTNeoFor",
-    .read_config = read_neo,
-    .prefix = "transformer.",
-    .rules = neo_rules,
-    .n_rule = sizeof neo_rules / sizeof *neo_rules,
-    .vocabulary_key = "vocab_size",
+    FAMILY("gpt_neo", "GPTNeoFor", "transformer.", neo_rules), .read_config = read_neo,
     .form = {FORM_OF_GPT2, .names = &neo_names,
              .defaults = {BLOCK_OF_GPT2, .n_vocab = 50257, .d_model = 2048, .n_layer = 24,
                           .n_head = 16, .n_ctx = 2048}}};
+
+/* --- GPT-NeoX --------------------------------------------------------------------------------- */
+
+/*
+ *     post = pre + attention(norm1(pre)) + mlp(norm2(pre)), or with use_parallel_residual false
+ *     mid  = pre + attention(norm1(pre)), post = mid + mlp(norm2(mid))
+ *
+ * LayerNorm; the first quarter of each head is turned by its position. Traps: rows of
+ * query_key_value go head by head, q, k and v of each; attention.bias is a mask, but
+ * attention.dense.bias is a bias; older configs write rotary_pct and rotary_emb_base, older files
+ * embed_out.
+ */
+static const struct attn_weight_rule neox_rules[] = {
+    {"embed_in.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},
+    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),
+    {"layers.#.attention.query_key_value.weight", "AD", ATTN_PART_PROJECTIONS,
+     ATTN_WEIGHT_QKV_HEADS, 0},
+    {"layers.#.attention.query_key_value.bias", "A", ATTN_PART_QKV_BIAS,
+     ATTN_WEIGHT_QKV_HEADS_VECTOR, 0},
+    LINEAR("layers.#.attention.dense", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
+    LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),
+    LINEAR("layers.#.mlp.dense_h_to_4h", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
+    LINEAR("layers.#.mlp.dense_4h_to_h", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    FINAL_LAYER_NORM("final_layer_norm"),
+    {"/lm_head.weight|/embed_out.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN,
+     MODEL(unembed.weight)},
+    VECTOR("/lm_head.bias|/embed_out.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),
+    IGNORED("layers.#.attention.bias"),
+    IGNORED("layers.#.attention.masked_bias"),
+    IGNORED("layers.#.attention.rotary_emb.inv_freq"),
+    IGNORED("rotary_emb.inv_freq"),
+};
+
+#define FORM_OF_NEOX                                                                               \
+    .has_no_heads_keys = true, .is_divided = true, .activation_key = "hidden_act",                 \
+    .eps_key = "layer_norm_eps", .has_parallel_key = true, .has_attention_bias_key = true,         \
+    .rope = {"rotary_emb_base", 10000, "rotary_pct", 0.25}
+#define BLOCK_OF_NEOX                                                                              \
+    .norm = ATTN_NORM_LAYERNORM, .has_final_norm = true, .has_projections = true,                  \
+    .has_out_proj = true, .has_residual = true, .has_parallel_residual = true,                     \
+    .has_qkv_bias = true, .has_mlp_bias = true, .act_fn = "gelu", .output = ATTN_OUTPUT_OWN
+
+const struct attn_family attn_family_gpt_neox = {
+    FAMILY("gpt_neox", NULL, "gpt_neox.", neox_rules),
+    .form = {FORM_OF_NEOX,
+             .defaults = {BLOCK_OF_NEOX, .n_vocab = 50432, .d_model = 6144, .d_mlp = 24576,
+                          .n_layer = 44, .n_head = 64, .n_ctx = 2048, .norm_eps = 1e-5F}}};
