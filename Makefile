@@ -257,7 +257,7 @@ test: deps-test ## build, then run all tests
 tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(ADVERSARY) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
-unit: tests ## run the unit tests
+unit: tests ## run the unit tests; with TORTURE=full whole sweeps, of which make test takes a sample
 	@tests/run.sh unit
 
 corpora: tests ## run the fuzz targets over their corpora

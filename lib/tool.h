@@ -33,7 +33,7 @@
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/gemm_internal.h"
-#include "kernels/isa_internal.h"
+#include "kernels/kernels.h"
 #include "model/cost.h"
 #include "model/finite.h"
 #include "model/inspection.h"

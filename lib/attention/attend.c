@@ -86,24 +86,6 @@ static enum attn_status check_given(const struct attn_attend_args *args, struct 
     return ATTN_OK;
 }
 
-/* What takes the events has room for what the sizes of the selection say. */
-static enum attn_status check_selection(const struct attn_selection *selection,
-                                        const struct attn_dims *dims, struct attn_error *err)
-{
-    const struct attn_dims *own = attn_selection_dims(selection);
-
-    if (own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
-        own->n_kv_head == dims->n_kv_head && own->n_position == dims->n_position &&
-        own->n_source == dims->n_source && own->d_head == dims->d_head &&
-        (own->d_value == dims->d_value || (dims->sites & ATTN_SITE_BIT(ATTN_SITE_Z)) == 0))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the selection was made for %zu heads, %zu queries and %zu keys, or for "
-                          "other widths, expected the %zu, %zu and %zu of the arrays",
-                          own->n_head, own->n_position, own->n_source, dims->n_head,
-                          dims->n_position, dims->n_source);
-}
-
 static enum attn_status check_sizes(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->n_head == 0 || args->n_query == 0 || args->n_key == 0 || args->d_head == 0 ||
@@ -130,6 +112,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     const struct attn_attention *attention = &args->attention;
     const enum attn_attention_kind kind = attention->kind;
     const size_t n_head = args->n_head, n_query = args->n_query, n_key = args->n_key;
+    const struct attn_dims *own;
     struct attn_dims dims;
 
     ATTN_TRY(check_given(args, err));
@@ -144,7 +127,15 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
                               "'%s' attention is made from queries and keys, not from scores",
                               attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
-    ATTN_TRY(check_selection(args->trace->selection, &dims, err));
+    own = attn_selection_dims(args->trace->selection);
+    /* What takes the events has room for what the sizes of the selection say. */
+    if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
+        own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
+        (own->d_value != dims.d_value && (dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z)) != 0))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection was made for %zu heads, %zu queries and %zu keys, or "
+                              "for other widths, expected the %zu, %zu and %zu of the arrays",
+                              own->n_head, own->n_position, own->n_source, n_head, n_query, n_key);
     if ((attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
                               attn_attention_kind_name(kind));
@@ -156,20 +147,6 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
 static size_t group_of(const struct attn_attend_args *args)
 {
     return args->n_head / args->n_kv_head;
-}
-
-/* Key/value heads whose packed data, and the z of the heads they serve, are held together. */
-static size_t find_kv_at_once(const struct attend *a)
-{
-    const struct attn_attend_args *args = a->args;
-    const double each =
-        (double)(attn_kv_keys_size(&a->shape) + attn_kv_values_size(&a->shape)) +
-        (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
-    const double n = GROUP_BYTES / (sizeof(float) * each);
-
-    if (n >= (double)args->n_kv_head)
-        return args->n_kv_head;
-    return n < 1 ? 1 : (size_t)n;
 }
 
 static void plan(struct attend *a, struct attn_arena *arena)
@@ -225,19 +202,26 @@ static bool is_stopped(void *context)
     return a->status != ATTN_OK;
 }
 
-/* Whether row R of EVENT has only numbers. Masked scores are -inf, and are passed over. */
-static bool is_row_finite(const struct attn_kernels *kernels, const struct attn_trace_event *event,
-                          size_t r)
+/* How many rows of EVENT hold NaN or infinity. Masked scores are -inf, and are passed over. */
+static size_t count_not_finite(const struct attn_kernels *kernels,
+                               const struct attn_trace_event *event)
 {
-    const float *row = event->data + r * event->ld;
-    const size_t n = event->keys ? event->n_kept[r] : event->n_col;
+    size_t n_row = 0;
 
-    if (event->site != ATTN_SITE_ATTN_SCORES)
-        return kernels->is_finite(row, n);
-    for (size_t j = 0; j < n; j++)
-        if (!(row[j] < INFINITY))
-            return false;
-    return true;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const float *row = event->data + r * event->ld;
+        const size_t n = event->keys ? event->n_kept[r] : event->n_col;
+        size_t j = 0;
+
+        if (event->site != ATTN_SITE_ATTN_SCORES) {
+            n_row += !kernels->is_finite(row, n);
+            continue;
+        }
+        while (j < n && row[j] < INFINITY)
+            j++;
+        n_row += j < n;
+    }
+    return n_row;
 }
 
 static void emit(void *context, const struct attn_trace_event *event)
@@ -249,8 +233,8 @@ static void emit(void *context, const struct attn_trace_event *event)
     size_t row = 0;
 
     while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part)) {
-        for (size_t r = 0; is_checked && r < part.n_row; r++)
-            *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, &part, r);
+        if (is_checked)
+            *a->args->n_not_finite += count_not_finite(a->gemm.kernels, &part);
         a->status =
             attn_call_status(trace->on_event(trace->user, &part, a->err), "on_event", a->err);
     }
@@ -279,18 +263,6 @@ static void append_keys(struct attend *a, const struct attn_heads *heads, size_t
     }
 }
 
-static const float *find_queries(struct attend *a, size_t first_head, size_t n_head)
-{
-    const size_t n_row = n_head * a->args->n_query, d = a->args->d_head;
-    const float *q = a->args->q + first_head * a->args->n_query * d;
-
-    if (a->attention.similarity != ATTN_SIMILARITY_COSINE)
-        return q;
-    memcpy(a->unit_q, q, n_row * d * sizeof(float));
-    attn_rows_normalize(a->unit_q, d, n_row, d);
-    return a->unit_q;
-}
-
 static void emit_z(struct attend *a, size_t first_head, size_t n_head)
 {
     const struct attn_attend_args *args = a->args;
@@ -315,6 +287,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
 {
     const struct attn_attend_args *args = a->args;
     const size_t group = group_of(args), first_head = first * group, n_head = n * group;
+    const float *q = args->q ? args->q + first_head * args->n_query * args->d_head : NULL;
     const size_t n_cell = args->n_query * args->n_key;
     const double work = (double)(n_head * (args->d_head + args->d_value)) * (double)n_cell;
     const bool is_causal = a->attention.mask == ATTN_MASK_CAUSAL;
@@ -325,7 +298,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
                                          .n_query = args->n_query,
                                          .n_key = args->n_key,
                                          .factor = 1.0F / (float)(1 - a->attention.dropout)};
-    const struct attn_heads heads = {
+    struct attn_heads heads = {
         .feed = {.attention = &a->attention,
                  .shape = &a->shape,
                  .random_layer = args->random_layer,
@@ -345,7 +318,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
         .first_head = first_head,
         .n_head = n_head,
         .n_kv_head = n,
-        .q = args->q ? find_queries(a, first_head, n_head) : NULL,
+        .q = q,
         .q_step = args->n_query * args->d_head,
         .given = args->scores ? args->scores + first_head * n_cell : NULL,
         .kv = a->kv,
@@ -353,6 +326,11 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
         .z_step = args->n_query * args->d_value,
     };
 
+    if (q && a->attention.similarity == ATTN_SIMILARITY_COSINE) {
+        memcpy(a->unit_q, q, n_head * args->n_query * args->d_head * sizeof *q);
+        attn_rows_normalize(a->unit_q, args->d_head, n_head * args->n_query, args->d_head);
+        heads.q = a->unit_q;
+    }
     append_keys(a, &heads, first);
     if (a->attention.dropout > 0 && !is_given)
         attn_dropout_draw(&a->random, a->attention.dropout, n_head * n_cell, a->memory.dropout);
@@ -360,26 +338,21 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
     emit_z(a, first_head, n_head);
 }
 
-/* The smallest site in which a failure of an earlier step shows. */
-static enum attn_site choose_checked_site(const struct attn_selection *selection)
+static void prepare(struct attend *a)
 {
-    static const enum attn_site sites[] = {
+    /* A failure of an earlier step shows in the first of these that there is: the smallest. */
+    static const enum attn_site checked[] = {
         ATTN_SITE_Z,  ATTN_SITE_PATTERN,     ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_PATTERN_DROPPED,
         ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
     };
-
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (attn_selection_wants(selection, sites[i], 0))
-            return sites[i];
-    return ATTN_N_SITE;
-}
-
-static void prepare(struct attend *a)
-{
+    enum { N_CHECKED = sizeof checked / sizeof *checked };
     const struct attn_attend_args *args = a->args;
+    const struct attn_selection *selection = args->trace->selection;
     const bool is_mixed = a->attention.kind == ATTN_ATTENTION_LOWRANK;
     const size_t n_mixed =
         is_mixed ? a->attention.count : 0; /* keys that low-rank attention reads */
+    double n, each; /* key/value heads that are held together, and the floats of one */
+    size_t i = 0;
 
     attn_attention_resolve_stride(&a->attention, args->n_key);
     a->shape = (struct attn_head_shape){.d_head = args->d_head,
@@ -387,15 +360,21 @@ static void prepare(struct attend *a)
                                         .n_max = n_mixed > args->n_key ? n_mixed : args->n_key,
                                         .ldq = args->d_head,
                                         .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
-    a->watched = attn_heads_watched_sites(args->trace->selection, 0);
-    a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
-    a->checked_site = choose_checked_site(args->trace->selection);
+    a->watched = attn_heads_watched_sites(selection, 0);
+    a->has_z = attn_selection_wants(selection, ATTN_SITE_Z, 0);
+    while (i < N_CHECKED && !attn_selection_wants(selection, checked[i], 0))
+        i++;
+    a->checked_site = i < N_CHECKED ? checked[i] : ATTN_N_SITE;
     if (args->n_not_finite)
         *args->n_not_finite = 0;
     a->n_worker = args->pool ? attn_pool_n_thread(args->pool) : 1;
-    a->n_kv_at_once = find_kv_at_once(a);
+    /* Packed keys and values, queries, and the z of the heads that they serve. */
+    each = (double)(attn_kv_keys_size(&a->shape) + attn_kv_values_size(&a->shape)) +
+           (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
+    n = GROUP_BYTES / (sizeof(float) * each);
+    a->n_kv_at_once = n >= (double)args->n_kv_head ? args->n_kv_head : n < 1 ? 1 : (size_t)n;
     attn_random_seed(&a->random, a->attention.dropout_seed);
-    for (uint64_t i = 0; i < args->n_drawn; i++)
+    for (uint64_t drawn = 0; drawn < args->n_drawn; drawn++)
         attn_random_bernoulli(&a->random, 1 - a->attention.dropout);
 }
 

@@ -208,7 +208,7 @@ uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_
     for (size_t query = 0; query < n_query; query++) {
         const struct attn_key_row row = {layer, head, query, query + ahead, n_key};
 
-        n_pair += attn_keys_count(attention, &row);
+        n_pair += attn_keys_list(attention, &row, NULL);
     }
     return n_pair;
 }

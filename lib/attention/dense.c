@@ -113,23 +113,19 @@ struct dense_work {
     size_t n_edited;    /* rows changed */
 };
 
-/* Whether masked cells are computed, too: they are watched or edited, or the mask comes after the
- * softmax. */
-static bool is_whole(const struct attn_tile *tile)
-{
-    const struct attn_attention *attention = tile->feed->attention;
-
-    return (attn_tile_watched(tile, ATTN_SITE_QK) && attention->kind == ATTN_ATTENTION_FULL) ||
-           attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
-           attn_tile_is_edited(tile, ATTN_SITE_QK) ||
-           attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
-           attn_tile_is_edited(tile, attn_attention_pattern_site(attention));
-}
-
 /* Panels from the first to the last key that a row of the tile needs: at least one. */
 static void choose_panels(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
+    const struct attn_attention *attention = tile->feed->attention;
+    /* Masked cells are computed, too, where they are watched or edited, or the mask comes after
+     * the softmax. */
+    const bool is_whole =
+        (attn_tile_watched(tile, ATTN_SITE_QK) && attention->kind == ATTN_ATTENTION_FULL) ||
+        attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
+        attn_tile_is_edited(tile, ATTN_SITE_QK) ||
+        attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
+        attn_tile_is_edited(tile, attn_attention_pattern_site(attention));
     size_t first = tile->n_key, last = 0;
 
     for (size_t i = 0; i < tile->n_row; i++) {
@@ -143,7 +139,7 @@ static void choose_panels(struct dense_work *work)
         first = n > 0 && begin < first ? begin : first;
         last = end > last ? end : last;
     }
-    if (is_whole(tile)) {
+    if (is_whole) {
         first = 0;
         last = tile->n_key;
     }
@@ -211,41 +207,25 @@ static void visit(struct dense_work *work, enum attn_site site, float fill)
         store_row(work, site, i, fill);
 }
 
-static void round_queries(const struct dense_work *work)
-{
-    const struct attn_head_shape *shape = work->shape;
-    const size_t depth = attn_kv_depth(shape);
-
-    for (size_t i = 0; i < work->tile->n_row; i++) {
-        work->queries[(i + 1) * depth - 1] = 0;
-        work->dense->engine->kernels->round_bf16(work->tile->q + i * shape->ldq, shape->d_head,
-                                                 work->queries + i * depth);
-    }
-}
-
-static void multiply_keys(const struct dense_work *work)
-{
-    const struct attn_tile *tile = work->tile;
-    const bool is_bf16 = work->dense->is_bf16;
-    const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
-    const size_t size = is_bf16 ? attn_kv_depth(work->shape) * sizeof(uint16_t)
-                                : work->shape->d_head * sizeof(float);
-
-    if (is_bf16)
-        round_queries(work);
-    for (size_t s = work->first; s < work->last; s += ATTN_PANEL)
-        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL],
-                             (const char *)tile->kv->keys + s * size,
-                             is_bf16 ? (const void *)work->queries : tile->q, work->x + s, 1);
-}
-
 /* qk[t,s] = q[t,:] . k[s,:] */
 static void compute_products(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
+    const struct attn_head_shape *shape = work->shape;
+    const bool is_bf16 = work->dense->is_bf16;
+    const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
+    const size_t depth = attn_kv_depth(shape);
+    const size_t size = is_bf16 ? depth * sizeof(uint16_t) : shape->d_head * sizeof(float);
 
-    if (!tile->given)
-        multiply_keys(work);
+    for (size_t i = 0; is_bf16 && !tile->given && i < tile->n_row; i++) {
+        work->queries[(i + 1) * depth - 1] = 0;
+        work->dense->engine->kernels->round_bf16(tile->q + i * shape->ldq, shape->d_head,
+                                                 work->queries + i * depth);
+    }
+    for (size_t s = work->first; !tile->given && s < work->last; s += ATTN_PANEL)
+        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL],
+                             (const char *)tile->kv->keys + s * size,
+                             is_bf16 ? (const void *)work->queries : tile->q, work->x + s, 1);
     for (size_t i = 0; tile->given && i < tile->n_row; i++) {
         memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
         for (size_t j = tile->n_key; j < work->last; j++)
@@ -279,22 +259,6 @@ static bool compute_scores(struct dense_work *work)
     return is_seen;
 }
 
-/* The second and third way of masking: weights become 0 after the softmax, and are divided by what
- * is left. */
-static void mask_weights(struct dense_work *work, size_t i)
-{
-    float *row = work->x + i * work->ld;
-    const size_t n = work->tile->n_key;
-    float sum;
-
-    fill_masked(work, i, 0);
-    if (work->tile->feed->attention->masking == ATTN_MASKING_ZERO)
-        return;
-    sum = work->dense->engine->kernels->sum(row, n);
-    for (size_t j = 0; j < n; j++)
-        row[j] = sum > 0 ? row[j] / sum : row[j];
-}
-
 static void compute_pattern(struct dense_work *work, bool is_scored)
 {
     const struct attn_tile *tile = work->tile;
@@ -306,17 +270,24 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
     const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
+    const struct attn_kernels *kernels = work->dense->engine->kernels;
 
     for (size_t i = 0; i < tile->n_row; i++) {
+        float *row = work->x + i * work->ld, sum = 0;
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
             fill_masked(work, i, -INFINITY); /* edits do not reach what is not listed */
-        work->dense->engine->kernels->softmax(
-            work->x + i * work->ld + work->first, is_prefix ? work->cells.n[i] : last - work->first,
-            work->last - work->first, is_scored ? 1.0F : work->scale);
+        kernels->softmax(row + work->first, is_prefix ? work->cells.n[i] : last - work->first,
+                         work->last - work->first, is_scored ? 1.0F : work->scale);
+        /* The second and third way of masking: weights become 0 after the softmax, and are divided
+         * by what is left. */
         if (is_after)
-            mask_weights(work, i);
+            fill_masked(work, i, 0);
+        if (tile->feed->attention->masking == ATTN_MASKING_RENORMALIZE)
+            sum = kernels->sum(row, tile->n_key);
+        for (size_t j = 0; sum > 0 && j < tile->n_key; j++)
+            row[j] /= sum;
         if (is_watched && !is_edited)
             store_row(work, site, i, 0); /* while it is in the nearest cache */
     }

@@ -52,19 +52,6 @@ struct gather_row {
     void *list;    /* [ATTN_QUERY_TILE, n_max] of int32_t */
 };
 
-static struct gather_row lay_out(const struct attn_head_shape *shape, size_t n_max, float *scratch)
-{
-    struct gather_row row = {.x = scratch};
-
-    row.keys = row.x + round_up(n_max);
-    row.panel = row.keys + ATTN_PANEL * shape->d_head;
-    row.values = row.panel + ATTN_PANEL * shape->d_head;
-    row.z = row.values + round_up(n_max) * attn_kv_ld_value(shape);
-    row.wide = row.z + attn_kv_ld_value(shape);
-    row.list = row.wide + shape->n_max;
-    return row;
-}
-
 size_t attn_gather_scratch(const struct attn_head_shape *shape,
                            const struct attn_attention *attention)
 {
@@ -197,15 +184,19 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
 {
     /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
     const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
+    const struct attn_head_shape *shape = tile->feed->shape;
+    const size_t ld = attn_kv_ld_value(shape);
     struct attn_tile_cells cells;
     struct gather_work work = {
-        .gather = gather,
-        .tile = tile,
-        .shape = tile->feed->shape,
-        .scale = attn_tile_scale(tile),
-        .row = lay_out(tile->feed->shape, n_max, scratch),
-    };
+        .gather = gather, .tile = tile, .shape = shape, .scale = attn_tile_scale(tile)};
 
+    work.row.x = scratch;
+    work.row.keys = work.row.x + round_up(n_max);
+    work.row.panel = work.row.keys + ATTN_PANEL * shape->d_head;
+    work.row.values = work.row.panel + ATTN_PANEL * shape->d_head;
+    work.row.z = work.row.values + round_up(n_max) * ld;
+    work.row.wide = work.row.z + ld;
+    work.row.list = work.row.wide + shape->n_max;
     attn_tile_find_cells(tile, work.row.list, &cells);
     for (work.i = 0; work.i < tile->n_row; work.i++) {
         work.keys = cells.keys + work.i * cells.ld;

@@ -184,21 +184,6 @@ static bool is_rounded(const struct attn_heads *heads)
            attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_DENSE;
 }
 
-/* E and F for the keys of a sequence, valid until others are asked for. */
-static void draw_maps(struct attn_heads_memory *memory, const struct attn_attention *attention,
-                      size_t n_key)
-{
-    const size_t n_rank = attention->count;
-
-    if (memory->map_rank == n_rank && memory->map_key == n_key &&
-        memory->map_seed == attention->seed)
-        return;
-    attn_lowrank_draw(attention->seed, n_rank, n_key, memory->maps, memory->maps + n_rank * n_key);
-    memory->map_rank = n_rank;
-    memory->map_key = n_key;
-    memory->map_seed = attention->seed;
-}
-
 /* Keys and values become mixtures: R of each. */
 static void project(const struct attn_heads *heads, struct attn_kv *kv,
                     const struct attn_kv_rows *rows)
@@ -206,25 +191,34 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     const struct attn_head_shape *shape = heads->feed.shape;
     const struct attn_attention *attention = heads->feed.attention;
     const size_t n_map = attention->count * rows->n;
-    float *scratch = heads->memory->scratch[0]; /* aligned, as what is mixed need not be */
+    struct attn_heads_memory *memory = heads->memory;
+    float *scratch = memory->scratch[0]; /* aligned, as what is mixed need not be */
     float *mixed = scratch + attn_lowrank_scratch(rows->n);
     struct attn_lowrank_args args = {.engine = heads->engines->gemm,
                                      .n_rank = attention->count,
                                      .n_key = rows->n,
-                                     .map = heads->memory->maps,
+                                     .map = memory->maps,
                                      .x = rows->k,
                                      .ldx = rows->ldk,
                                      .n_col = shape->d_head,
                                      .y = mixed,
                                      .ldy = shape->d_head};
 
-    draw_maps(heads->memory, attention, rows->n);
+    /* E and F for the keys of a sequence stay until others are asked for. */
+    if (memory->map_rank != attention->count || memory->map_key != rows->n ||
+        memory->map_seed != attention->seed) {
+        attn_lowrank_draw(attention->seed, attention->count, rows->n, memory->maps,
+                          memory->maps + n_map);
+        memory->map_rank = attention->count;
+        memory->map_key = rows->n;
+        memory->map_seed = attention->seed;
+    }
     attn_lowrank_project(&args, scratch);
     args.engine->kernels->pack_keys(mixed, shape->d_head, attention->count, shape->d_head, 0,
                                     kv->keys);
     if (!rows->v)
         return;
-    args.map = heads->memory->maps + n_map;
+    args.map = memory->maps + n_map;
     args.x = rows->v;
     args.ldx = rows->ldv;
     args.n_col = shape->d_value;
@@ -292,16 +286,6 @@ struct wave {
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* Whether some of these rows of the whole sequence is watched. */
-static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
-{
-    for (size_t row = row0; row < row0 + n_row && heads->selection; row++)
-        if (row < attn_selection_dims(heads->selection)->n_position &&
-            attn_selection_has_query(heads->selection, row))
-            return true;
-    return false;
-}
-
 /* The tile that begins OFFSET rows into WAVE, of the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
@@ -367,12 +351,16 @@ static void run_tile(void *context, size_t task, int worker)
     const bool is_linear = attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
     const bool is_needed =
         heads->z && heads->caller.needs_rows(heads->caller.context, tile.row0, tile.n_row);
+    bool is_watched = false;
 
     if (heads->cancel && *heads->cancel != 0)
         return;
+    for (size_t row = tile.row0; wave->has_watched && row < tile.row0 + tile.n_row; row++)
+        is_watched = is_watched ||
+                     (heads->selection && row < attn_selection_dims(heads->selection)->n_position &&
+                      attn_selection_has_query(heads->selection, row));
     if (is_needed || is_watched)
         heads->memory->edited[worker] +=
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);

@@ -19,17 +19,14 @@ struct attn_key_row {
 
 /*
  * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
- * their number. For all kinds that keep pairs: not linear and lowrank. ATTENTION's stride is
- * resolved.
+ * their number. With KEYS NULL it only counts, in few steps. For all kinds that keep pairs: not
+ * linear and lowrank. ATTENTION's stride is resolved.
  */
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
 /* No row with at most N_KEY keys holds more. */
 size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key);
-
-/* The number of kept keys of ROW; likewise. */
-size_t attn_keys_count(const struct attn_attention *attention, const struct attn_key_row *row);
 
 /* Whether MATRIX, which messages call WHAT, has these sizes; one without cells does. */
 enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, const char *what,
@@ -44,7 +41,7 @@ struct attn_key_span {
     size_t first, last;
 };
 
-/* Writes SPAN to KEYS; returns its length. */
+/* Writes SPAN to KEYS, unless that is NULL; returns its length. */
 size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
 
 #endif

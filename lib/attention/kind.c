@@ -36,6 +36,15 @@ const struct attn_kind *attn_kind_find(const struct attn_attention *attention)
     return rows[attention->kind].kind;
 }
 
+size_t attn_kind_width(const struct attn_attention *attention)
+{
+    const struct attn_kind_param *param = attn_kind_find(attention)->params;
+
+    return param->type == ATTN_PARAM_COUNT
+               ? *(const size_t *)(const void *)((const char *)attention + param->offset)
+               : SIZE_MAX;
+}
+
 const char *attn_attention_kind_name(enum attn_attention_kind kind)
 {
     return rows[kind].name;
@@ -49,18 +58,6 @@ const char *attn_attention_kind_written(enum attn_attention_kind kind)
 const char *attn_attention_kind_summary(enum attn_attention_kind kind)
 {
     return rows[kind].kind->summary;
-}
-
-static enum attn_status report_unknown(const char *text, struct attn_error *err)
-{
-    char known[256] = "";
-    size_t used = 0;
-
-    for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++)
-        attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
-                               rows[attn_attention_kind_order[i]].written);
-    return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
-                          attn_quote_string(text).text, known);
 }
 
 /* A kind's text on its way through the parameters. */
@@ -150,7 +147,8 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
                                       struct attn_error *err)
 {
     struct kind_reading reading = {.text = text};
-    size_t size;
+    char known[256] = "";
+    size_t size, used = 0;
     int kind = 0;
 
     if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
@@ -159,8 +157,11 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
     while (kind < ATTN_N_ATTENTION_KIND &&
            (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
         kind++;
+    for (int i = 0; kind == ATTN_N_ATTENTION_KIND && i < kind; i++)
+        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s", rows[attn_attention_kind_order[i]].written);
     if (kind == ATTN_N_ATTENTION_KIND)
-        return report_unknown(text, err);
+        return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
+                              attn_quote_string(text).text, known);
     reading.result = *attention;
     reading.result.kind = (enum attn_attention_kind)kind;
     reading.field = text[size] == ':' ? text + size + 1 : NULL;

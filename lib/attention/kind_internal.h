@@ -46,11 +46,11 @@ struct attn_kind {
      *
      * span:    the kept keys of ROW, where they are one span of neighbouring keys, first == last
      *          when there are none; with has_steps also every key that is a multiple of the stride
-     *          away. Then keeps, list and count are NULL, and follow from it.
+     *          away. Then keeps and list are NULL, and follow from it.
      * keeps:   whether key j, 0 <= j < n_key, is kept: what the kind means.
-     * list:    the same keys, ascending; work grows with their number.
-     * count:   their number, in few steps.
-     * largest: no row with at most N_KEY keys holds more, steps aside.
+     * list:    the same keys, ascending, and their number; work grows with that, and where KEYS is
+     *          NULL it takes few steps.
+     * largest: no row with at most N_KEY keys holds more, steps aside. NULL: attn_kind_width.
      */
     struct attn_key_span (*span)(const struct attn_attention *attention,
                                  const struct attn_key_row *row);
@@ -58,7 +58,6 @@ struct attn_kind {
     bool (*keeps)(const struct attn_attention *attention, const struct attn_key_row *row, size_t j);
     size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys);
-    size_t (*count)(const struct attn_attention *attention, const struct attn_key_row *row);
     size_t (*largest)(const struct attn_attention *attention, size_t n_key);
 };
 
@@ -68,6 +67,9 @@ ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
 
 /* The row of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
+
+/* Its first parameter, which says how many keys it keeps: W, S, B, K. SIZE_MAX: it has none. */
+size_t attn_kind_width(const struct attn_attention *attention);
 
 const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
 const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */

@@ -84,24 +84,6 @@ size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape)
     return ((n_key > shape->d_value ? n_key : shape->d_value) + 1) / 2;
 }
 
-/* A pair of rounded numbers is moved as one float. */
-static void write_rounded_keys(const struct attn_kv *kv, const struct attn_kernels *kernels,
-                               const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
-                               uint16_t *rounded)
-{
-    const size_t depth = attn_kv_depth(shape);
-
-    for (size_t i = 0, n; i < rows->n; i += n) {
-        n = rows->n - i < ROWS_AT_ONCE ? rows->n - i : ROWS_AT_ONCE;
-        for (size_t j = 0; j < n; j++) {
-            rounded[(j + 1) * depth - 1] = 0;
-            kernels->round_bf16(rows->k + (i + j) * rows->ldk, shape->d_head, rounded + j * depth);
-        }
-        kernels->pack_keys((const float *)(const void *)rounded, depth / 2, n, depth / 2,
-                           rows->first + i, kv->keys);
-    }
-}
-
 /* Every second number of the row in a pair where POSITION lies. */
 static uint16_t *find_rounded_value(const struct attn_kv *kv, const struct attn_head_shape *shape,
                                     size_t position)
@@ -111,11 +93,24 @@ static uint16_t *find_rounded_value(const struct attn_kv *kv, const struct attn_
     return values + position / 2 * 2 * attn_kv_ld_value(shape) + position % 2;
 }
 
-static void write_rounded_values(const struct attn_kv *kv, const struct attn_kernels *kernels,
-                                 const struct attn_head_shape *shape,
-                                 const struct attn_kv_rows *rows, uint16_t *rounded)
+void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *kernels,
+                           const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
+                           float *scratch)
 {
-    for (size_t i = 0; i < rows->n; i++) {
+    const size_t depth = attn_kv_depth(shape);
+    uint16_t *rounded = (void *)scratch;
+
+    for (size_t i = 0, n; rows->k && i < rows->n; i += n) {
+        n = rows->n - i < ROWS_AT_ONCE ? rows->n - i : ROWS_AT_ONCE;
+        for (size_t j = 0; j < n; j++) {
+            rounded[(j + 1) * depth - 1] = 0;
+            kernels->round_bf16(rows->k + (i + j) * rows->ldk, shape->d_head, rounded + j * depth);
+        }
+        /* A pair of rounded numbers is moved as one float. */
+        kernels->pack_keys((const float *)(const void *)rounded, depth / 2, n, depth / 2,
+                           rows->first + i, kv->keys);
+    }
+    for (size_t i = 0; rows->v && i < rows->n; i++) {
         const float *v = rows->v + i * rows->ldv;
         uint16_t *value = find_rounded_value(kv, shape, rows->first + i);
 
@@ -128,16 +123,6 @@ static void write_rounded_values(const struct attn_kv *kv, const struct attn_ker
         for (size_t j = 0; j < shape->d_value; j++)
             value[2 * j] = rounded[j];
     }
-}
-
-void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *kernels,
-                           const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
-                           float *scratch)
-{
-    if (rows->k)
-        write_rounded_keys(kv, kernels, shape, rows, (void *)scratch);
-    if (rows->v)
-        write_rounded_values(kv, kernels, shape, rows, (void *)scratch);
 }
 
 /* The row at POSITION, which shares a pair with another. */

@@ -1,7 +1,7 @@
 /* tile.c - see tile.h. */
 #include "attention/tile.h"
 
-#include "attention/keys.h"
+#include "attention/kind_internal.h"
 #include "trace/edit_internal.h"
 
 #include <math.h>
@@ -9,27 +9,17 @@
 
 bool attn_attention_is_listed(const struct attn_attention *attention)
 {
-    switch (attention->kind) {
-    case ATTN_ATTENTION_FULL:
-        return attention->mask == ATTN_MASK_MATRIX;
-    case ATTN_ATTENTION_LINEAR:
-    case ATTN_ATTENTION_LOWRANK:
-        return false;
-    default:
-        return true;
-    }
+    const struct attn_kind *kind = attn_kind_find(attention);
+
+    return attention->kind == ATTN_ATTENTION_FULL ? attention->mask == ATTN_MASK_MATRIX
+                                                  : kind->span || kind->list;
 }
 
 bool attn_attention_masks(const struct attn_attention *attention, enum attn_site site)
 {
-    switch (site) {
-    case ATTN_SITE_QK:
+    if (site == ATTN_SITE_QK)
         return attention->kind != ATTN_ATTENTION_FULL;
-    case ATTN_SITE_ATTN_SCORES:
-        return attention->masking == ATTN_MASKING_INF;
-    default:
-        return true;
-    }
+    return site != ATTN_SITE_ATTN_SCORES || attention->masking == ATTN_MASKING_INF;
 }
 
 enum attn_site attn_attention_pattern_site(const struct attn_attention *attention)
@@ -106,28 +96,22 @@ void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uin
         bits[i / 64] |= (uint64_t)attn_random_bernoulli(random, 1 - dropout) << (i % 64);
 }
 
-static bool stays(const struct attn_dropout *dropout, size_t head, size_t row, size_t key)
-{
-    const struct attn_mask_matrix *given = dropout->given;
-    size_t cell;
-
-    if (given) {
-        cell = ((given->n_head == 1 ? 0 : head) * given->n_query + row) * given->n_key + key;
-        return given->cells[cell] != 0;
-    }
-    cell = ((head - dropout->first_head) * dropout->n_query + row) * dropout->n_key + key;
-    return (dropout->bits[cell / 64] >> (cell % 64) & 1) != 0;
-}
-
 void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
                     float *x)
 {
     const struct attn_dropout *dropout = tile->feed->dropout;
+    const struct attn_mask_matrix *given = dropout->given;
     const size_t head = (size_t)tile->head;
+    /* The cell of key 0. */
+    const size_t first =
+        given ? ((given->n_head == 1 ? 0 : head) * given->n_query + row) * given->n_key
+              : ((head - dropout->first_head) * dropout->n_query + row) * dropout->n_key;
 
     for (size_t j = 0; j < n; j++) {
-        const size_t key = keys ? (size_t)keys[j] : j;
+        const size_t cell = first + (keys ? (size_t)keys[j] : j);
+        const bool stays =
+            given ? given->cells[cell] != 0 : (dropout->bits[cell / 64] >> (cell % 64) & 1) != 0;
 
-        x[j] = stays(dropout, head, row, key) ? x[j] * dropout->factor : 0;
+        x[j] = stays ? x[j] * dropout->factor : 0;
     }
 }

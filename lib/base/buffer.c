@@ -10,19 +10,17 @@
 
 char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size)
 {
-    void *data = buffer->data;
     size_t need;
 
     if (buffer->has_failed)
         return NULL;
-    if (data && size <= buffer->capacity - buffer->size)
+    if (buffer->data && size <= buffer->capacity - buffer->size)
         return buffer->data + buffer->size;
     if (!attn_checked_add(buffer->size, size, &need) ||
-        attn_grow(&data, &buffer->capacity, need > 0 ? need : 1, 1, NULL) != ATTN_OK) {
+        attn_grow(&buffer->data, &buffer->capacity, need > 0 ? need : 1, 1, NULL) != ATTN_OK) {
         buffer->has_failed = true;
         return NULL;
     }
-    buffer->data = data;
     return buffer->data + buffer->size;
 }
 

@@ -1,6 +1,8 @@
 /* dtype.c - see dtype.h. */
 #include "base/dtype_internal.h"
 
+#include "base/fixed_text.h"
+
 #include <string.h>
 
 static const struct {
@@ -39,6 +41,17 @@ size_t attn_tensor_n_element(const struct attn_tensor *tensor)
     for (int i = 0; i < tensor->rank; i++)
         n *= tensor->shape[i];
     return n;
+}
+
+const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE])
+{
+    size_t n = 0;
+
+    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "[");
+    for (int i = 0; i < rank; i++)
+        attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, i > 0 ? ", %zu" : "%zu", shape[i]);
+    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "]");
+    return text;
 }
 
 size_t attn_tensor_n_byte(const struct attn_tensor *tensor)

@@ -10,6 +10,11 @@ size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32 */
 /* The type called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
 enum attn_dtype attn_dtype_find(const char *name, size_t size);
 
+enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
+
+/* A shape for messages: "[3, 4]". Returns TEXT. */
+const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
+
 size_t attn_tensor_n_element(const struct attn_tensor *tensor);
 size_t attn_tensor_n_byte(const struct attn_tensor *tensor); /* rounded up */
 

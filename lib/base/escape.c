@@ -31,43 +31,28 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* What JSON writes after a backslash instead of BYTE; 0 where it has no such letter. */
-static char json_letter(char byte)
-{
-    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-    const char *found = byte == '\0' ? NULL : strchr(plain, byte);
-
-    return found ? letters[found - plain] : '\0';
-}
-
-/* \u202e, and beyond the first 65,536 characters two of them. */
-static void append_json_code_point(struct attn_buffer *out, uint32_t code_point)
-{
-    if (code_point < 0x10000)
-        attn_buffer_append_format(out, "\\u%04x", (unsigned)code_point);
-    else
-        attn_buffer_append_format(out, "\\u%04x\\u%04x",
-                                  (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)),
-                                  (unsigned)(0xdc00 + (code_point & 0x3ff)));
-}
-
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size)
 {
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
     size_t copied = 0, n;
 
     attn_buffer_append_char(out, '"');
     for (size_t at = 0; at < size; at += n) {
-        const char letter = json_letter(text[at]);
+        const char *found = text[at] == '\0' ? NULL : strchr(plain, text[at]);
         uint32_t code_point;
 
         n = attn_utf8_decode(text + at, size - at, &code_point);
-        if (n > 0 && letter == '\0' && attn_utf8_is_printable(code_point))
+        if (n > 0 && !found && attn_utf8_is_printable(code_point))
             continue;
         attn_buffer_append(out, text + copied, at - copied);
-        if (letter != '\0') {
-            attn_buffer_append_format(out, "\\%c", letter);
-        } else if (n > 0) {
-            append_json_code_point(out, code_point);
+        if (found) {
+            attn_buffer_append_format(out, "\\%c", letters[found - plain]);
+        } else if (n > 0 && code_point < 0x10000) {
+            attn_buffer_append_format(out, "\\u%04x", (unsigned)code_point);
+        } else if (n > 0) { /* beyond the first 65,536 characters two of them */
+            attn_buffer_append_format(out, "\\u%04x\\u%04x",
+                                      (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)),
+                                      (unsigned)(0xdc00 + (code_point & 0x3ff)));
         } else {
             n = code_point; /* the length of what is no character */
             for (size_t i = at; i < at + n; i++)

@@ -44,14 +44,12 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
     if (!data)
         return ATTN_NO_MEMORY;
     for (;;) {
-        void *block = data;
         ssize_t n;
 
         if (size == capacity)
-            status = attn_grow(&block, &capacity, capacity + READ_STEP, 1, err);
+            status = attn_grow(&data, &capacity, capacity + READ_STEP, 1, err);
         if (status != ATTN_OK)
             goto fail;
-        data = block;
         /* Of a held file those at a place: a process that was forked may read them, too. */
         n = file->storage == ATTN_FILE_HELD
                 ? pread(descriptor, data + size, capacity - size, (off_t)size)
@@ -124,22 +122,12 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     return read_all(descriptor, size, loading.max, file, err);
 }
 
-/* A FIFO would wait here for its other end. One that was asked for may, and a signal in between
- * does not end that. */
-static int open_descriptor(const char *path, bool is_found)
-{
-    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_found ? O_NONBLOCK : 0);
-    int descriptor;
-
-    do
-        descriptor = open(path, flags);
-    while (descriptor < 0 && errno == EINTR);
-    return descriptor;
-}
-
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
+    /* A FIFO would wait here for its other end. One that was asked for may, and a signal in between
+     * does not end that. */
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (loading.is_found ? O_NONBLOCK : 0);
     struct attn_file opened = {.descriptor = -1};
     enum attn_status status;
     int descriptor;
@@ -147,7 +135,9 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
     opened.path = attn_strndup(path, strlen(path), err);
     if (!opened.path)
         return ATTN_NO_MEMORY;
-    descriptor = open_descriptor(path, loading.is_found);
+    do
+        descriptor = open(path, flags);
+    while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) {
         status = attn_error_errno(err, "open", path, errno);
         goto fail;
@@ -177,51 +167,42 @@ enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
     return open_path(path, (struct loading){load, SIZE_MAX, true, false}, file, err);
 }
 
-static const struct attn_override *find_override(const struct attn_source *source, const char *name)
+const char *attn_source_override(const struct attn_source *source, const char *name)
 {
-    for (size_t i = 0; i < source->n_override; i++) {
+    for (size_t i = 0; i < source->n_override; i++)
         if (strcmp(source->overrides[i].name, name) == 0)
-            return &source->overrides[i];
-    }
+            return source->overrides[i].path;
     return NULL;
 }
 
-static const struct attn_blob *find_blob(const struct attn_source *source, const char *name)
+const struct attn_blob *attn_source_blob(const struct attn_source *source, const char *name)
 {
-    for (size_t i = 0; i < source->n_blob; i++) {
+    for (size_t i = 0; i < source->n_blob; i++)
         if (strcmp(source->blobs[i].name, name) == 0)
             return &source->blobs[i];
-    }
     return NULL;
-}
-
-/* "DIRECTORY/NAME", or what messages call a blob: "built-in/NAME". The caller owns it. */
-static char *part_path(const struct attn_source *source, const char *name, struct attn_error *err)
-{
-    const char *model = source->name ? source->name : "built-in";
-    const char *directory = source->directory ? source->directory : model;
-    size_t length = strlen(directory);
-    const char *separator = length > 0 && directory[length - 1] == '/' ? "" : "/";
-    struct attn_buffer path = {0};
-
-    attn_buffer_append_format(&path, "%s%s%s", directory, separator, name);
-    return attn_buffer_take(&path, err);
 }
 
 static enum attn_status open_part(const struct attn_source *source, const char *name,
                                   struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
-    const struct attn_override *override = find_override(source, name);
-    const struct attn_blob *blob = find_blob(source, name);
+    const char *override = attn_source_override(source, name);
+    const struct attn_blob *blob = attn_source_blob(source, name);
+    const char *model = source->name ? source->name : "built-in";
+    const char *directory = source->directory ? source->directory : model;
+    const size_t length = strlen(directory);
+    struct attn_buffer buffer = {0};
     enum attn_status status;
     char *path;
 
     if (override) {
         loading.is_found = false;
-        return open_path(override->path, loading, file, err);
+        return open_path(override, loading, file, err);
     }
-    path = part_path(source, name, err);
+    attn_buffer_append_format(&buffer, "%s%s%s", directory,
+                              length > 0 && directory[length - 1] == '/' ? "" : "/", name);
+    path = attn_buffer_take(&buffer, err);
     if (!path)
         return ATTN_NO_MEMORY;
     if (blob) {
@@ -309,7 +290,7 @@ bool attn_source_has_part(const struct attn_source *source, const char *name)
     bool is_absent;
     int folder;
 
-    if (find_override(source, name) || find_blob(source, name))
+    if (attn_source_override(source, name) || attn_source_blob(source, name))
         return true;
     if (!source->directory)
         return false;

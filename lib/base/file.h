@@ -66,6 +66,10 @@ enum attn_status attn_file_hold_part(const struct attn_source *source, const cha
                                      struct attn_file *file, struct attn_error *err);
 enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err);
 
+/* The path that stands in for part NAME, and the blob that is it; NULL: there is none. */
+const char *attn_source_override(const struct attn_source *source, const char *name);
+const struct attn_blob *attn_source_blob(const struct attn_source *source, const char *name);
+
 /* Whether part NAME exists (it may still be unreadable). */
 bool attn_source_has_part(const struct attn_source *source, const char *name);
 

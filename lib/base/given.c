@@ -32,7 +32,7 @@ enum attn_status attn_call_status(enum attn_status status, const char *name, str
 }
 
 /* More than any struct of options will have. A larger size means that the caller did not set it. */
-enum { MOST_BYTES = 4096 };
+enum { MAX_BYTES = 4096 };
 
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)
 {
@@ -43,7 +43,7 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
         return ATTN_OK;
     memcpy(&size, given, sizeof size);
     memcpy(&known, options, sizeof known);
-    if (size < sizeof size || size > MOST_BYTES)
+    if (size < sizeof size || size > MAX_BYTES)
         return attn_error_set(err, ATTN_INVALID,
                               "an options struct has the size '%zu', expected that of its type, "
                               "which its initializer sets",

@@ -15,16 +15,6 @@ bool attn_test_allocation_fails(void) __attribute__((weak));
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* Asks for large pages in a large block: fewer faults, fewer misses of the address cache. */
-static void ask_for_huge_pages(void *block, size_t n_byte)
-{
-    const size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
-
-    if (n_byte >= before + (size_t)2 * HUGE_PAGE)
-        (void)madvise((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE,
-                      MADV_HUGEPAGE); /* where there are none, nothing is lost */
-}
-
 static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 {
     void *block = NULL;
@@ -41,12 +31,18 @@ static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
 {
-    size_t n_byte;
+    size_t n_byte, before;
     void *block =
         allocate(attn_checked_mul(count, size, &n_byte) ? n_byte : SIZE_MAX, ATTN_ALIGNMENT, err);
 
-    if (block)
-        ask_for_huge_pages(block, n_byte);
+    if (!block)
+        return NULL;
+    /* Large pages in a large block: fewer faults, fewer misses of the address cache. Where there
+     * are none, nothing is lost. */
+    before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
+    if (n_byte >= before + (size_t)2 * HUGE_PAGE)
+        (void)madvise((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE,
+                      MADV_HUGEPAGE);
     return block;
 }
 
@@ -71,7 +67,7 @@ void *attn_alloc(size_t count, size_t size, struct attn_error *err)
     return block ? memset(block, 0, count * size) : NULL;
 }
 
-enum attn_status attn_grow(void **block, size_t *capacity, size_t need, size_t size,
+enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t size,
                            struct attn_error *err)
 {
     size_t count = *capacity;
@@ -87,7 +83,7 @@ enum attn_status attn_grow(void **block, size_t *capacity, size_t need, size_t s
     new = attn_alloc_uninitialized(count, size, err);
     if (!new)
         return ATTN_NO_MEMORY;
-    /* *BLOCK is a pointer to some element type: memcpy keeps to the aliasing rules. */
+    /* BLOCK is the address of a pointer to some type: memcpy keeps to the aliasing rules. */
     memcpy(&old, block, sizeof old);
     if (old)
         memcpy(new, old, *capacity * size);

@@ -29,10 +29,12 @@ void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err
 void *attn_alloc_large(size_t count, size_t size, struct attn_error *err);
 
 /*
- * Makes room for NEED elements of SIZE bytes in *BLOCK, which has room for *CAPACITY; doubles, so
- * that appending is linear. On failure everything is as before.
+ * Makes room for NEED elements of SIZE bytes where the pointer at BLOCK leads, which has room for
+ * *CAPACITY; doubles, so that appending is linear. On failure everything is as before.
+ *
+ *     ATTN_TRY(attn_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items, err));
  */
-enum attn_status attn_grow(void **block, size_t *capacity, size_t need, size_t size,
+enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t size,
                            struct attn_error *err);
 
 /* A terminated copy of SIZE bytes of TEXT; NULL on failure, with err set. */

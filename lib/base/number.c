@@ -60,18 +60,6 @@ struct decimal {
     int64_t exponent;
 };
 
-static void add_digit(struct decimal *decimal, char digit)
-{
-    if (decimal->n_digit == 0 && digit == '0')
-        return;
-    if (decimal->n_digit < MAX_DIGITS) {
-        decimal->digits[decimal->n_digit++] = digit;
-    } else if (digit != '0') {
-        decimal->digits[MAX_DIGITS] = '1';
-        decimal->n_digit = MAX_DIGITS + 1;
-    }
-}
-
 /* Reads digits from *AT on; false when there are none. */
 static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fraction,
                         struct decimal *decimal)
@@ -79,40 +67,29 @@ static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fract
     size_t start = *at;
 
     for (; *at < size && is_digit(text[*at]); ++*at) {
-        bool was_zero = decimal->n_digit == 0;
+        const char digit = text[*at];
+        const bool is_leading = decimal->n_digit == 0 && digit == '0';
 
-        add_digit(decimal, text[*at]);
+        if (!is_leading && decimal->n_digit < MAX_DIGITS) {
+            decimal->digits[decimal->n_digit++] = digit;
+        } else if (digit != '0') {
+            decimal->digits[MAX_DIGITS] = '1';
+            decimal->n_digit = MAX_DIGITS + 1;
+        }
         if (!is_fraction && decimal->n_digit > 0)
             decimal->exponent++;
-        else if (is_fraction && was_zero && decimal->n_digit == 0)
+        else if (is_fraction && is_leading)
             decimal->exponent--;
     }
-    return *at > start;
-}
-
-/* Reads [+-]digits, beyond MAX_EXPONENT without their exact value; false when there are none. */
-static bool scan_exponent(const char *text, size_t size, size_t *at, int64_t *exponent)
-{
-    bool is_negative = *at < size && text[*at] == '-';
-    size_t start;
-    int64_t value = 0;
-
-    if (*at < size && (text[*at] == '-' || text[*at] == '+'))
-        ++*at;
-    start = *at;
-    for (; *at < size && is_digit(text[*at]); ++*at) {
-        if (value < INT64_MAX / 20)
-            value = value * 10 + (text[*at] - '0');
-    }
-    *exponent = is_negative ? -value : value;
     return *at > start;
 }
 
 /* JSON's grammar: [-] (0 | 1-9 digits) [. digits] [eE [+-] digits], and nothing after it. */
 static bool scan_decimal(const char *text, size_t size, bool *is_negative, struct decimal *decimal)
 {
-    size_t at = 0, integer;
+    size_t at = 0, integer, first;
     int64_t exponent = 0;
+    bool is_below = false;
 
     *is_negative = size > 0 && text[0] == '-';
     integer = at = *is_negative;
@@ -127,10 +104,16 @@ static bool scan_decimal(const char *text, size_t size, bool *is_negative, struc
     }
     if (at < size && (text[at] == 'e' || text[at] == 'E')) {
         at++;
-        if (!scan_exponent(text, size, &at, &exponent))
+        is_below = at < size && text[at] == '-';
+        at += at < size && (text[at] == '-' || text[at] == '+');
+        first = at;
+        for (; at < size && is_digit(text[at]); at++)
+            if (exponent < INT64_MAX / 20) /* beyond MAX_EXPONENT its value does not matter */
+                exponent = exponent * 10 + (text[at] - '0');
+        if (at == first)
             return false;
     }
-    decimal->exponent += exponent;
+    decimal->exponent += is_below ? -exponent : exponent;
     return at == size;
 }
 

@@ -20,21 +20,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum attn_status add(struct attn_path_names *folder, const char *name,
-                            struct attn_error *err)
-{
-    void *names = folder->names;
-    char *copy;
-
-    ATTN_TRY(attn_grow(&names, &folder->capacity, folder->n + 1, sizeof *folder->names, err));
-    folder->names = names;
-    copy = attn_strndup(name, strlen(name), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
-    folder->names[folder->n++] = copy;
-    return ATTN_OK;
-}
-
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err)
 {
@@ -44,9 +29,20 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
 
     if (!stream)
         return ATTN_OK;
-    while (status == ATTN_OK && (entry = readdir(stream)))
-        if (entry->d_name[0] != '.')
-            status = add(folder, entry->d_name, err);
+    while (status == ATTN_OK && (entry = readdir(stream))) {
+        char **name;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        status =
+            attn_grow(&folder->names, &folder->capacity, folder->n + 1, sizeof *folder->names, err);
+        if (status != ATTN_OK)
+            continue;
+        name = &folder->names[folder->n];
+        *name = attn_strndup(entry->d_name, strlen(entry->d_name), err);
+        folder->n += *name ? 1 : 0;
+        status = *name ? ATTN_OK : ATTN_NO_MEMORY;
+    }
     closedir(stream);
     if (folder->n > 1)
         qsort(folder->names, folder->n, sizeof *folder->names, compare_names);
@@ -113,24 +109,20 @@ static bool stat_folder(const char *path, struct stat *info)
     return stat(folder, info) == 0;
 }
 
-/* Whether another user may have put ENTRY under the name PATH. */
-static bool is_planted(const char *path, const struct stat *entry)
-{
-    const mode_t shared = S_ISVTX | S_IWOTH;
-    struct stat folder;
-
-    return !S_ISDIR(entry->st_mode) && entry->st_uid != geteuid() &&
-           (!stat_folder(path, &folder) ||
-            ((folder.st_mode & shared) == shared && entry->st_uid != folder.st_uid));
-}
-
-/* Looks at target->path itself; a link is not followed. WANTED is how the user calls it. */
+/* Looks at target->path itself; a link is not followed. WANTED is how the user calls it. Another
+ * user may not have put it there. */
 static enum attn_status look(struct attn_target *target, const char *wanted, struct attn_error *err)
 {
+    const mode_t shared = S_ISVTX | S_IWOTH;
+    const struct stat *entry = &target->info;
+    struct stat folder;
+
     target->exists = lstat(target->path, &target->info) == 0;
     if (!target->exists)
         return errno == ENOENT ? ATTN_OK : attn_error_errno(err, "write", wanted, errno);
-    if (!is_planted(target->path, &target->info))
+    if (S_ISDIR(entry->st_mode) || entry->st_uid == geteuid() ||
+        (stat_folder(target->path, &folder) &&
+         ((folder.st_mode & shared) != shared || entry->st_uid == folder.st_uid)))
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_IO,

@@ -5,20 +5,20 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-
-#include <pthread.h>
+#include "base/thread.h"
 
 enum { TEXTS_PER_THREAD = 3, N_TEXT_MAX = 64 };
 
+enum { WRITTEN }; /* a buffer became free */
+
 struct attn_pieces {
     struct attn_pool *pool;
-    size_t n_text;             /* buffers in use */
-    struct attn_buffer *texts; /* [n_text] owns */
-    pthread_mutex_t mutex;     /* of all that follows, and of has_failed of made texts */
-    pthread_cond_t is_written; /* a buffer became free */
-    bool *is_made;             /* [n_text] owns; its text waits to be written */
-    size_t next;               /* the next piece to be written */
-    bool has_failed;           /* a text did */
+    size_t n_text;                /* buffers in use */
+    struct attn_buffer *texts;    /* [n_text] owns */
+    struct attn_monitor *monitor; /* owns; of all that follows, and of has_failed of made texts */
+    bool *is_made;                /* [n_text] owns; its text waits to be written */
+    size_t next;                  /* the next piece to be written */
+    bool has_failed;              /* a text did */
 };
 
 struct writing {
@@ -40,11 +40,9 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     p->n_text = n_thread == 1 ? 1 : TEXTS_PER_THREAD * n_thread;
     if (p->n_text > N_TEXT_MAX)
         p->n_text = N_TEXT_MAX;
-    pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->is_written, NULL);
     p->texts = attn_alloc(p->n_text, sizeof *p->texts, err);
     p->is_made = attn_alloc(p->n_text, sizeof *p->is_made, err);
-    if (!p->texts || !p->is_made) {
+    if (!p->texts || !p->is_made || attn_monitor_create(1, &p->monitor, err) != ATTN_OK) {
         attn_pieces_free(p);
         return ATTN_NO_MEMORY;
     }
@@ -52,47 +50,37 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     return ATTN_OK;
 }
 
-/* Waits until the buffer of piece I is free. */
-static struct attn_buffer *take_text(struct attn_pieces *p, size_t i)
+/* An attn_task_fn: makes piece I, then writes what is due. While a thread writes, the next piece is
+ * not marked as made, so that no other begins to write: that thread will see that piece I is
+ * made. */
+static void make_piece(void *context, size_t i, int worker)
 {
-    pthread_mutex_lock(&p->mutex);
-    while (i - p->next >= p->n_text)
-        pthread_cond_wait(&p->is_written, &p->mutex);
-    pthread_mutex_unlock(&p->mutex);
-    return &p->texts[i % p->n_text];
-}
+    const struct writing *writing = context;
+    struct attn_pieces *p = writing->pieces;
+    struct attn_buffer *mine = &p->texts[i % p->n_text];
 
-/* Writes what is due. While a thread writes, the next piece is not marked as made, so that no other
- * begins to write: that thread will see that piece I is made. */
-static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
-{
-    pthread_mutex_lock(&p->mutex);
+    (void)worker;
+    attn_monitor_enter(p->monitor);
+    while (i - p->next >= p->n_text) /* its buffer is not free yet */
+        attn_monitor_wait(p->monitor, WRITTEN);
+    attn_monitor_leave(p->monitor);
+    attn_buffer_reset(mine);
+    writing->make(writing->context, i, mine);
+    attn_monitor_enter(p->monitor);
     p->is_made[i % p->n_text] = true;
     while (p->is_made[p->next % p->n_text]) {
         const struct attn_buffer *text = &p->texts[p->next % p->n_text];
         bool is_whole = !(p->has_failed |= text->has_failed);
 
         p->is_made[p->next % p->n_text] = false;
-        pthread_mutex_unlock(&p->mutex);
+        attn_monitor_leave(p->monitor);
         if (is_whole)
-            attn_sink_write(sink, text->data, text->size);
-        pthread_mutex_lock(&p->mutex);
+            attn_sink_write(writing->sink, text->data, text->size);
+        attn_monitor_enter(p->monitor);
         p->next++;
-        pthread_cond_broadcast(&p->is_written);
+        attn_monitor_wake(p->monitor, WRITTEN);
     }
-    pthread_mutex_unlock(&p->mutex);
-}
-
-/* An attn_task_fn. */
-static void make_piece(void *context, size_t i, int worker)
-{
-    const struct writing *writing = context;
-    struct attn_buffer *text = take_text(writing->pieces, i);
-
-    (void)worker;
-    attn_buffer_reset(text);
-    writing->make(writing->context, i, text);
-    give_text(writing->pieces, i, writing->sink);
+    attn_monitor_leave(p->monitor);
 }
 
 enum attn_status attn_pieces_write(struct attn_pieces *pieces, size_t n, attn_piece_fn make,
@@ -115,7 +103,6 @@ void attn_pieces_free(struct attn_pieces *pieces)
         attn_buffer_release(&pieces->texts[i]);
     attn_free(pieces->texts);
     attn_free(pieces->is_made);
-    pthread_cond_destroy(&pieces->is_written);
-    pthread_mutex_destroy(&pieces->mutex);
+    attn_monitor_free(pieces->monitor);
     attn_free(pieces);
 }

@@ -24,26 +24,20 @@ void attn_random_seed(struct attn_random *random, uint64_t seed)
     random->normal = 0;
 }
 
-/* Makes the next 624 words. */
-static void twist(uint32_t *words)
-{
-    for (int i = 0; i < N_WORD; i++) {
-        uint32_t high = words[i] & 0x80000000U, low = words[(i + 1) % N_WORD] & 0x7fffffffU;
-        uint32_t odd = low & 1 ? 0x9908b0dfU : 0;
-
-        words[i] = words[(i + MIDDLE) % N_WORD] ^ ((high | low) >> 1) ^ odd;
-    }
-}
-
 uint32_t attn_random_u32(struct attn_random *random)
 {
-    uint32_t word;
+    uint32_t *words = random->words, word;
 
-    if (random->n_used == N_WORD) {
-        twist(random->words);
+    if (random->n_used == N_WORD) { /* makes the next 624 */
+        for (int i = 0; i < N_WORD; i++) {
+            uint32_t high = words[i] & 0x80000000U, low = words[(i + 1) % N_WORD] & 0x7fffffffU;
+            uint32_t odd = low & 1 ? 0x9908b0dfU : 0;
+
+            words[i] = words[(i + MIDDLE) % N_WORD] ^ ((high | low) >> 1) ^ odd;
+        }
         random->n_used = 0;
     }
-    word = random->words[random->n_used++];
+    word = words[random->n_used++];
     word ^= word >> 11;
     word ^= (word << 7) & 0x9d2c5680U;
     word ^= (word << 15) & 0xefc60000U;

@@ -31,7 +31,7 @@ enum { BUFFER_SIZE = 64 * 1024, LARGE_WRITE = 1 << 20 };
 enum kind {
     MEMORY, /* bytes in memory */
     STREAM, /* a descriptor that is only appended to */
-    HIDDEN, /* a file under another name than it will have */
+    HIDDEN, /* a file under another name than it will have: a part, or with a temporary one */
 };
 
 struct attn_sink {
@@ -40,6 +40,9 @@ struct attn_sink {
     bool owns_descriptor; /* close it at the end */
     bool is_closed_pipe;  /* EPIPE was seen */
     bool is_synced;       /* the commit waits for the device */
+    bool is_made;         /* of a part: _open made the file */
+    bool is_renamed;      /* of a part: it has its name */
+    bool has_synced_name; /* of a part: the device has its name, and is to have the other one */
     char *name;           /* owns; what messages call the sink */
     char *target;         /* owns; HIDDEN: where it goes in the end */
     char *temporary;   /* owns; HIDDEN: where it is until then; NULL once renamed, and of parts */
@@ -63,49 +66,39 @@ static bool has_failed(const struct attn_sink *sink)
 
 /* --- creation ----------------------------------------------------------------------------- */
 
-static struct attn_sink *create(enum kind kind, const char *name, struct attn_error *err)
+/* A sink of KIND, without a descriptor. */
+static enum attn_status create(enum kind kind, const char *name, struct attn_sink **sink,
+                               struct attn_error *err)
 {
-    struct attn_sink *sink = attn_alloc(1, sizeof *sink, err);
+    struct attn_sink *made = attn_alloc(1, sizeof *made, err);
 
-    if (!sink)
-        return NULL;
-    sink->kind = kind;
-    sink->descriptor = -1;
-    sink->name = attn_strndup(name, strlen(name), err);
-    if (sink->name && kind != MEMORY)
-        sink->pending = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
-    if (!sink->name || (kind != MEMORY && !sink->pending)) {
-        attn_sink_free(sink);
-        return NULL;
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->kind = kind;
+    made->descriptor = -1;
+    made->name = attn_strndup(name, strlen(name), err);
+    if (made->name && kind != MEMORY)
+        made->pending = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
+    if (!made->name || (kind != MEMORY && !made->pending)) {
+        attn_sink_free(made);
+        return ATTN_NO_MEMORY;
     }
-    return sink;
+    *sink = made;
+    return ATTN_OK;
 }
 
 enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err)
 {
-    struct attn_sink *created;
-
-    if (!attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
-    created = create(MEMORY, "memory", err);
-    if (!created)
-        return ATTN_NO_MEMORY;
-    *sink = created;
-    return ATTN_OK;
+    return attn_is_given(sink, "sink", err) ? create(MEMORY, "memory", sink, err) : ATTN_INVALID;
 }
 
 enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                              struct attn_sink **sink, struct attn_error *err)
 {
-    struct attn_sink *created;
-
     if (!attn_is_given(name, "name", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    created = create(STREAM, name, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
-    created->descriptor = descriptor;
-    *sink = created;
+    ATTN_TRY(create(STREAM, name, sink, err));
+    (*sink)->descriptor = descriptor;
     return ATTN_OK;
 }
 
@@ -190,46 +183,33 @@ static enum attn_status check_replaced(const struct attn_target *target, const c
     return ATTN_OK;
 }
 
-/* A new file, or one that will replace what is there. Takes the path of TARGET. */
-static int open_target(struct attn_sink *sink, struct attn_target *target)
-{
-    const mode_t mode = target->info.st_mode & 0777;
-    int errno_value;
-
-    sink->target = target->path;
-    target->path = NULL;
-    if (sink->target[attn_path_folder_length(sink->target)] == '\0')
-        return ENOENT; /* an empty path, or a folder that does not exist */
-
-    errno_value = open_temporary(sink, target->exists ? mode : 0666);
-    /* The umask may have taken bits that the replaced file has. */
-    if (errno_value == 0 && target->exists)
-        (void)fchmod(sink->descriptor, mode);
-    return errno_value;
-}
-
 /* A sink that messages call NAME, for TARGET: a FIFO or a device is a stream, and so is a copy of
- * our descriptor OWN if that is not negative. */
+ * our descriptor OWN if that is not negative. Takes the path of TARGET otherwise. */
 static enum attn_status open_sink(const char *name, struct attn_target *target, int own,
                                   struct attn_sink **sink, struct attn_error *err)
 {
     const bool is_stream = own >= 0 || (target->exists && !S_ISREG(target->info.st_mode));
+    const mode_t mode = target->info.st_mode & 0777;
     struct attn_sink *created;
     enum attn_status status;
     int errno_value = 0;
 
     ATTN_TRY(check_replaced(target, name, err));
-    created = create(is_stream ? STREAM : HIDDEN, name, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(create(is_stream ? STREAM : HIDDEN, name, &created, err));
     created->owns_descriptor = true;
-    if (!is_stream) {
-        errno_value = open_target(created, target);
-    } else {
+    if (is_stream) {
         created->descriptor =
             own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        if (created->descriptor < 0)
-            errno_value = errno;
+        errno_value = created->descriptor < 0 ? errno : 0;
+    } else { /* a new file, or one that will replace what is there */
+        created->target = target->path;
+        target->path = NULL;
+        errno_value = created->target[attn_path_folder_length(created->target)] == '\0'
+                          ? ENOENT /* an empty path, or a folder that does not exist */
+                          : open_temporary(created, target->exists ? mode : 0666);
+        /* The umask may have taken bits that the replaced file has. */
+        if (errno_value == 0 && target->exists)
+            (void)fchmod(created->descriptor, mode);
     }
     if (errno_value != 0) {
         status = attn_error_errno(err, "write", name, errno_value);
@@ -320,29 +300,23 @@ static void write_memory(struct attn_sink *sink, uint64_t offset, const void *by
         all->size = end;
 }
 
-/* The largest offset that a file or a block of memory can have. */
-static bool fits(struct attn_sink *sink, uint64_t offset, size_t size)
+/* Whether SIZE bytes can go to OFFSET: after its commit a file has no descriptor, and there is a
+ * largest offset that a file or a block of memory can have. */
+static bool can_write(struct attn_sink *sink, uint64_t offset, size_t size)
 {
-    if (offset <= INT64_MAX && size <= INT64_MAX - offset)
-        return true;
-    fail_write(sink, EFBIG);
-    return false;
-}
-
-/* Whether there is still something to write to: after its commit a file has no descriptor. */
-static bool is_open(struct attn_sink *sink)
-{
-    if (sink->kind == MEMORY || sink->descriptor >= 0)
-        return true;
-    attn_error_set(&sink->err, ATTN_INVALID, "'%s' was written to after it was committed",
-                   attn_quote_string(sink->name).text);
-    return false;
+    if (size == 0 || has_failed(sink))
+        return false;
+    if (sink->kind != MEMORY && sink->descriptor < 0)
+        attn_error_set(&sink->err, ATTN_INVALID, "'%s' was written to after it was committed",
+                       attn_quote_string(sink->name).text);
+    else if (offset > INT64_MAX || size > INT64_MAX - offset)
+        fail_write(sink, EFBIG);
+    return !has_failed(sink);
 }
 
 void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
 {
-    if (!sink || size == 0 || has_failed(sink) || !is_open(sink) ||
-        !fits(sink, sink->position, size))
+    if (!sink || !can_write(sink, sink->position, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, sink->position, bytes, size);
@@ -368,7 +342,7 @@ bool attn_sink_is_seekable(const struct attn_sink *sink)
 void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
 {
     assert(attn_sink_is_seekable(sink));
-    if (size == 0 || has_failed(sink) || !is_open(sink) || !fits(sink, offset, size))
+    if (!can_write(sink, offset, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, offset, bytes, size);
@@ -501,190 +475,143 @@ void attn_sink_free(struct attn_sink *sink)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* The lock is flock's, which a process that dies gives back. The descriptor stays open until the
- * part is freed, so the lock holds over the rename. */
-struct attn_part {
-    struct attn_sink *sink; /* owns; of the name that the file has until it is whole */
-    bool is_made;           /* _open made the file */
-    bool is_committed;      /* it was renamed */
-    bool is_synced;         /* the device has its name; and is to have the other one */
-};
-
-/* Makes the sink of TARGET.part, without a descriptor. Takes the path of TARGET. */
-static enum attn_status create_part(struct attn_part *part, struct attn_target *target,
-                                    struct attn_error *err)
-{
-    struct attn_buffer buffer = {0};
-    char *name;
-
-    attn_buffer_append_format(&buffer, "%s.part", target->path);
-    name = attn_buffer_take(&buffer, err);
-    if (name)
-        part->sink = create(HIDDEN, name, err);
-    attn_free(name);
-    if (!part->sink)
-        return ATTN_NO_MEMORY;
-    part->sink->owns_descriptor = true;
-    part->sink->target = target->path;
-    target->path = NULL;
-    return ATTN_OK;
-}
-
-/* What has the name of the .part is a regular file, if it is there, and no link. */
-static enum attn_status check_part_name(const char *path, struct attn_error *err)
-{
-    struct attn_target found;
-    struct stat info;
-
-    ATTN_TRY(attn_target_find(path, &found, err));
-    attn_target_release(&found);
-    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                              attn_quote_string(path).text, attn_mode_text(info.st_mode));
-    return ATTN_OK;
-}
-
-static enum attn_status open_part_file(struct attn_part *part, mode_t mode, bool is_resumed,
+/* Opens the file of PART, or makes it. */
+static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool is_resumed,
                                        struct attn_error *err)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    struct attn_sink *sink = part->sink;
+    struct attn_target found;
+    struct stat info;
 
-    sink->descriptor = open(sink->name, flags | O_CREAT | O_EXCL, mode);
-    part->is_made = sink->descriptor >= 0;
+    /* What has that name is a regular file, if it is there, and no link. */
+    ATTN_TRY(attn_target_find(part->name, &found, err));
+    attn_target_release(&found);
+    if (lstat(part->name, &info) == 0 && !S_ISREG(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                              attn_quote_string(part->name).text, attn_mode_text(info.st_mode));
+    part->descriptor = open(part->name, flags | O_CREAT | O_EXCL, mode);
+    part->is_made = part->descriptor >= 0;
     if (!part->is_made && errno == EEXIST && !is_resumed) {
         attn_error_set(err, ATTN_IO, "'%s' is there: an earlier run did not finish, or still runs",
-                       attn_quote_string(sink->name).text);
+                       attn_quote_string(part->name).text);
         attn_error_hint(err, "`is_resumed` goes on with it; remove it to begin anew");
         return ATTN_IO;
     }
     if (!part->is_made && errno == EEXIST)
-        sink->descriptor = open(sink->name, flags);
-    if (sink->descriptor < 0)
-        return attn_error_errno(err, "write", sink->name, errno);
-    return ATTN_OK;
+        part->descriptor = open(part->name, flags);
+    return part->descriptor < 0 ? attn_error_errno(err, "write", part->name, errno) : ATTN_OK;
 }
 
-/* Locks the file of SINK, which then still has its name: the process that had the lock before may
- * have renamed or removed it meanwhile. Finds where to append. */
-static enum attn_status lock_part(struct attn_sink *sink, struct attn_error *err)
+/*
+ * Locks the file of PART, which then still has its name: the process that had the lock before may
+ * have renamed or removed it meanwhile. Finds where to append. The lock is flock's, which a process
+ * that dies gives back. The descriptor stays open until the part is freed, so the lock holds over
+ * the rename.
+ */
+static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err)
 {
     struct stat by_name, by_descriptor;
 
-    if (flock(sink->descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(part->descriptor, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
-            return attn_error_errno(err, "lock", sink->name, errno);
+            return attn_error_errno(err, "lock", part->name, errno);
         return attn_error_set(err, ATTN_IO, "cannot write '%s': another process is writing it",
-                              attn_quote_string(sink->name).text);
+                              attn_quote_string(part->name).text);
     }
-    if (fstat(sink->descriptor, &by_descriptor) != 0 || lstat(sink->name, &by_name) != 0 ||
+    if (fstat(part->descriptor, &by_descriptor) != 0 || lstat(part->name, &by_name) != 0 ||
         by_name.st_dev != by_descriptor.st_dev || by_name.st_ino != by_descriptor.st_ino)
         return attn_error_set(err, ATTN_IO,
                               "cannot write '%s': another process has just finished it",
-                              attn_quote_string(sink->name).text);
-    sink->position = (uint64_t)by_descriptor.st_size;
+                              attn_quote_string(part->name).text);
+    part->position = (uint64_t)by_descriptor.st_size;
     return ATTN_OK;
 }
 
-/* TARGET is empty at first, and the caller's to release. */
-static enum attn_status open_part(struct attn_part *part, const char *path,
-                                  struct attn_target *target, bool is_resumed,
-                                  struct attn_error *err)
+/* *PART is the caller's, also after a failure; TARGET, which is empty at first, is it, too. */
+static enum attn_status open_part(const char *path, bool is_resumed, struct attn_target *target,
+                                  struct attn_sink **part, struct attn_error *err)
 {
     const int own = attn_sink_own_descriptor(path);
-    mode_t mode = 0666;
+    struct attn_buffer buffer = {0};
+    char *name;
 
     if (own < 0)
         ATTN_TRY(attn_target_find(path, target, err));
     if (own >= 0 ||
         (target->exists && !S_ISREG(target->info.st_mode) && !S_ISDIR(target->info.st_mode)))
-        return open_sink(path, target, own, &part->sink, err);
+        return open_sink(path, target, own, part, err);
     ATTN_TRY(check_replaced(target, target->path, err));
-    if (target->exists)
-        mode = target->info.st_mode & 0777;
-    ATTN_TRY(create_part(part, target, err));
-    ATTN_TRY(check_part_name(part->sink->name, err));
-    ATTN_TRY(open_part_file(part, mode, is_resumed, err));
-    return lock_part(part->sink, err);
+    attn_buffer_append_format(&buffer, "%s.part", target->path);
+    name = attn_buffer_take(&buffer, err);
+    if (name)
+        (void)create(HIDDEN, name, part, err);
+    attn_free(name);
+    if (!*part)
+        return ATTN_NO_MEMORY;
+    (*part)->owns_descriptor = true;
+    (*part)->target = target->path;
+    target->path = NULL;
+    ATTN_TRY(open_part_file(*part, target->exists ? target->info.st_mode & 0777 : 0666, is_resumed,
+                            err));
+    return lock_part(*part, err);
 }
 
-enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_part **part,
+enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err)
 {
-    struct attn_part *opened = attn_alloc(1, sizeof *opened, err);
+    struct attn_sink *opened = NULL;
     struct attn_target target = {0};
-    enum attn_status status;
+    const enum attn_status status = open_part(path, is_resumed, &target, &opened, err);
 
-    if (!opened)
-        return ATTN_NO_MEMORY;
-    status = open_part(opened, path, &target, is_resumed, err);
     attn_target_release(&target);
-    if (status != ATTN_OK) {
+    if (status == ATTN_OK)
+        *part = opened;
+    else
         attn_part_discard(opened);
-        return status;
-    }
-    *part = opened;
-    return ATTN_OK;
+    return status;
 }
 
-struct attn_sink *attn_part_sink(const struct attn_part *part)
+const char *attn_part_target(const struct attn_sink *part)
 {
-    return part->sink;
+    return part->kind == STREAM ? part->name : part->target;
 }
 
-uint64_t attn_part_size(const struct attn_part *part)
+const char *attn_part_path(const struct attn_sink *part)
 {
-    return part->sink->position;
+    return part->name;
 }
 
-bool attn_part_is_stream(const struct attn_part *part)
+enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct attn_error *err)
 {
-    return part->sink->kind == STREAM;
-}
-
-const char *attn_part_target(const struct attn_part *part)
-{
-    return attn_part_is_stream(part) ? part->sink->name : part->sink->target;
-}
-
-const char *attn_part_path(const struct attn_part *part)
-{
-    return part->sink->name;
-}
-
-enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err)
-{
-    struct attn_sink *sink = part->sink;
-
-    if (sink->position < size)
+    if (part->position < size)
         return attn_error_set(err, ATTN_IO, "'%s' has %llu bytes, expected %llu or more",
-                              attn_quote_string(sink->name).text,
-                              (unsigned long long)sink->position, (unsigned long long)size);
-    if (attn_part_is_stream(part))
+                              attn_quote_string(part->name).text,
+                              (unsigned long long)part->position, (unsigned long long)size);
+    if (part->kind == STREAM)
         return ATTN_OK;
-    if (ftruncate(sink->descriptor, (off_t)size) != 0)
-        return attn_error_errno(err, "write", sink->name, errno);
-    sink->position = size;
+    if (ftruncate(part->descriptor, (off_t)size) != 0)
+        return attn_error_errno(err, "write", part->name, errno);
+    part->position = size;
     return ATTN_OK;
 }
 
 /* What was appended before goes out first: a process that dies leaves no change without it. */
-enum attn_status attn_part_write_at(struct attn_part *part, uint64_t offset, const void *bytes,
+enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
                                     size_t size, struct attn_error *err)
 {
     ATTN_TRY(attn_part_flush(part, false, err));
-    attn_sink_write_at(part->sink, offset, bytes, size);
-    return attn_sink_check(part->sink, err);
+    attn_sink_write_at(part, offset, bytes, size);
+    return attn_sink_check(part, err);
 }
 
-enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void *bytes,
+enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err)
 {
     for (char *to = bytes; size > 0;) {
-        const ssize_t n = pread(part->sink->descriptor, to, size, (off_t)offset);
+        const ssize_t n = pread(part->descriptor, to, size, (off_t)offset);
 
         if (n <= 0 && (n == 0 || errno != EINTR))
-            return attn_error_errno(err, "read", part->sink->name, n == 0 ? EIO : errno);
+            return attn_error_errno(err, "read", part->name, n == 0 ? EIO : errno);
         if (n > 0) {
             to += n;
             offset += (uint64_t)n;
@@ -694,63 +621,53 @@ enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void
     return ATTN_OK;
 }
 
-enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct attn_error *err)
+enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err)
 {
-    attn_sink_flush(part->sink);
-    ATTN_TRY(attn_sink_check(part->sink, err));
-    if (!is_synced || attn_part_is_stream(part))
+    attn_sink_flush(part);
+    ATTN_TRY(attn_sink_check(part, err));
+    if (!is_synced || part->kind == STREAM)
         return ATTN_OK;
-    if (fdatasync(part->sink->descriptor) != 0)
-        return attn_error_errno(err, "write", part->sink->name, errno);
-    if (!part->is_synced)
-        ATTN_TRY(attn_sink_sync_name(part->sink->name, err));
-    part->is_synced = true;
+    if (fdatasync(part->descriptor) != 0)
+        return attn_error_errno(err, "write", part->name, errno);
+    if (!part->has_synced_name)
+        ATTN_TRY(attn_sink_sync_name(part->name, err));
+    part->has_synced_name = true;
     return ATTN_OK;
 }
 
-enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err)
+enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err)
 {
     int copy;
 
     ATTN_TRY(attn_part_flush(part, is_synced, err));
-    if (attn_part_is_stream(part))
-        return attn_sink_commit(part->sink, err);
-    copy = dup(part->sink->descriptor); /* some file systems report a full device only at a close */
+    if (part->kind == STREAM)
+        return attn_sink_commit(part, err);
+    copy = dup(part->descriptor); /* some file systems report a full device only at a close */
     if (copy >= 0 && close(copy) != 0 && errno != EINTR)
-        return attn_error_errno(err, "write", part->sink->name, errno);
+        return attn_error_errno(err, "write", part->name, errno);
     return ATTN_OK;
 }
 
-enum attn_status attn_part_commit(struct attn_part *part, struct attn_error *err)
+enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err)
 {
-    const struct attn_sink *sink = part->sink;
-
-    if (attn_part_is_stream(part) || part->is_committed)
+    if (part->kind == STREAM || part->is_renamed)
         return ATTN_OK;
-    if (rename(sink->name, sink->target) != 0)
-        return attn_error_errno(err, "write", sink->target, errno);
-    part->is_committed = true;
-    return part->is_synced ? attn_sink_sync_name(sink->target, err) : ATTN_OK;
+    if (rename(part->name, part->target) != 0)
+        return attn_error_errno(err, "write", part->target, errno);
+    part->is_renamed = true;
+    return part->has_synced_name ? attn_sink_sync_name(part->target, err) : ATTN_OK;
 }
 
-enum attn_status attn_part_remove(struct attn_part *part, struct attn_error *err)
+enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_error *err)
 {
-    if (unlink(part->sink->name) != 0 && errno != ENOENT)
-        return attn_error_errno(err, "remove", part->sink->name, errno);
+    if (unlink(part->name) != 0 && errno != ENOENT)
+        return attn_error_errno(err, "remove", part->name, errno);
     return ATTN_OK;
 }
 
-void attn_part_free(struct attn_part *part)
+void attn_part_discard(struct attn_sink *part)
 {
-    if (!part)
-        return;
-    attn_sink_free(part->sink);
-    attn_free(part);
-}
-
-void attn_part_discard(struct attn_part *part)
-{
-    if (part && part->is_made && !part->is_committed)
-        unlink(part->sink->name);
-    attn_part_free(part);
+    if (part && part->is_made && !part->is_renamed)
+        unlink(part->name);
+    attn_sink_free(part);
 }

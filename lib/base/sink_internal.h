@@ -31,72 +31,60 @@ enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error
 bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 
 /*
- * A part is a file that grows over hours and has its name only when it is whole. Until then it is
- * `NAME.part` beside that name, stays there whatever happens, and can be resumed.
+ * A part is the sink of a file that grows over hours and has its name only when it is whole. Until
+ * then it is `NAME.part` beside that name, stays there whatever happens, and can be resumed.
  *
- *     struct attn_part *part;
+ *     struct attn_sink *part;
  *     attn_part_open("results.jsonl", false, &part, &err); // results.jsonl.part, locked
- *     attn_sink_write(attn_part_sink(part), line, n);
+ *     attn_sink_write(part, line, n);
  *     attn_part_flush(part, false, &err);                  // what a reader of the file would see
  *     attn_part_finish(part, &err);                        // all of it is written
  *     attn_part_commit(part, &err);                        // results.jsonl
- *     attn_part_free(part);                                // not committed: the .part stays
+ *     attn_sink_free(part);                                // not committed: the .part stays
  *
- * Names are treated as those of sinks are: links are resolved, a target that is no regular file is
- * written directly, and then there is no .part, nothing to resume and nothing to commit.
+ * Names are treated as those of other sinks are: links are resolved, a target that is no regular
+ * file is written directly (attn_sink_is_seekable is false), and then there is no .part, nothing to
+ * resume and nothing to commit.
  */
-struct attn_part;
 
 /*
- * Makes PATH.part, or with IS_RESUMED opens the one that is there; locks it until _free. ATTN_IO
- * when another process has it locked, when it is there and IS_RESUMED is false, and where PATH may
- * not be written.
+ * Makes PATH.part, or with IS_RESUMED opens the one that is there; locks it until it is freed.
+ * ATTN_IO when another process has it locked, when it is there and IS_RESUMED is false, and where
+ * PATH may not be written.
  */
-enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_part **part,
+enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 
-/* Where to append; borrowed. */
-struct attn_sink *attn_part_sink(const struct attn_part *part);
-
-/* Bytes in it, with those appended that were not flushed. */
-uint64_t attn_part_size(const struct attn_part *part);
-
-/* Whether it is written directly. */
-bool attn_part_is_stream(const struct attn_part *part);
-
 /* The name that it will have, and the name that it has until then; the same of streams. */
-const char *attn_part_target(const struct attn_part *part);
-const char *attn_part_path(const struct attn_part *part);
+const char *attn_part_target(const struct attn_sink *part);
+const char *attn_part_path(const struct attn_sink *part);
 
-/* Cuts it to SIZE bytes; appending goes on there. Before the first append. ATTN_IO when it has
+/* Cuts it to SIZE bytes; appending continues there. Before the first append. ATTN_IO when it has
  * fewer, or is a stream and SIZE is not 0. */
-enum attn_status attn_part_cut(struct attn_part *part, uint64_t size, struct attn_error *err);
+enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct attn_error *err);
 
 /* Puts bytes where some were appended before. Not for streams. */
-enum attn_status attn_part_write_at(struct attn_part *part, uint64_t offset, const void *bytes,
+enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
                                     size_t size, struct attn_error *err);
 
 /* Reads SIZE bytes at OFFSET, which are there. Not for streams. */
-enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void *bytes,
+enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err);
 
 /* Writes out what was appended; IS_SYNCED waits until the device has it, and its name. */
-enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct attn_error *err);
+enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
 /* The same, and the last failure that closing could report. No more bytes come. */
-enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err);
+enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
 /* Renames a finished part to its target; of one that was synced, waits until the device knows. */
-enum attn_status attn_part_commit(struct attn_part *part, struct attn_error *err);
+enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err);
 
 /* Removes a part that has become part of another. */
-enum attn_status attn_part_remove(struct attn_part *part, struct attn_error *err);
+enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_error *err);
 
-/* Frees, unlocks and leaves what is there; NULL is allowed. */
-void attn_part_free(struct attn_part *part);
-
-/* The same, and removes a .part that _open made. */
-void attn_part_discard(struct attn_part *part);
+/* Frees, and removes a .part that _open made; NULL is allowed. */
+void attn_part_discard(struct attn_sink *part);
 
 /* A file NAME in DIRECTORY, for a name that no user gave: only a regular file is replaced, and no
  * link is followed. */

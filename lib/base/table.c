@@ -184,11 +184,9 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
 {
     const size_t n_text = table->texts.size, n_list = table->lists.size;
     const size_t at = table->n_row * table->n_column;
-    void *block = table->cells;
 
     ATTN_TRY(check_cells(table, cells, n_cell, err));
-    ATTN_TRY(attn_grow(&block, &table->capacity, at + n_cell, sizeof *table->cells, err));
-    table->cells = block;
+    ATTN_TRY(attn_grow(&table->cells, &table->capacity, at + n_cell, sizeof *table->cells, err));
     for (size_t i = 0; i < n_cell; i++)
         store(table, &cells[i], &table->cells[at + i]);
     if (table->texts.has_failed || table->lists.has_failed) {

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <signal.h>
 
-enum { MOST_CONDITIONS = 8 };
+enum { MAX_CONDITIONS = 8 };
 
 bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread)
 {
@@ -31,8 +31,8 @@ void attn_thread_join(struct attn_thread *thread)
 struct attn_monitor {
     pthread_mutex_t lock;
     int n_condition;
-    pthread_cond_t conditions[MOST_CONDITIONS]; /* [n_condition] */
-    int n_waiting[MOST_CONDITIONS];             /* for each */
+    pthread_cond_t conditions[MAX_CONDITIONS]; /* [n_condition] */
+    int n_waiting[MAX_CONDITIONS];             /* for each */
 };
 
 enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
@@ -40,7 +40,7 @@ enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **moni
 {
     struct attn_monitor *made = attn_alloc(1, sizeof *made, err);
 
-    assert(n_condition <= MOST_CONDITIONS);
+    assert(n_condition <= MAX_CONDITIONS);
     if (!made)
         return ATTN_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL); /* without attributes it cannot fail */

@@ -1,4 +1,4 @@
-/* utf8.c - see utf8.h; the widths are in utf8_width.c. */
+/* utf8.c - see utf8.h. */
 #include "base/utf8.h"
 
 /*

@@ -181,12 +181,13 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
 static enum attn_status compare(struct archive_diff *diff, const char *site, struct array *a,
                                 struct array *b, struct attn_error *err)
 {
-    char of_a[ATTN_NPY_SHAPE_TEXT_SIZE], of_b[ATTN_NPY_SHAPE_TEXT_SIZE];
+    char of_a[ATTN_SHAPE_TEXT_SIZE], of_b[ATTN_SHAPE_TEXT_SIZE];
 
     if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' is %s in one file and %s in the other",
-                              attn_quote_string(site).text, attn_npy_shape_text(a->npy, of_a),
-                              attn_npy_shape_text(b->npy, of_b));
+                              attn_quote_string(site).text,
+                              attn_shape_text(attn_npy_rank(a->npy), attn_npy_shape(a->npy), of_a),
+                              attn_shape_text(attn_npy_rank(b->npy), attn_npy_shape(b->npy), of_b));
     a->values = attn_alloc_uninitialized(a->n, sizeof *a->values, err);
     b->values = attn_alloc_uninitialized(b->n, sizeof *b->values, err);
     if (!a->values || !b->values)

@@ -112,49 +112,39 @@ static void give(struct attn_buffer *command, struct attn_error *err)
     attn_buffer_release(command);
 }
 
-/* What a cache holds belongs to another program: a copy is converted, beside the user. */
-static void append_copy(struct attn_buffer *command, const struct attn_source *source)
-{
-    const char *slash = strrchr(source->name, '/');
-    const char *name = slash ? slash + 1 : source->name;
-
-    attn_buffer_append_string(command, "cp -rL ");
-    append_word(command, source->directory, strlen(source->directory));
-    attn_buffer_append_char(command, ' ');
-    append_word(command, name, strlen(name));
-    attn_buffer_append_string(command, " && ");
-    append_cd(command, name, strlen(name));
-}
-
-/* What PEFT saves: the changes that a training has made to another model. */
-static enum attn_status report_adapter(const struct attn_source *source, struct attn_error *err)
-{
-    struct attn_buffer command = {0};
-
-    attn_error_set(err, ATTN_UNSUPPORTED,
-                   "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
-                   attn_quote_string(source->directory).text);
-    append_cd(&command, source->directory, strlen(source->directory));
-    attn_buffer_append_string(&command, MERGE_ADAPTER);
-    give(&command, err);
-    return ATTN_UNSUPPORTED;
-}
-
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
 {
+    const char *folder = source->directory;
     struct attn_buffer command = {0};
     char file[ATTN_FOREIGN_NAME_SIZE];
 
-    if (attn_source_has_part(source, ADAPTER))
-        return report_adapter(source, err);
+    if (attn_source_has_part(source, ADAPTER)) {
+        /* What PEFT saves: the changes that a training has made to another model. */
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
+                       attn_quote_string(folder).text);
+        append_cd(&command, folder, strlen(folder));
+        attn_buffer_append_string(&command, MERGE_ADAPTER);
+        give(&command, err);
+        return ATTN_UNSUPPORTED;
+    }
     if (!attn_foreign_find(source, file))
         return ATTN_OK;
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
-                   attn_quote_string(file).text, attn_quote_string(source->directory).text);
-    if (source->fetch)
-        append_copy(&command, source);
-    else
-        append_cd(&command, source->directory, strlen(source->directory));
+                   attn_quote_string(file).text, attn_quote_string(folder).text);
+    if (source->fetch) {
+        /* What a cache holds belongs to another program: a copy is converted, beside the user. */
+        const char *slash = strrchr(source->name, '/');
+        const char *name = slash ? slash + 1 : source->name;
+
+        attn_buffer_append_string(&command, "cp -rL ");
+        append_word(&command, folder, strlen(folder));
+        attn_buffer_append_char(&command, ' ');
+        append_word(&command, name, strlen(name));
+        attn_buffer_append_string(&command, " && ");
+        folder = name;
+    }
+    append_cd(&command, folder, strlen(folder));
     append_conversion(&command, file);
     give(&command, err);
     return ATTN_UNSUPPORTED;

@@ -57,39 +57,29 @@ static const char *check_token(const struct attn_json_token *token)
 }
 
 /* Checks all that the tree relies on. */
-static enum attn_status check_text(const char *text, size_t size, const char *name,
-                                   struct attn_error *err)
+static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
 {
-    struct attn_json_reader reader = attn_json_reader_init(text, size, name);
+    struct attn_json_reader reader =
+        attn_json_reader_init((const char *)file->data, file->size, file->path);
     struct attn_json_token token = {0};
     const char *expected = NULL;
 
-    ATTN_TRY(attn_json_check_keys(reader, err));
-    while (!expected && token.type != ATTN_JSON_END) {
-        bool is_root = reader.offset == 0;
-
-        ATTN_TRY(attn_json_next(&reader, &token, err));
-        if (is_root && token.type != ATTN_JSON_OBJECT_BEGIN)
-            expected = "an object";
-        else
-            expected = check_token(&token);
-    }
-    if (expected) {
-        struct attn_quote file = attn_quote_string(name);
-        struct attn_quote found = attn_quote(token.text, token.size);
-
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s", file.text,
-                              found.text, token.offset, expected);
-    }
-    return ATTN_OK;
-}
-
-static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
-{
     if (file->size > ATTN_JSON_MAX_SIZE)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %d",
                               attn_quote_string(file->path).text, file->size, ATTN_JSON_MAX_SIZE);
-    return check_text((const char *)file->data, file->size, file->path, err);
+    ATTN_TRY(attn_json_check_keys(reader, err));
+    while (!expected && token.type != ATTN_JSON_END) {
+        const bool is_root = reader.offset == 0;
+
+        ATTN_TRY(attn_json_next(&reader, &token, err));
+        expected =
+            is_root && token.type != ATTN_JSON_OBJECT_BEGIN ? "an object" : check_token(&token);
+    }
+    if (!expected)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s",
+                          attn_quote_string(file->path).text,
+                          attn_quote(token.text, token.size).text, token.offset, expected);
 }
 
 /* Makes the tree of TEXT, what was checked of the file called NAME. */
@@ -122,13 +112,6 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
     return make_tree((const char *)file->data, file->size, file->path, json, err);
 }
 
-static bool is_named(const struct attn_json_token *key, const char *const *names)
-{
-    while (*names && !attn_json_equals(key, *names))
-        names++;
-    return *names;
-}
-
 /* Makes the tree of FILE, which is checked, without what lies in lists and objects that are not
  * named: TEXT is what is left. */
 static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
@@ -142,16 +125,17 @@ static enum attn_status parse_named(const struct attn_file *file, const char *co
 
     ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
     for (;;) {
+        const char *const *name = names;
         struct attn_json_reader after; /* the value */
-        bool is_kept;
 
         ATTN_TRY(attn_json_next(&reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
             break;
-        is_kept = is_named(&token, names);
+        while (*name && !attn_json_equals(&token, *name))
+            name++;
         after = reader;
         ATTN_TRY(attn_json_skip(&after, err));
-        if (!is_kept) {
+        if (!*name) {
             ATTN_TRY(attn_json_next(&reader, &token, err));
             if (after.offset > reader.offset) { /* it opened a level */
                 attn_buffer_append(text, whole + begin, reader.offset - begin);
@@ -360,12 +344,8 @@ enum attn_status attn_json_get_bool(const struct attn_json *json, const struct a
 {
     const struct attn_node *node = find_value(object, key);
 
-    if (!node)
-        return ATTN_OK;
-    if (!cJSON_IsBool(item_of(node)))
-        return refuse(json, key, node, "true or false", err);
-    *value = cJSON_IsTrue(item_of(node));
-    return ATTN_OK;
+    return !node || attn_node_is_bool(node, value) ? ATTN_OK
+                                                   : refuse(json, key, node, "true or false", err);
 }
 
 enum attn_status attn_json_get_string(const struct attn_json *json, const struct attn_node *object,
@@ -373,10 +353,9 @@ enum attn_status attn_json_get_string(const struct attn_json *json, const struct
 {
     const struct attn_node *node = find_value(object, key);
 
-    if (!node)
-        return ATTN_OK;
-    if (!attn_node_string(node))
+    if (node && !attn_node_string(node))
         return refuse(json, key, node, "a string", err);
-    *value = attn_node_string(node);
+    if (node)
+        *value = attn_node_string(node);
     return ATTN_OK;
 }

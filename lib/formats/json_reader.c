@@ -723,21 +723,10 @@ struct key {
 
 /* Keys of the objects that are open, outermost first. */
 struct key_stack {
-    void *keys; /* struct key [count]; owns */
+    struct key *keys; /* [count]; owns */
     size_t count, capacity;
     size_t first[ATTN_JSON_MAX_DEPTH]; /* of each level: where its keys begin */
 };
-
-static enum attn_status push_key(struct key_stack *stack, const struct attn_json_token *token,
-                                 struct attn_error *err)
-{
-    const uint64_t hash = attn_json_hash(token);
-
-    ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key), err));
-    ((struct key *)stack->keys)[stack->count++] =
-        (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
-    return ATTN_OK;
-}
 
 /* The token of a key that the reader has passed. */
 static struct attn_json_token token_of(const struct key *key, const char *text)
@@ -801,18 +790,24 @@ static enum attn_status check_keys(struct attn_json_reader *reader, struct key_s
                                    struct attn_error *err)
 {
     struct attn_json_token token = {0};
+    uint64_t hash;
 
     if (reader->size > UINT32_MAX)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
                               attn_quote_string(reader->name).text, reader->size, UINT32_MAX);
     do {
         ATTN_TRY(attn_json_next(reader, &token, err));
-        if (token.type == ATTN_JSON_OBJECT_BEGIN)
+        if (token.type == ATTN_JSON_OBJECT_BEGIN) {
             stack->first[reader->depth - 1] = stack->count;
-        else if (token.type == ATTN_JSON_KEY)
-            ATTN_TRY(push_key(stack, &token, err));
-        else if (token.type == ATTN_JSON_OBJECT_END)
+        } else if (token.type == ATTN_JSON_KEY) {
+            hash = attn_json_hash(&token);
+            ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1,
+                               sizeof *stack->keys, err));
+            stack->keys[stack->count++] =
+                (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token.offset};
+        } else if (token.type == ATTN_JSON_OBJECT_END) {
             ATTN_TRY(pop_keys(stack, stack->first[reader->depth], reader, err));
+        }
     } while (token.type != ATTN_JSON_END);
     return ATTN_OK;
 }

@@ -2,7 +2,6 @@
 #include "formats/ndarray_internal.h"
 
 #include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -10,17 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE])
-{
-    size_t n = 0;
-
-    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "[");
-    for (int i = 0; i < rank; i++)
-        attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, i > 0 ? ", %zu" : "%zu", shape[i]);
-    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "]");
-    return text;
-}
 
 size_t attn_ndarray_n_element(const struct attn_ndarray *array)
 {

@@ -50,8 +50,6 @@ ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int 
                                             struct attn_error *err);
 ATTN_API void attn_ndarray_release(struct attn_ndarray *array); /* {0} is allowed */
 
-enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
-
 /* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
 ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
                                                struct attn_error *err);

@@ -2,6 +2,7 @@
 #ifndef ATTN_FORMATS_NDARRAY_INTERNAL_H
 #define ATTN_FORMATS_NDARRAY_INTERNAL_H
 
+#include "base/dtype_internal.h"
 #include "formats/ndarray.h"
 
 /* Elements of all dimensions. */
@@ -13,9 +14,6 @@ struct attn_not_finite {
 };
 
 struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
-
-/* The shape for messages: "[3, 4]". Returns TEXT. */
-const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
 
 /* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file
  * that is something else. */

@@ -105,21 +105,29 @@ static bool take_string(struct reader *reader, struct slice *string)
     return true;
 }
 
-/* What numpy calls the types that are no plain numbers, by the letter of their kind. */
-static const char *other_kind(char letter)
-{
-    static const struct {
-        char letter;
-        const char *name;
-    } kinds[] = {{'O', "Python objects"}, {'c', "complex numbers"}, {'V', "records"},
-                 {'S', "bytes of text"},  {'a', "bytes of text"},   {'U', "text"},
-                 {'M', "dates"},          {'m', "spans of time"}};
+/* The types of numbers, as a header writes them without their order, and as numpy calls them. */
+static const struct {
+    char text[3];
+    enum attn_dtype dtype;
+    const char *name;
+} types[] = {
+    {"b1", ATTN_DTYPE_BOOL, "bool"},   {"i1", ATTN_DTYPE_I8, "int8"},
+    {"i2", ATTN_DTYPE_I16, "int16"},   {"i4", ATTN_DTYPE_I32, "int32"},
+    {"i8", ATTN_DTYPE_I64, "int64"},   {"u1", ATTN_DTYPE_U8, "uint8"},
+    {"u2", ATTN_DTYPE_U16, "uint16"},  {"u4", ATTN_DTYPE_U32, "uint32"},
+    {"u8", ATTN_DTYPE_U64, "uint64"},  {"f2", ATTN_DTYPE_F16, "float16"},
+    {"f4", ATTN_DTYPE_F32, "float32"}, {"f8", ATTN_DTYPE_F64, "float64"},
+};
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].letter == letter)
-            return kinds[i].name;
-    return NULL;
-}
+enum { N_TYPE = sizeof types / sizeof *types };
+
+/* The types that are no plain numbers, by the letter of their kind. */
+static const struct {
+    char letter;
+    const char *name;
+} other_kinds[] = {{'O', "Python objects"}, {'c', "complex numbers"}, {'V', "records"},
+                   {'S', "bytes of text"},  {'a', "bytes of text"},   {'U', "text"},
+                   {'M', "dates"},          {'m', "spans of time"}};
 
 static enum attn_status refuse_type(const struct reader *reader, const char *what,
                                     struct slice descr)
@@ -135,26 +143,24 @@ static enum attn_status refuse_type(const struct reader *reader, const char *wha
     return ATTN_UNSUPPORTED;
 }
 
-/* The type of a description like "<f4". */
-static enum attn_status read_type(const struct reader *reader, struct slice descr,
-                                  struct layout *layout)
+/* A description like "<f4". */
+static enum attn_status read_descr(struct reader *reader, struct layout *layout)
 {
-    static const struct {
-        char text[3];
-        enum attn_dtype dtype;
-    } types[] = {{"b1", ATTN_DTYPE_BOOL}, {"i1", ATTN_DTYPE_I8},  {"i2", ATTN_DTYPE_I16},
-                 {"i4", ATTN_DTYPE_I32},  {"i8", ATTN_DTYPE_I64}, {"u1", ATTN_DTYPE_U8},
-                 {"u2", ATTN_DTYPE_U16},  {"u4", ATTN_DTYPE_U32}, {"u8", ATTN_DTYPE_U64},
-                 {"f2", ATTN_DTYPE_F16},  {"f4", ATTN_DTYPE_F32}, {"f8", ATTN_DTYPE_F64}};
-    const char *other = descr.size >= 2 ? other_kind(descr.text[1]) : NULL;
+    struct slice descr;
     size_t i = 0;
 
-    if (other)
-        return refuse_type(reader, other, descr);
-    while (i < sizeof types / sizeof *types &&
-           (descr.size != 3 || memcmp(descr.text + 1, types[i].text, 2) != 0))
+    skip_blanks(reader);
+    if (reader->at < reader->end && (*reader->at == '[' || *reader->at == '('))
+        return refuse_type(reader, "records",
+                           (struct slice){reader->at, (size_t)(reader->end - reader->at)});
+    if (!take_string(reader, &descr))
+        return fail_expected(reader, "a type like '<f4'");
+    for (size_t k = 0; descr.size >= 2 && k < sizeof other_kinds / sizeof *other_kinds; k++)
+        if (other_kinds[k].letter == descr.text[1])
+            return refuse_type(reader, other_kinds[k].name, descr);
+    while (i < N_TYPE && (descr.size != 3 || memcmp(descr.text + 1, types[i].text, 2) != 0))
         i++;
-    if (i == sizeof types / sizeof *types)
+    if (i == N_TYPE)
         return refuse_type(reader, "numbers of another type", descr);
     /* One byte has no order, more than one have one. */
     if (descr.text[0] != '<' && descr.text[0] != '>' &&
@@ -167,18 +173,6 @@ static enum attn_status read_type(const struct reader *reader, struct slice desc
     layout->dtype = types[i].dtype;
     layout->is_big_endian = descr.text[0] == '>';
     return ATTN_OK;
-}
-
-static enum attn_status read_descr(struct reader *reader, struct layout *layout)
-{
-    struct slice descr;
-
-    skip_blanks(reader);
-    if (reader->at < reader->end && (*reader->at == '[' || *reader->at == '('))
-        return refuse_type(reader, "records",
-                           (struct slice){reader->at, (size_t)(reader->end - reader->at)});
-    return take_string(reader, &descr) ? read_type(reader, descr, layout)
-                                       : fail_expected(reader, "a type like '<f4'");
 }
 
 static enum attn_status read_order(struct reader *reader, struct layout *layout)
@@ -288,17 +282,6 @@ static enum attn_status read_dict(struct reader *reader, struct layout *layout)
                                      : fail_expected(reader, "blanks to the end of the header");
 }
 
-static enum attn_status refuse_start(const struct attn_file *file, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
-                   quote_path(file).text);
-    if (file->size >= 4 && memcmp(file->data, "PK\3\4", 4) == 0)
-        attn_error_hint(err, "it looks like a .npz archive: unzip it and give one of its arrays");
-    else
-        attn_error_hint(err, "np.save('FILE.npy', array) writes one");
-    return ATTN_FORMAT;
-}
-
 /* Finds the text of the header. */
 static enum attn_status find_header(const struct attn_file *file, struct reader *reader,
                                     struct attn_error *err)
@@ -306,8 +289,15 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     const unsigned char *data = file->data;
     size_t prefix = MAGIC_SIZE + VERSION_SIZE, n_length, length = 0;
 
-    if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0)
-        return refuse_start(file, err);
+    if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0) {
+        attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
+                       quote_path(file).text);
+        attn_error_hint(err, "%s",
+                        file->size >= 4 && memcmp(data, "PK\3\4", 4) == 0
+                            ? "it looks like a .npz archive: unzip it and give one of its arrays"
+                            : "np.save('FILE.npy', array) writes one");
+        return ATTN_FORMAT;
+    }
     if (data[MAGIC_SIZE] < 1 || data[MAGIC_SIZE] > 3 || data[MAGIC_SIZE + 1] != 0)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' has version %d.%d of .npy, expected 1.0, 2.0 or 3.0",
@@ -357,20 +347,6 @@ static enum attn_status check_size(const struct attn_file *file, struct layout *
     return ATTN_OK;
 }
 
-static enum attn_status read_layout(const struct attn_file *file, enum attn_npy_types types,
-                                    struct layout *layout, struct attn_error *err)
-{
-    struct layout read = {0};
-    struct reader reader = {.file = file, .types = types, .err = err};
-
-    ATTN_TRY(find_header(file, &reader, err));
-    ATTN_TRY(read_dict(&reader, &read));
-    read.data_start = (size_t)((const unsigned char *)reader.end - file->data);
-    ATTN_TRY(check_size(file, &read, err));
-    *layout = read;
-    return ATTN_OK;
-}
-
 /* --- The file ------------------------------------------------------------------------------- */
 
 struct attn_npy_file {
@@ -378,10 +354,11 @@ struct attn_npy_file {
     struct layout layout;
 };
 
-enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err)
 {
     struct attn_npy_file *npy = attn_alloc(1, sizeof *npy, err);
+    struct reader reader = {.types = taken, .err = err};
     enum attn_status status;
 
     if (!npy) {
@@ -390,7 +367,14 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types
     }
     npy->file = *file;
     *file = (struct attn_file){0};
-    status = read_layout(&npy->file, types, &npy->layout, err);
+    reader.file = &npy->file;
+    status = find_header(&npy->file, &reader, err);
+    if (status == ATTN_OK)
+        status = read_dict(&reader, &npy->layout);
+    if (status == ATTN_OK) {
+        npy->layout.data_start = (size_t)((const unsigned char *)reader.end - npy->file.data);
+        status = check_size(&npy->file, &npy->layout, err);
+    }
     if (status != ATTN_OK) {
         attn_npy_free(npy);
         return status;
@@ -399,13 +383,13 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types
     return ATTN_OK;
 }
 
-enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
+enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err)
 {
     struct attn_file file = {0};
 
     ATTN_TRY(attn_file_open(path, load, &file, err));
-    return attn_npy_take(&file, types, out, err);
+    return attn_npy_take(&file, taken, out, err);
 }
 
 void attn_npy_free(struct attn_npy_file *npy)
@@ -443,57 +427,18 @@ enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy)
 
 const char *attn_npy_dtype_name(const struct attn_npy_file *npy)
 {
-    switch (npy->layout.dtype) {
-    case ATTN_DTYPE_BOOL:
-        return "bool";
-    case ATTN_DTYPE_I8:
-        return "int8";
-    case ATTN_DTYPE_I16:
-        return "int16";
-    case ATTN_DTYPE_I32:
-        return "int32";
-    case ATTN_DTYPE_I64:
-        return "int64";
-    case ATTN_DTYPE_U8:
-        return "uint8";
-    case ATTN_DTYPE_U16:
-        return "uint16";
-    case ATTN_DTYPE_U32:
-        return "uint32";
-    case ATTN_DTYPE_U64:
-        return "uint64";
-    case ATTN_DTYPE_F16:
-        return "float16";
-    case ATTN_DTYPE_F32:
-        return "float32";
-    default:
-        return "float64";
-    }
-}
+    size_t i = 0;
 
-const char *attn_npy_shape_text(const struct attn_npy_file *npy,
-                                char text[ATTN_NPY_SHAPE_TEXT_SIZE])
-{
-    size_t n = 0;
-
-    attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, "[");
-    for (int i = 0; i < npy->layout.rank; i++)
-        attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, i > 0 ? ", %zu" : "%zu",
-                               npy->layout.shape[i]);
-    attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, "]");
-    return text;
-}
-
-static size_t element_size(const struct layout *layout)
-{
-    return attn_dtype_bits(layout->dtype) / 8;
+    while (types[i].dtype != npy->layout.dtype)
+        i++;
+    return types[i].name;
 }
 
 /* The element that lies I-th in the file, as an unsigned number. */
 static uint64_t read_bits(const struct attn_npy_file *npy, size_t i)
 {
     const struct layout *layout = &npy->layout;
-    const size_t size = element_size(layout);
+    const size_t size = attn_dtype_bits(layout->dtype) / 8;
     const unsigned char *at = npy->file.data + layout->data_start + i * size;
     uint64_t bits = 0;
 
@@ -545,16 +490,6 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
     default:
         return (double)bits;
     }
-}
-
-/* The same as a float, rounded once. */
-static float bits_float(enum attn_dtype dtype, uint64_t bits)
-{
-    if (dtype == ATTN_DTYPE_I64)
-        return (float)(int64_t)bits;
-    if (dtype == ATTN_DTYPE_U64)
-        return (float)bits;
-    return (float)bits_value(dtype, bits);
 }
 
 /* Elements in C order, and where they lie in the file: an index that counts the last dimension
@@ -617,8 +552,14 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
         memcpy(out, in_place, layout->n_element * sizeof *out);
         return;
     }
-    for (size_t i = 0; i < layout->n_element; i++, step(&walk))
-        out[i] = bits_float(layout->dtype, read_bits(npy, walk.at));
+    for (size_t i = 0; i < layout->n_element; i++, step(&walk)) {
+        const uint64_t bits = read_bits(npy, walk.at);
+
+        /* Integers of 64 bits are rounded once, not to a double first. */
+        out[i] = layout->dtype == ATTN_DTYPE_I64   ? (float)(int64_t)bits
+                 : layout->dtype == ATTN_DTYPE_U64 ? (float)bits
+                                                   : (float)bits_value(layout->dtype, bits);
+    }
 }
 
 /* Says what stands in the I-th cell in C order. */
@@ -627,7 +568,7 @@ static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, d
 {
     const struct layout *layout = &npy->layout;
     size_t index[ATTN_MAX_RANK], n = 0;
-    char place[ATTN_NPY_SHAPE_TEXT_SIZE] = "";
+    char place[ATTN_SHAPE_TEXT_SIZE] = "";
 
     for (int d = layout->rank - 1; d >= 0; d--) {
         index[d] = i % layout->shape[d];

@@ -15,7 +15,7 @@
 #ifndef ATTN_FORMATS_NPY_H
 #define ATTN_FORMATS_NPY_H
 
-#include "base/dtype.h"
+#include "base/dtype_internal.h"
 #include "base/file.h"
 #include "base/source.h"
 #include "base/status.h"
@@ -35,7 +35,7 @@ enum attn_npy_types {
  * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
  * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
  */
-enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
+enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 
 void attn_npy_free(struct attn_npy_file *npy); /* NULL is allowed */
@@ -46,12 +46,6 @@ const size_t *attn_npy_shape(const struct attn_npy_file *npy); /* [rank]; sizes 
 size_t attn_npy_n_element(const struct attn_npy_file *npy);
 enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
 const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
-
-enum { ATTN_NPY_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
-
-/* The shape for messages, "[3, 4]". Returns TEXT. */
-const char *attn_npy_shape_text(const struct attn_npy_file *npy,
-                                char text[ATTN_NPY_SHAPE_TEXT_SIZE]);
 
 /*
  * All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
@@ -72,7 +66,7 @@ enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned c
 
 /* Reads FILE, which is open and is taken over (zeroed) whatever happens: members of archives, and
  * the bytes in memory of tests. */
-enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     END64_SIZE = 56,   /* of the record that the locator leads to */
     ENTRY_SIZE = 46,   /* of a member in the directory, before its name */
     LOCAL_SIZE = 30,   /* of the same before its data */
-    MOST_MEMBERS = 1 << 20
+    MAX_MEMBERS = 1 << 20
 };
 
 static const uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50, end64_mark = 0x06064b50,
@@ -60,8 +60,8 @@ struct directory {
 /* The offset of the record at the end, after which there is only its comment. */
 static bool find_end(const struct attn_file *file, size_t *at)
 {
-    const size_t most = END_SIZE + UINT16_MAX;
-    const size_t first = file->size > most ? file->size - most : 0;
+    const size_t max = END_SIZE + UINT16_MAX;
+    const size_t first = file->size > max ? file->size - max : 0;
 
     if (file->size < END_SIZE)
         return false;
@@ -75,28 +75,12 @@ static bool find_end(const struct attn_file *file, size_t *at)
     }
 }
 
-static bool read_end64(const struct attn_file *file, size_t end, struct directory *directory)
-{
-    const unsigned char *locator = file->data + end - LOCATOR_SIZE;
-    uint64_t at;
-
-    if (end < LOCATOR_SIZE || number(locator, 4) != locator_mark)
-        return false;
-    at = number(locator + 8, 8);
-    if (file->size < END64_SIZE || at > file->size - END64_SIZE ||
-        number(file->data + at, 4) != end64_mark)
-        return false;
-    *directory =
-        (struct directory){number(file->data + at + 32, 8), number(file->data + at + 40, 8),
-                           number(file->data + at + 48, 8)};
-    return true;
-}
-
 static enum attn_status find_directory(const struct attn_npz *npz, struct directory *directory,
                                        struct attn_error *err)
 {
     const struct attn_file *file = &npz->file;
-    const unsigned char *record;
+    const unsigned char *record, *locator;
+    uint64_t at = UINT64_MAX;
     size_t end;
 
     if (!find_end(file, &end))
@@ -104,12 +88,20 @@ static enum attn_status find_directory(const struct attn_npz *npz, struct direct
     record = file->data + end;
     *directory =
         (struct directory){number(record + 10, 2), number(record + 12, 4), number(record + 16, 4)};
-    if ((directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
-         directory->begin == UINT32_MAX) &&
-        !read_end64(file, end, directory))
-        return refuse(npz, "its zip64 record is missing", err);
+    if (directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
+        directory->begin == UINT32_MAX) { /* zip64: the locator before it leads to a wide one */
+        locator = record - LOCATOR_SIZE;
+        if (end >= LOCATOR_SIZE && number(locator, 4) == locator_mark)
+            at = number(locator + 8, 8);
+        if (file->size < END64_SIZE || at > file->size - END64_SIZE ||
+            number(file->data + at, 4) != end64_mark)
+            return refuse(npz, "its zip64 record is missing", err);
+        record = file->data + at;
+        *directory = (struct directory){number(record + 32, 8), number(record + 40, 8),
+                                        number(record + 48, 8)};
+    }
     if (directory->begin > file->size || directory->size > file->size - directory->begin ||
-        directory->n > MOST_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
+        directory->n > MAX_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
         return refuse(npz, "its directory does not fit the file", err);
     return ATTN_OK;
 }

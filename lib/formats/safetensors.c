@@ -105,20 +105,12 @@ static int compare_files(const void *a, const void *b)
     return strcmp(((const struct mapping *)a)->file, ((const struct mapping *)b)->file);
 }
 
-/* Whether NAME is a plain file name that can only lie beside the index. */
-static bool is_shard_name(const char *name)
-{
-    size_t size = strlen(name), suffix = strlen(SUFFIX);
-
-    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0 && !strpbrk(name, "/\\") &&
-           !strstr(name, "..");
-}
-
 /* Reads one member of the weight_map of INDEX. */
 static enum attn_status read_mapping(const struct attn_json *index, const struct attn_node *member,
                                      struct mapping *mapping, struct attn_error *err)
 {
     const char *tensor = attn_node_key(member), *file = attn_node_string(member);
+    const size_t size = file ? strlen(file) : 0, suffix = strlen(SUFFIX);
 
     if (!file)
         return attn_error_set(err, ATTN_FORMAT,
@@ -126,7 +118,9 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
                               "file",
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text);
-    if (!is_shard_name(file))
+    /* A plain file name that can only lie beside the index. */
+    if (size <= suffix || strcmp(file + size - suffix, SUFFIX) != 0 || strpbrk(file, "/\\") ||
+        strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "
                               "file in the same directory",
@@ -325,30 +319,25 @@ size_t attn_safetensors_count(const struct attn_safetensors *st)
     return st->count;
 }
 
-/* The sizes of a SHAPE that was checked when its header was read. */
-static void read_shape(const char *shape, struct attn_tensor *tensor)
-{
-    for (int i = 0; i < tensor->rank; i++) {
-        while (*shape < '0' || *shape > '9')
-            shape++;
-        tensor->shape[i] = 0;
-        while (*shape >= '0' && *shape <= '9')
-            tensor->shape[i] = tensor->shape[i] * 10 + (size_t)(*shape++ - '0');
-    }
-}
-
 static struct attn_safetensors_entry entry_of(const struct attn_safetensors *st,
                                               const struct attn_safetensors_record *record)
 {
-    struct attn_safetensors_entry entry = {.name = record->name,
-                                           .name_size = record->name_size,
-                                           .shard = record->shard,
-                                           .offset = record->offset};
+    struct attn_safetensors_entry entry = {
+        .name = record->name,
+        .name_size = record->name_size,
+        .tensor = {.data = st->shards[record->shard].file.data + record->offset,
+                   .dtype = record->dtype,
+                   .rank = record->rank},
+        .shard = record->shard,
+        .offset = record->offset};
+    const char *shape = record->shape; /* checked when its header was read */
 
-    entry.tensor.data = st->shards[record->shard].file.data + record->offset;
-    entry.tensor.dtype = record->dtype;
-    entry.tensor.rank = record->rank;
-    read_shape(record->shape, &entry.tensor);
+    for (int i = 0; i < record->rank; i++) {
+        while (*shape < '0' || *shape > '9')
+            shape++;
+        while (*shape >= '0' && *shape <= '9')
+            entry.tensor.shape[i] = entry.tensor.shape[i] * 10 + (size_t)(*shape++ - '0');
+    }
     return entry;
 }
 
@@ -412,22 +401,6 @@ bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* `"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]}`; returns the end. */
-static size_t append_entry(struct attn_buffer *header, const struct attn_written_tensor *written,
-                           size_t begin)
-{
-    const struct attn_tensor *tensor = &written->tensor;
-    size_t end = begin + attn_tensor_n_byte(tensor);
-
-    attn_json_append_string(header, written->name, strlen(written->name));
-    attn_buffer_append_format(header, ":{\"dtype\":\"%s\",\"shape\":[",
-                              attn_dtype_name(tensor->dtype));
-    for (int i = 0; i < tensor->rank; i++)
-        attn_buffer_append_format(header, "%s%zu", i > 0 ? "," : "", tensor->shape[i]);
-    attn_buffer_append_format(header, "],\"data_offsets\":[%zu,%zu]}", begin, end);
-    return end;
-}
-
 enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
                                                const struct attn_written_fact *facts, size_t n_fact,
                                                const struct attn_written_tensor *tensors, size_t n,
@@ -446,9 +419,19 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
         attn_json_append_string(&header, facts[i].value, strlen(facts[i].value));
     }
     attn_buffer_append_char(&header, '}');
+    /* ,"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]} */
     for (size_t i = 0; i < n; i++) {
+        const struct attn_tensor *tensor = &tensors[i].tensor;
+        const size_t begin = offset;
+
+        offset += attn_tensor_n_byte(tensor);
         attn_buffer_append_char(&header, ',');
-        offset = append_entry(&header, &tensors[i], offset);
+        attn_json_append_string(&header, tensors[i].name, strlen(tensors[i].name));
+        attn_buffer_append_format(&header, ":{\"dtype\":\"%s\",\"shape\":[",
+                                  attn_dtype_name(tensor->dtype));
+        for (int d = 0; d < tensor->rank; d++)
+            attn_buffer_append_format(&header, d > 0 ? ",%zu" : "%zu", tensor->shape[d]);
+        attn_buffer_append_format(&header, "],\"data_offsets\":[%zu,%zu]}", begin, offset);
     }
     attn_buffer_append_char(&header, '}');
     while (header.size % 8 != 0 && !header.has_failed)

@@ -12,12 +12,13 @@
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,21 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
                           attn_quote(token->text, token->size).text, token->offset, expected);
 }
 
+/* Refuses the tensor NAME, of which FORMAT says what is wrong. */
+ATTN_PRINTF(3, 4)
+static enum attn_status refuse_tensor(const struct header *header, const char *name,
+                                      const char *format, ...)
+{
+    char what[ATTN_SHAPE_TEXT_SIZE + 256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return attn_error_set(header->err, ATTN_FORMAT, "'%s' in '%s' %s", attn_quote_string(name).text,
+                          attn_quote_string(header->file->path).text, what);
+}
+
 /* Pulls a token that must be of TYPE. */
 static enum attn_status expect(struct header *header, enum attn_json_type type,
                                const char *expected, struct attn_json_token *token)
@@ -210,12 +226,10 @@ static enum attn_status read_dtype(struct header *header, struct members *member
     while (dtype < ATTN_N_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
         dtype++;
     if (dtype == ATTN_N_DTYPE)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has dtype '%s', expected a type of safetensors such as "
-                              "F32, F16 or BF16",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text,
-                              attn_quote(token.text, token.size).text);
+        return refuse_tensor(header, members->name,
+                             "has dtype '%s', expected a type of safetensors such as F32, F16 or "
+                             "BF16",
+                             attn_quote(token.text, token.size).text);
     members->tensor.dtype = dtype;
     return ATTN_OK;
 }
@@ -247,95 +261,52 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Bytes of a tensor; false when their number overflows or is not whole. */
-static bool measure(const struct attn_tensor *tensor, size_t *size)
-{
-    size_t n = 1;
-
-    for (int i = 0; i < tensor->rank; i++) {
-        if (!attn_checked_mul(n, tensor->shape[i], &n))
-            return false;
-    }
-    if (!attn_checked_mul(n, attn_dtype_bits(tensor->dtype), &n) || n % 8 != 0)
-        return false;
-    *size = n / 8;
-    return true;
-}
-
-struct shape_text {
-    char text[ATTN_MAX_RANK * 22 + 3];
-};
-
-/* "[2, 3]" */
-static struct shape_text format_shape(const struct attn_tensor *tensor)
-{
-    struct shape_text shape = {"["};
-    size_t used = 1;
-
-    for (int i = 0; i < tensor->rank; i++)
-        attn_fixed_text_append(shape.text, sizeof shape.text, &used, "%s%zu", i > 0 ? ", " : "",
-                               tensor->shape[i]);
-    attn_fixed_text_append(shape.text, sizeof shape.text, &used, "]");
-    return shape;
-}
-
-/* Checks that all members are there and how many integers they have. */
+/* Checks that all members are there, and what they say of each other and of the file. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
+    const struct attn_tensor *tensor = &members->tensor;
+    const size_t begin = members->offsets[0], end = members->offsets[1];
     const char *missing = !members->has_dtype     ? "dtype"
                           : !members->has_shape   ? "shape"
                           : !members->has_offsets ? "data_offsets"
                                                   : NULL;
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+    size_t n_bit = 1;
+    bool fits = true;
 
     if (missing)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has no %s, expected dtype, shape and data_offsets",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, missing);
-    if (members->tensor.rank > ATTN_MAX_RANK)
+        return refuse_tensor(header, members->name,
+                             "has no %s, expected dtype, shape and data_offsets", missing);
+    if (tensor->rank > ATTN_MAX_RANK)
         return attn_error_set(
             header->err, ATTN_UNSUPPORTED, "'%s' in '%s' has %d dimensions, expected at most %d",
             attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
-            members->tensor.rank, ATTN_MAX_RANK);
+            tensor->rank, ATTN_MAX_RANK);
     if (members->n_offset != 2)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has %d data_offsets, expected a begin and an end",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, members->n_offset);
-    return ATTN_OK;
-}
-
-/* Checks what the members say of each other and of the file. */
-static enum attn_status check_size(const struct header *header, const struct members *members)
-{
-    const struct attn_tensor *tensor = &members->tensor;
-    const size_t begin = members->offsets[0], end = members->offsets[1];
-    size_t size;
-
+        return refuse_tensor(header, members->name,
+                             "has %d data_offsets, expected a begin and an end", members->n_offset);
     if (begin > end || end > header->data_size) {
-        attn_error_set(header->err, ATTN_FORMAT,
-                       "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
-                       "end within %zu bytes of data",
-                       attn_quote_string(members->name).text,
-                       attn_quote_string(header->file->path).text, begin, end, header->data_size);
+        refuse_tensor(header, members->name,
+                      "has data_offsets [%zu, %zu], expected a begin and an end within %zu bytes "
+                      "of data",
+                      begin, end, header->data_size);
         if (begin <= end && end < SIZE_MAX - header->data_start)
             hint_truncated(header, header->data_start + end);
         return ATTN_FORMAT;
     }
-    if (!measure(tensor, &size))
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
-                              "below 2^61",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
-                              attn_dtype_name(tensor->dtype));
-    if (size != end - begin)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has shape %s of %s, which is %zu bytes, expected %zu "
-                              "as between its data_offsets [%zu, %zu]",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
-                              attn_dtype_name(tensor->dtype), size, end - begin, begin, end);
+    for (int i = 0; i < tensor->rank && fits; i++)
+        fits = attn_checked_mul(n_bit, tensor->shape[i], &n_bit);
+    if (!fits || !attn_checked_mul(n_bit, attn_dtype_bits(tensor->dtype), &n_bit) || n_bit % 8 != 0)
+        return refuse_tensor(header, members->name,
+                             "has shape %s of %s, expected a whole number of bytes below 2^61",
+                             attn_shape_text(tensor->rank, tensor->shape, shape),
+                             attn_dtype_name(tensor->dtype));
+    if (n_bit / 8 != end - begin)
+        return refuse_tensor(header, members->name,
+                             "has shape %s of %s, which is %zu bytes, expected %zu as between its "
+                             "data_offsets [%zu, %zu]",
+                             attn_shape_text(tensor->rank, tensor->shape, shape),
+                             attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
     return ATTN_OK;
 }
 
@@ -353,7 +324,6 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     own[name_size] = '\0'; /* at the latest where the closing quote is */
     ATTN_TRY(read_members(header, &members));
     ATTN_TRY(check_members(header, &members));
-    ATTN_TRY(check_size(header, &members));
     *record = (struct attn_safetensors_record){
         .name = own,
         .shape = members.shape,
@@ -403,11 +373,10 @@ static enum attn_status check_tiling(const struct header *header,
         size_t begin = records[i].offset - header->data_start;
 
         if (begin != end)
-            return attn_error_set(header->err, ATTN_FORMAT,
-                                  "'%s' in '%s' begins at byte %zu of the data, expected %zu, "
-                                  "without holes or overlaps",
-                                  attn_quote_string(records[i].name).text,
-                                  attn_quote_string(header->file->path).text, begin, end);
+            return refuse_tensor(header, records[i].name,
+                                 "begins at byte %zu of the data, expected %zu, without holes or "
+                                 "overlaps",
+                                 begin, end);
         end += records[i].n_byte;
     }
     if (end != header->data_size)

@@ -26,24 +26,18 @@ static ATTN_TILE_CODE void release(void)
     ATTN_TILE_RELEASE();
 }
 
-static bool has_instructions(void)
-{
-    const unsigned bf16 = 1U << 22, tile = 1U << 24;
-    unsigned eax, ebx, ecx, edx;
-
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & bf16) && (edx & tile);
-}
-
 const struct attn_tiles *attn_amx_find(void)
 {
     static const struct attn_tiles tiles = {multiply, release};
     const uint64_t wanted = UINT64_C(1) << TILE_LAYOUT | UINT64_C(1) << TILE_DATA;
+    const unsigned bf16 = 1U << 22, tile = 1U << 24;
+    unsigned eax, ebx, ecx, edx;
     uint64_t supported = 0;
 
     /* The system first: it answers in 0.1 us, the cpuid of a virtual machine in 10. */
     if (syscall(SYS_arch_prctl, XCOMP_SUPPORTED, &supported) != 0 ||
-        (supported & wanted) != wanted || !has_instructions() ||
-        syscall(SYS_arch_prctl, XCOMP_ASK, TILE_DATA) != 0)
+        (supported & wanted) != wanted || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 ||
+        !(edx & bf16) || !(edx & tile) || syscall(SYS_arch_prctl, XCOMP_ASK, TILE_DATA) != 0)
         return NULL;
     return &tiles;
 }

@@ -19,7 +19,7 @@ enum { ATTN_TILE_DEPTH = 32 }; /* k of a block */
 
 /* What multiplies by tiles. Tests have another than the processor. */
 struct attn_tiles {
-    /* As gemm_bf16 of struct attn_kernels: c [n, m] = b [n, k] a [k, m], or c + that. Calls for
+    /* As gemm_bf16 of struct attn_kernels: c [n, m] = b [n, k] a [k, m], or c + that. Prefetches
      * NEXT meanwhile, which is laid out as A is and need not be readable; NULL: for nothing.
      * Leaves this thread with tiles that are in use. */
     void (*multiply)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,

@@ -1,9 +1,11 @@
 /*
- * elementary.h - exp, tanh and erf on registers of floats: polynomials with explicit fma.
+ * elementary.h - exp, tanh and erf on registers of floats, exp and ln on registers of doubles, for
+ * what is added up in double precision: polynomials with explicit fma, the same bits from every
+ * instruction set, as in lanes.h.
  *
- * Coefficients by tests/tools/fit_polynomials.py (Remez, relative error).
+ * Coefficients of floats by tests/tools/fit_polynomials.py (Remez, relative error).
  * tests/unit/test_kernels_elementary.c holds the largest errors: exp 1.0 ulp, tanh 1.4, erf 1.2
- * (every 37th float).
+ * (every 37th float); of doubles exp 1 ulp, ln 2.
  */
 #ifndef ATTN_KERNELS_ELEMENTARY_H
 #define ATTN_KERNELS_ELEMENTARY_H
@@ -86,6 +88,111 @@ static inline vf v_erf(vf x)
     far = v_fma(far, t, v_splat(0x1.66344ap-12f));
     far = 1.0f - v_exp(-far);
     return v_copy_sign(v_select(t < 1.0f, near, far), x);
+}
+
+/* --- Doubles: a register of floats is two of them --------------------------------------------- */
+
+enum { HALF = LANES / 2 };
+
+typedef double vd __attribute__((vector_size(8 * HALF)));
+typedef int64_t vl __attribute__((vector_size(8 * HALF)));   /* bits, or a mask of 0 and -1 */
+typedef uint64_t vul __attribute__((vector_size(8 * HALF))); /* bits whose sums may overflow */
+
+static inline vd d_splat(double x)
+{
+    return (vd){0} + x;
+}
+
+static inline vd d_fma(vd a, vd b, vd c)
+{
+#if defined __AVX512F__
+    return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined __AVX2__
+    return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined __ARM_NEON
+    return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    for (int l = 0; l < HALF; l++)
+        a[l] = __builtin_fma(a[l], b[l], c[l]);
+    return a;
+#endif
+}
+
+static inline vd d_select(vl mask, vd yes, vd no)
+{
+    return (vd)(((vl)yes & mask) | ((vl)no & ~mask));
+}
+
+/* The first or the second half of X. */
+static inline vd d_of_floats(vf x, size_t half)
+{
+    float part __attribute__((vector_size(4 * HALF)));
+
+    memcpy(&part, (const char *)&x + half * sizeof part, sizeof part);
+    return __builtin_convertvector(part, vd);
+}
+
+/*
+ * exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2, exp(r) by Taylor's series. For
+ * x <= 709; below -708 +0; NaN stays NaN.
+ */
+static inline vd d_exp(vd x)
+{
+    static const double factors[] = {
+        1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, /* 1/13! .. 1/10! */
+        1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+        1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+    const vd to_integer = d_splat(0x1.8p52); /* adding it leaves no bits for a fraction */
+    const vd shifted = d_fma(x, d_splat(0x1.71547652b82fep0), to_integer), n = shifted - to_integer;
+    vd r = d_fma(n, d_splat(-0x1.62e42fefa3800p-1), x); /* ln 2 in two parts */
+    vd q = d_splat(factors[0]);
+
+    r = d_fma(n, d_splat(-0x1.ef35793c76730p-45), r);
+    for (size_t i = 1; i < sizeof factors / sizeof *factors; i++)
+        q = d_fma(q, r, d_splat(factors[i]));
+    q = 1.0 + d_fma(q, r * r, r);
+    q = (vd)((vul)q + ((vul)shifted << 52)); /* n stands in the last bits of `shifted` */
+    return d_select(x > -708.0, q, d_select(x <= -708.0, d_splat(0), x));
+}
+
+/*
+ * ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series,
+ * where f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN.
+ */
+static inline vd d_log(vd x)
+{
+    const vul root = (vul)d_splat(0x1.6a09e667f3bcdp-1);
+    const vl bits = (vl)((vul)x - root) >> 52 << 52; /* the exponent of x / sqrt(1/2) */
+    const vd to_integer = d_splat(0x1.8p52);
+    const vd n = (vd)((vl)to_integer + (bits >> 52)) - to_integer;
+    const vd m = (vd)((vul)x - (vul)bits), f = (m - 1.0) / (m + 1.0), s = f * f;
+    const vd s2 = s * s, s4 = s2 * s2; /* pairs side by side: one chain would wait for itself */
+    vd q[5];
+
+    for (int i = 0; i < 5; i++)
+        q[i] = d_fma(d_splat(1.0 / (4 * i + 5)), s, d_splat(1.0 / (4 * i + 3)));
+    q[2] = d_fma(q[4], s4, d_fma(q[3], s2, q[2]));
+    q[0] = d_fma(q[2], s4, d_fma(q[1], s2, q[0]));
+    q[0] = d_fma(f + f, q[0] * s, n * 0x1.ef35793c76730p-45) + (f + f);
+    return d_select(x > 0, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q[0]), x);
+}
+
+/* A sum over a row: 16 partial sums by absolute index mod 16, as struct sums. */
+enum { N_HALF_PART = 2 * N_PART };
+
+struct double_sums {
+    vd part[N_HALF_PART];
+};
+
+static inline double double_sums_total(const struct double_sums *sums)
+{
+    double t[N_PARTIAL];
+
+    memcpy(t, sums->part, sizeof t);
+    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            t[l] += t[l + half];
+    return t[0];
 }
 
 #endif

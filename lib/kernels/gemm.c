@@ -3,7 +3,6 @@
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -25,10 +24,14 @@ bool attn_gemm_can_jit(void)
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit, double work)
 {
     struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit)};
-    bool wants_jit = how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from);
+    struct attn_xsmm xsmm = {0};
 
-    engine.is_jit = wants_jit && attn_xsmm_start(engine.kernels->isa, &engine.lacks_memory);
-    engine.is_jit_bf16 = engine.is_jit && attn_xsmm_has_bf16();
+    if (how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from))
+        xsmm = attn_xsmm_start(engine.kernels->isa);
+    engine.is_jit = xsmm.is_started;
+    engine.is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
+    engine.is_jit_avx512 = xsmm.has_avx512;
+    engine.lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
     return engine;
 }
 
@@ -49,8 +52,7 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
         attn_gemm_engine_start(how, limit, is_float32 || tiles ? work : (double)INFINITY);
 
     engine.tiles = tiles;
-    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles &&
-                          attn_xsmm_would_have_bf16(engine.kernels->isa);
+    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles;
     return engine;
 }
 
@@ -91,7 +93,7 @@ const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 
     if (!engine->is_jit)
         return portable[engine->kernels->isa];
-    return attn_xsmm_has_avx512() ? "jit avx512" : "jit avx2";
+    return engine->is_jit_avx512 ? "jit avx512" : "jit avx2";
 }
 
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
@@ -109,24 +111,19 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
         snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
 }
 
-/*
- * Whether libxsmm is the quicker one for SHAPE. Where the next panel is prefetched, which comes
- * from memory, our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
- * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153, 24
- * rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside 247. To
- * 8 rows both wait for memory alone.
- */
-static bool pays_jit(const struct attn_gemm_engine *engine, const struct attn_gemm_shape *s)
-{
-    enum { AHEAD_BY_JIT_TO = 8 };
-
-    return !s->is_ahead || s->is_bf16 || s->n <= AHEAD_BY_JIT_TO ||
-           engine->kernels->isa < ATTN_ISA_AVX512;
-}
-
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
+    /*
+     * libxsmm is the quicker one, but where the next panel is prefetched, which comes from
+     * memory: our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
+     * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153,
+     * 24 rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside
+     * 247. To 8 rows both wait for memory alone.
+     */
+    enum { AHEAD_BY_JIT_TO = 8 };
+    const bool pays_jit = !s->is_ahead || s->is_bf16 || s->n <= AHEAD_BY_JIT_TO ||
+                          engine->kernels->isa < ATTN_ISA_AVX512;
     struct attn_gemm_kernel kernel = {.shape = *s, .kernels = engine->kernels};
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
@@ -135,7 +132,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     assert(!kernel.is_batch || !s->is_bf16 || (s->step_a == s->k * s->lda && s->step_b == s->k));
     if (s->is_bf16 && engine->tiles)
         kernel.tiles = engine->tiles;
-    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
+    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit)
         kernel.jit = attn_xsmm_find(s);
     return kernel;
 }

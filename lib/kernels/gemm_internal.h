@@ -19,8 +19,10 @@ struct attn_gemm_engine {
     const struct attn_kernels *kernels;
     bool is_jit;                    /* libxsmm has been started and may make kernels */
     bool is_jit_bf16;               /* also for bfloat16 */
+    bool is_jit_avx512;             /* which use AVX-512 */
     const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
-    bool lacks_memory;              /* libxsmm did not start for want of memory */
+    bool lacks_memory;              /* libxsmm, which multiplies in bfloat16, did not start for want
+                                       of memory */
 };
 
 /*

@@ -13,7 +13,6 @@
  * grow before we start it, when there is room.
  */
 #include "kernels/gemm_xsmm_internal.h"
-#include "kernels/isa_internal.h"
 
 #include <errno.h>
 #include <libxsmm.h>
@@ -67,12 +66,6 @@ bool attn_xsmm_can_start(void)
     return attn_isa_detect() >= ATTN_ISA_AVX2 && can_execute_new_code(&lacks_memory);
 }
 
-/* Targets whose kernels were measured to keep the numeric contract: with fma, and not Xeon Phi. */
-static bool is_target_exact(int target)
-{
-    return target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
-}
-
 /* Whether libxsmm, which was asked to start, has its registry. */
 static bool has_registry(void)
 {
@@ -82,7 +75,7 @@ static bool has_registry(void)
     return info.capacity > 0;
 }
 
-/* What stands in the place of malloc and free when libxsmm cannot map executable memory, which it
+/* What serves instead of malloc and free when libxsmm cannot map executable memory, which it
  * does not try again after one failure: the same with the size in a page before it. */
 static void *allocate_code(size_t size)
 {
@@ -124,45 +117,36 @@ static bool start(enum attn_isa limit)
     return true;
 }
 
-bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory)
+struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
 {
-    *lacks_memory = false;
-    if (limit < ATTN_ISA_AVX2 || attn_isa_detect() < ATTN_ISA_AVX2 ||
-        !can_execute_new_code(lacks_memory))
-        return false;
-    grow_stack();
-    *lacks_memory = !start(limit);
-    return !*lacks_memory && is_target_exact(libxsmm_get_target_archid());
-}
+    struct attn_xsmm xsmm = {0};
+    int target;
 
-bool attn_xsmm_would_have_bf16(enum attn_isa limit)
-{
-    return limit >= ATTN_ISA_AVX512 && libxsmm_cpuid() >= LIBXSMM_X86_AVX512_CPX;
-}
-
-/* Where libxsmm emulates bfloat16, bits depend on the rows: instructions for it are needed. */
-bool attn_xsmm_has_bf16(void)
-{
-    return libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512_CPX;
-}
-
-bool attn_xsmm_has_avx512(void)
-{
-    return libxsmm_get_target_archid() > LIBXSMM_X86_AVX2;
+    if (limit < ATTN_ISA_AVX2 || attn_isa_detect() < ATTN_ISA_AVX2)
+        return xsmm;
+    if (can_execute_new_code(&xsmm.lacks_memory)) {
+        grow_stack();
+        xsmm.lacks_memory = !start(limit);
+        xsmm.is_started = !xsmm.lacks_memory;
+    }
+    if (!xsmm.is_started) {
+        xsmm.has_bf16 = xsmm.lacks_memory && limit >= ATTN_ISA_AVX512 &&
+                        libxsmm_cpuid() >= LIBXSMM_X86_AVX512_CPX;
+        return xsmm;
+    }
+    target = libxsmm_get_target_archid();
+    /* Targets whose kernels were measured to keep the contract: with fma, and not Xeon Phi. */
+    xsmm.is_started = target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
+    /* Where libxsmm emulates bfloat16, bits depend on the rows: instructions for it are needed. */
+    xsmm.has_bf16 = target >= LIBXSMM_X86_AVX512_CPX;
+    xsmm.has_avx512 = target > LIBXSMM_X86_AVX2;
+    return xsmm;
 }
 
 void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
 {
     snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "libxsmm %d.%d, %s", LIBXSMM_VERSION_MAJOR,
              LIBXSMM_VERSION_MINOR, libxsmm_get_target_arch());
-}
-
-static bool fits_libxsmm(const struct attn_gemm_shape *s)
-{
-    const size_t most = INT_MAX;
-
-    return s->k <= most && s->lda <= most && s->ldb <= most && s->ldc <= most &&
-           s->step_a <= most / sizeof(float) && s->step_b <= most / sizeof(float);
 }
 
 void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
@@ -173,8 +157,10 @@ void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
     const int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
     const float alpha = 1, beta = s->is_continued ? 1 : 0;
     const bool is_batch = s->step_a != 0 || s->step_b != 0;
+    const size_t max = INT_MAX;
 
-    if (!fits_libxsmm(s))
+    if (s->k > max || s->lda > max || s->ldb > max || s->ldc > max ||
+        s->step_a > max / sizeof(float) || s->step_b > max / sizeof(float))
         return NULL;
     if (s->is_bf16 && is_batch)
         return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_strd(

@@ -6,30 +6,13 @@ bool attn_xsmm_can_start(void)
     return false;
 }
 
-bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory)
+struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
 {
     (void)limit;
-    *lacks_memory = false;
-    return false;
-}
-
-bool attn_xsmm_would_have_bf16(enum attn_isa limit)
-{
-    (void)limit;
-    return false;
+    return (struct attn_xsmm){0};
 }
 
 /* Not called: libxsmm cannot be started. */
-
-bool attn_xsmm_has_bf16(void)
-{
-    return false;
-}
-
-bool attn_xsmm_has_avx512(void)
-{
-    return false;
-}
 
 void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
 {

@@ -1,8 +1,8 @@
 /*
  * gemm_xsmm_internal.h - the seam between our products and libxsmm's.
  *
- * gemm_xsmm.c is the only file that knows libxsmm (1.17). `make XSMM=no` puts gemm_xsmm_absent.c in
- * its place, where nothing can start. Only gemm.c calls these functions.
+ * gemm_xsmm.c is the only file that knows libxsmm (1.17). `make XSMM=no` builds gemm_xsmm_absent.c
+ * instead, where nothing can start. Only gemm.c calls these functions.
  */
 #ifndef ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
 #define ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
@@ -14,17 +14,19 @@
  * Does not start it. */
 bool attn_xsmm_can_start(void);
 
-/* Starts libxsmm, or joins the one that the process has started, for a processor with no more than
- * LIMIT. False when it cannot start, or is of no use; *LACKS_MEMORY: for want of memory alone. */
-bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory);
+/* What libxsmm is here, for a processor with no more than some limit. */
+struct attn_xsmm {
+    bool is_started;
+    bool lacks_memory; /* it did not start, for want of memory alone */
+    bool has_bf16;     /* it multiplies in bfloat16, or would if it did not lack memory */
+    bool has_avx512;   /* its code uses that */
+};
 
-/* Whether it multiplied in bfloat16, for a processor with no more than LIMIT, if it had started. */
-bool attn_xsmm_would_have_bf16(enum attn_isa limit);
+/* Starts libxsmm, or joins the one that the process has started. */
+struct attn_xsmm attn_xsmm_start(enum attn_isa limit);
 
-/* Of what was started. */
-bool attn_xsmm_has_bf16(void);
-bool attn_xsmm_has_avx512(void);
-void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]); /* "libxsmm 1.17, cpx" */
+/* "libxsmm 1.17, cpx": what was started. */
+void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]);
 
 /* Machine code for SHAPE; NULL: there is none. Batches are those with a step. */
 void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void);

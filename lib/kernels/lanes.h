@@ -64,140 +64,47 @@ static inline vi v_first(size_t n)
     return lane < v_splat_int((int32_t)n);
 }
 
+#if defined __x86_64__
+
+/* An instruction on a register: V_OP(max_ps) is _mm512_max_ps, _mm256_max_ps or _mm_max_ps. */
 #if defined __AVX512F__
+#define V_OP(name) _mm512_##name
+typedef __m512 v_register;
+#elif defined __AVX2__
+#define V_OP(name) _mm256_##name
+typedef __m256 v_register;
+#else
+#define V_OP(name) _mm_##name
+typedef __m128 v_register;
+#endif
 
 static inline vf v_splat(float x)
 {
-    return (vf)_mm512_set1_ps(x);
+    return (vf)V_OP(set1_ps)(x);
 }
 
 /* P is a multiple of the register's size: the store goes past the caches. */
 static inline void v_stream(float *p, vf x)
 {
-    _mm512_stream_ps(p, (__m512)x);
-}
-
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    V_OP(stream_ps)(p, (v_register)x);
 }
 
 static inline vf v_max(vf a, vf b)
 {
-    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+    return (vf)V_OP(max_ps)((v_register)a, (v_register)b);
 }
 
 static inline vf v_min(vf a, vf b)
 {
-    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+    return (vf)V_OP(min_ps)((v_register)a, (v_register)b);
 }
 
-static inline vf v_load_first(const float *p, size_t n)
-{
-    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1U << n) - 1), p);
-}
-
-static inline void v_store_first(float *p, vf x, size_t n)
-{
-    _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), (__m512)x);
-}
-
-#elif defined __AVX2__
-
-static inline vf v_splat(float x)
-{
-    return (vf)_mm256_set1_ps(x);
-}
-
-static inline void v_stream(float *p, vf x)
-{
-    _mm256_stream_ps(p, (__m256)x);
-}
-
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-
-static inline vf v_max(vf a, vf b)
-{
-    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
-}
-
-static inline vf v_min(vf a, vf b)
-{
-    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
-}
-
-static inline vf v_load_first(const float *p, size_t n)
-{
-    return (vf)_mm256_maskload_ps(p, (__m256i)v_first(n));
-}
-
-static inline void v_store_first(float *p, vf x, size_t n)
-{
-    _mm256_maskstore_ps(p, (__m256i)v_first(n), (__m256)x);
-}
-
-#else /* four lanes */
+#else
 
 static inline vf v_splat(float x)
 {
     return (vf){x, x, x, x};
 }
-
-static inline vf v_load_first(const float *p, size_t n)
-{
-    vf x = {0};
-
-    for (size_t l = 0; l < n; l++)
-        x[l] = p[l];
-    return x;
-}
-
-static inline void v_store_first(float *p, vf x, size_t n)
-{
-    for (size_t l = 0; l < n; l++)
-        p[l] = x[l];
-}
-
-#if defined __ARM_NEON
-
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
-}
-
-#else
-
-/* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    for (int l = 0; l < LANES; l++)
-        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
-    return a;
-}
-
-#endif
-
-#if defined __x86_64__
-
-static inline void v_stream(float *p, vf x)
-{
-    _mm_stream_ps(p, (__m128)x);
-}
-
-static inline vf v_max(vf a, vf b)
-{
-    return (vf)_mm_max_ps((__m128)a, (__m128)b);
-}
-
-static inline vf v_min(vf a, vf b)
-{
-    return (vf)_mm_min_ps((__m128)a, (__m128)b);
-}
-
-#else
 
 /* gcc knows no store past the caches here. */
 static inline void v_stream(float *p, vf x)
@@ -222,7 +129,46 @@ static inline vf v_min(vf a, vf b)
 
 #endif
 
+static inline vf v_fma(vf a, vf b, vf c)
+{
+#if defined __AVX2__
+    return (vf)V_OP(fmadd_ps)((v_register)a, (v_register)b, (v_register)c);
+#elif defined __ARM_NEON
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    /* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
+    for (int l = 0; l < LANES; l++)
+        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return a;
 #endif
+}
+
+static inline vf v_load_first(const float *p, size_t n)
+{
+#if defined __AVX512F__
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1U << n) - 1), p);
+#elif defined __AVX2__
+    return (vf)_mm256_maskload_ps(p, (__m256i)v_first(n));
+#else
+    vf x = {0};
+
+    for (size_t l = 0; l < n; l++)
+        x[l] = p[l];
+    return x;
+#endif
+}
+
+static inline void v_store_first(float *p, vf x, size_t n)
+{
+#if defined __AVX512F__
+    _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), (__m512)x);
+#elif defined __AVX2__
+    _mm256_maskstore_ps(p, (__m256i)v_first(n), (__m256)x);
+#else
+    for (size_t l = 0; l < n; l++)
+        p[l] = x[l];
+#endif
+}
 
 /*
  * v_max(a, b) is a > b ? a : b and v_min(a, b) is a < b ? a : b: when either is NaN, b.

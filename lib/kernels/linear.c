@@ -27,7 +27,7 @@ enum {
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
-    TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
+    TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
 /* Which parts are multiplied. The product of two low parts is left out. Where the weight has one
@@ -272,16 +272,6 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
     }
 }
 
-/* The same, where a padded panel has room for one tile. */
-static void multiply_tiles(const struct split_map *map, const struct strip *strip, size_t begin,
-                           size_t end)
-{
-    const size_t step = strip->width != strip->n_col ? 1 : end - begin;
-
-    for (size_t t = begin; t < end; t += step)
-        multiply_strip(map, strip, t, t + step);
-}
-
 /* The map that a task belongs to, and which of its tasks that is; NULL after the last. */
 static const struct split_map *find_map(const struct split_maps *maps, size_t *task)
 {
@@ -340,6 +330,7 @@ static void run_task(void *context, size_t task, int worker)
                           .n_col = attn_panel_n_col(&map->panels, panel),
                           .padded = bias + ATTN_PANEL};
     const size_t first = args->first_col + strip.column;
+    size_t begin, end, step;
 
     strip.a = find_panel(map, panel, &strip.lda);
     if (!strip.a) {
@@ -354,19 +345,14 @@ static void run_task(void *context, size_t task, int worker)
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
-    multiply_tiles(map, &strip, map->n_tile * chunk / map->n_chunk,
-                   map->n_tile * (chunk + 1) / map->n_chunk);
+    /* A padded panel has room for one tile. */
+    begin = map->n_tile * chunk / map->n_chunk;
+    end = map->n_tile * (chunk + 1) / map->n_chunk;
+    step = strip.width != strip.n_col ? 1 : end - begin;
+    for (size_t t = begin; t < end; t += step)
+        multiply_strip(map, &strip, t, t + step);
     if (args->compute != ATTN_COMPUTE_F32)
         attn_gemm_release(args->engine); /* a worker without another task may sleep */
-}
-
-/* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
-static void cut_rows(struct split_map *map, struct attn_gemm_rows rows, size_t n_row)
-{
-    size_t n_tile = (n_row + rows.most - 1) / rows.most, even = (n_row + n_tile - 1) / n_tile;
-
-    map->tile = (even + rows.step - 1) / rows.step * rows.step;
-    map->n_tile = (n_row + map->tile - 1) / map->tile;
 }
 
 /* x, which all maps read, in bfloat16: all rows in one part after the other. */
@@ -392,6 +378,10 @@ static void round_rows(void *context, size_t task, int worker)
 static void plan(struct split_map *map, const struct attn_linear *linear,
                  const struct attn_linear_args *args, size_t n_thread)
 {
+    const struct attn_gemm_rows rows =
+        attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32);
+    size_t even;
+
     *map = (struct split_map){.linear = linear,
                               .args = args,
                               .panels = attn_panels_split(args->last_col - args->first_col),
@@ -403,7 +393,11 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || map->panels.n_panel == 0)
         return;
-    cut_rows(map, attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32), args->n_row);
+    /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
+    map->n_tile = (args->n_row + rows.most - 1) / rows.most;
+    even = (args->n_row + map->n_tile - 1) / map->n_tile;
+    map->tile = (even + rows.step - 1) / rows.step * rows.step;
+    map->n_tile = (args->n_row + map->tile - 1) / map->tile;
     map->n_piece = (map->depth * map->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
     if (n_thread > 1 && map->panels.n_panel < TASKS_EACH * n_thread)
         map->n_chunk = (TASKS_EACH * n_thread + map->panels.n_panel - 1) / map->panels.n_panel;

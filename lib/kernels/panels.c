@@ -9,14 +9,6 @@ static size_t width_of(size_t n_col)
     return n_col < NARROWEST ? ATTN_PANEL_PADDED : n_col;
 }
 
-/* Columns that are shared by the last two panels, because the last alone would be too narrow. */
-static size_t shared_columns(const struct attn_panels *panels)
-{
-    size_t rest = panels->n_col % ATTN_PANEL;
-
-    return panels->n_panel > 1 && rest > 0 && rest < NARROWEST ? ATTN_PANEL + rest : 0;
-}
-
 struct attn_panels attn_panels_split(size_t n_col)
 {
     return (struct attn_panels){.n_panel = n_col / ATTN_PANEL + (n_col % ATTN_PANEL != 0),
@@ -25,10 +17,11 @@ struct attn_panels attn_panels_split(size_t n_col)
 
 size_t attn_panel_first(const struct attn_panels *panels, size_t panel)
 {
-    size_t shared = shared_columns(panels);
+    const size_t rest = panels->n_col % ATTN_PANEL;
 
-    if (shared > 0 && panel == panels->n_panel - 1)
-        return (panel - 1) * ATTN_PANEL + (shared + 1) / 2;
+    /* The last two share their columns where the last alone would be too narrow. */
+    if (panel > 0 && panel == panels->n_panel - 1 && rest > 0 && rest < NARROWEST)
+        return (panel - 1) * ATTN_PANEL + (ATTN_PANEL + rest + 1) / 2;
     return panel * ATTN_PANEL;
 }
 
@@ -100,32 +93,14 @@ void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute comp
     }
 }
 
-/* One or two rows X [n_row, width], interleaved, at PLANE; at LOW their low parts, and the high
- * ones at PLANE, where LOW is not NULL. */
-static void pack_pair(const struct attn_kernels *kernels, const float *x, size_t n_row,
-                      size_t width, uint16_t *plane, uint16_t *low)
-{
-    float parts[2][2 * ATTN_PANEL]; /* high, low */
-    const bool is_pair = n_row > 1;
-
-    if (!low) {
-        kernels->pair_bf16(x, is_pair ? x + width : NULL, width, plane);
-        return;
-    }
-    kernels->split_bf16(x, (is_pair ? 2 : 1) * width, parts[0], parts[1]);
-    kernels->pair_bf16(parts[0], is_pair ? parts[0] + width : NULL, width, plane);
-    kernels->pair_bf16(parts[1], is_pair ? parts[1] + width : NULL, width, low);
-}
-
 static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                       enum attn_compute compute, size_t first, size_t m, uint16_t *panel)
 {
     enum { N_ROW = 128 }; /* packed as float32 at a time: an even number */
     const size_t size = attn_dtype_bits(matrix->dtype) / 8, width = width_of(m);
-    uint16_t *low = attn_panel_n_plane(matrix->dtype, compute) == 1
-                        ? NULL
-                        : panel + attn_panel_depth(matrix->n_row, compute) * width;
-    float rows[N_ROW * ATTN_PANEL];
+    const bool has_low = attn_panel_n_plane(matrix->dtype, compute) > 1;
+    uint16_t *low = panel + attn_panel_depth(matrix->n_row, compute) * width;
+    float rows[N_ROW * ATTN_PANEL], high[2 * ATTN_PANEL], rest[2 * ATTN_PANEL];
 
     for (size_t k = 0; k < matrix->n_row; k += N_ROW) {
         struct attn_matrix piece = *matrix;
@@ -133,9 +108,17 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
         piece.data = (const char *)matrix->data + k * matrix->row_stride * size;
         piece.n_row = matrix->n_row - k < N_ROW ? matrix->n_row - k : N_ROW;
         kernels->pack_panel(&piece, first, m, width, rows);
-        for (size_t r = 0; r < piece.n_row; r += 2)
-            pack_pair(kernels, rows + r * width, piece.n_row - r, width, panel + (k + r) * width,
-                      low ? low + (k + r) * width : NULL);
+        for (size_t r = 0; r < piece.n_row; r += 2) { /* one or two rows, interleaved */
+            const size_t second = piece.n_row - r > 1 ? width : 0, at = (k + r) * width;
+            const float *x = rows + r * width;
+
+            if (has_low) {
+                kernels->split_bf16(x, width + second, high, rest);
+                kernels->pair_bf16(rest, second > 0 ? rest + width : NULL, width, low + at);
+                x = high;
+            }
+            kernels->pair_bf16(x, second > 0 ? x + width : NULL, width, panel + at);
+        }
     }
 }
 

@@ -13,11 +13,11 @@
 
 /* Blocks of at most so many rows by registers of columns have sums that fit the register file. */
 #if defined __AVX512F__
-enum { ROWS = 6, REGISTERS = 4, CALLS_AHEAD = true };
+enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true };
 #elif defined __ARM_NEON
-enum { ROWS = 4, REGISTERS = 4, CALLS_AHEAD = false }; /* a line of the cache wide */
+enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false }; /* a line of the cache wide */
 #else
-enum { ROWS = 6, REGISTERS = 2, CALLS_AHEAD = false };
+enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false };
 #endif
 enum { ALL_REGISTERS = 64 / LANES };
 
@@ -36,21 +36,21 @@ enum { LINE = 64 / sizeof(float) }; /* floats in a line of the caches */
 
 /* Lines that one block of rows prefetches, from one to the next as they lie in memory: other orders
  * were slower. */
-struct calls {
+struct prefetch {
     const float *line;       /* the next one */
     size_t column, n_column; /* which of its row's lines that is; lines of a row */
     size_t step;             /* floats from the last line of a row to the first of the next */
     size_t n_each, n_more;   /* in each step of k, and one more in each of the first */
 };
 
-/* Calls for those of step K. */
-static inline void call(struct calls *calls, size_t k)
+/* Prefetches those of step K. */
+static inline void prefetch_some(struct prefetch *prefetch, size_t k)
 {
-    for (size_t n = calls->n_each + (k < calls->n_more); n > 0; n--) {
-        __builtin_prefetch(calls->line);
-        calls->line += ++calls->column < calls->n_column ? LINE : calls->step;
-        if (calls->column == calls->n_column)
-            calls->column = 0;
+    for (size_t n = prefetch->n_each + (k < prefetch->n_more); n > 0; n--) {
+        __builtin_prefetch(prefetch->line);
+        prefetch->line += ++prefetch->column < prefetch->n_column ? LINE : prefetch->step;
+        if (prefetch->column == prefetch->n_column)
+            prefetch->column = 0;
     }
 }
 
@@ -74,7 +74,7 @@ static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
 static inline __attribute__((always_inline)) void multiply_block(const struct product *p,
                                                                  size_t row, size_t first,
                                                                  size_t rows, size_t registers,
-                                                                 struct calls calls)
+                                                                 struct prefetch prefetch)
 {
     const struct attn_gemm_shape *s = p->shape;
     const float *a = p->a, *b = p->b + row * s->ldb;
@@ -95,8 +95,8 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
         for (size_t k = 0; k < s->k; k++) {
             vf weight[ALL_REGISTERS];
 
-            if (CALLS_AHEAD)
-                call(&calls, k);
+            if (PREFETCHES)
+                prefetch_some(&prefetch, k);
 #pragma GCC unroll 16
             for (size_t v = 0; v < registers; v++)
                 weight[v] = v_load(a + k * s->lda + at[v]);
@@ -118,20 +118,20 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
 
 #if defined __AVX512F__
 /* What block I of N prefetches: as much as any other. */
-static struct calls share_calls(const struct product *p, size_t i, size_t n)
+static struct prefetch share_prefetch(const struct product *p, size_t i, size_t n)
 {
     const struct attn_gemm_shape *s = p->shape;
     const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
     const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
 
     if (!p->next)
-        return (struct calls){0};
-    return (struct calls){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
-                          .column = first % n_column,
-                          .n_column = n_column,
-                          .step = s->lda - (n_column - 1) * LINE,
-                          .n_each = n_mine / s->k,
-                          .n_more = n_mine % s->k};
+        return (struct prefetch){0};
+    return (struct prefetch){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
+                             .column = first % n_column,
+                             .n_column = n_column,
+                             .step = s->lda - (n_column - 1) * LINE,
+                             .n_each = n_mine / s->k,
+                             .n_more = n_mine % s->k};
 }
 
 /* All columns at once, in blocks of nearly the same number of rows. */
@@ -140,13 +140,13 @@ static void multiply(const struct product *p)
     const size_t n = p->shape->n, n_block = (n + ROWS - 1) / ROWS;
 
     for (size_t row = 0, end, i = 0; i < n_block; i++, row = end) {
-        const struct calls calls = share_calls(p, i, n_block);
+        const struct prefetch prefetch = share_prefetch(p, i, n_block);
 
         end = n * (i + 1) / n_block;
         switch (end - row) {
 #define ROWS_CASE(rows)                                                                            \
     case rows:                                                                                     \
-        multiply_block(p, row, 0, rows, REGISTERS, calls);                                         \
+        multiply_block(p, row, 0, rows, REGISTERS, prefetch);                                      \
         break;
             ROWS_CASE(1)
             ROWS_CASE(2)
@@ -166,7 +166,7 @@ static void multiply(const struct product *p)
 static void multiply(const struct product *p)
 {
     const struct attn_gemm_shape *s = p->shape;
-    const struct calls none = {0};
+    const struct prefetch none = {0};
     size_t i = 0;
 
     for (; s->n - i >= ROWS; i += ROWS)

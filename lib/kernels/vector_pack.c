@@ -112,14 +112,14 @@ enum { TILE = 16 };
  */
 enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, LINE = 64 };
 
-/* Calls for one line of each of N columns, AT bytes from their beginning. */
+/* Prefetches one line of each of N columns, AT bytes from their beginning. */
 static inline void fetch_columns(const unsigned char *const *columns, size_t n, size_t at)
 {
     for (size_t i = 0; i < n; i++)
         __builtin_prefetch(columns[i] + at);
 }
 
-/* Calls for N bytes of a row. */
+/* Prefetches N bytes of a row. */
 static inline void fetch_row(const unsigned char *row, size_t n)
 {
     for (size_t i = 0; i < n; i += LINE)

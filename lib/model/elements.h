@@ -5,7 +5,7 @@
 #ifndef ATTN_MODEL_ELEMENTS_H
 #define ATTN_MODEL_ELEMENTS_H
 
-#include "kernels/matrix.h"
+#include "kernels/kernels.h"
 
 /* The elements of VECTOR; zeros [n] where there is no such weight. */
 void attn_vector_elements(const struct attn_vector *vector, size_t n, double *elements);

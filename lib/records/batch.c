@@ -1,18 +1,15 @@
 /*
- * batch.c - see batch.h: opens what a batch reads and writes, begins it or goes on, and ends it.
+ * batch.c - see batch.h: opens what a batch reads and writes, begins or resumes it, and ends it.
  * What comes between is in batch_work.c.
  */
-#include "records/batch.h"
+#include "records/batch_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status_internal.h"
-#include "kernels/isa.h"
-#include "kernels/isa_internal.h"
-#include "records/batch_work.h"
-#include "records/records_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
@@ -24,24 +21,6 @@
 #include <unistd.h>
 
 enum { N_EDGE = 3 }; /* keys of each query in `edges`, unless something else is said */
-
-struct attn_batch {
-    struct attn_batch_options options;
-    struct attn_records_item *outputs; /* [options.n_output] owns; their paths name the shard */
-    struct attn_buffer *paths;         /* [options.n_output] owns; empty of sinks */
-    const char *name; /* of the first output, a file; NULL: it is none, and there is
-                                          nothing that could be resumed */
-    struct attn_buffer journal_path, manifest_path;
-    struct attn_buffer asked, input; /* the identity's */
-    time_t started;
-    struct attn_batch_lines *lines;
-    struct attn_records *records;
-    struct attn_model_files *model; /* NULL without a name */
-    struct attn_batch_work work;
-    bool is_run;       /* that is done once */
-    bool is_complete;  /* it was done before */
-    bool is_finishing; /* the outputs got their ends, and are no place to go on from */
-};
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
@@ -59,22 +38,17 @@ static bool is_stream(const char *path)
 static void append_path(struct attn_buffer *out, const char *path,
                         const struct attn_batch_options *options)
 {
-    size_t size = strlen(path), name, end;
+    size_t n;
+    const char *last = attn_path_last(path, &n), *end = last + n, *dot = end;
 
-    while (size > 1 && path[size - 1] == '/') /* of a folder */
-        size--;
-    if (options->n_shard == 0 || is_stream(path)) {
-        attn_buffer_append(out, path, size);
-        return;
-    }
-    for (name = size; name > 0 && path[name - 1] != '/';)
-        name--;
-    end = size;
-    for (size_t i = size; i-- > name + 1 && end == size;)
-        if (path[i] == '.')
-            end = i;
-    attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)end, path, options->shard,
-                              options->n_shard, (int)(size - end), path + end);
+    for (const char *at = end; at > last + 1 && dot == end;)
+        if (*--at == '.')
+            dot = at;
+    if (options->n_shard == 0 || is_stream(path)) /* without the / at the end of a folder */
+        attn_buffer_append(out, path, (size_t)(end - path));
+    else
+        attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path,
+                                  options->shard, options->n_shard, (int)(end - dot), dot);
 }
 
 static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error *err)
@@ -103,25 +77,26 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
     batch->name = batch->outputs[0].path;
     attn_buffer_append_format(&batch->journal_path, "%s.journal", batch->name);
     attn_buffer_append_format(&batch->manifest_path, "%s.run.json", batch->name);
-    batch->work.journal_path = attn_buffer_string(&batch->journal_path);
-    ATTN_TRY(attn_buffer_check(&batch->journal_path, err));
-    return attn_buffer_string(&batch->manifest_path) ? ATTN_OK : attn_error_no_memory(err);
+    return attn_buffer_string(&batch->journal_path) && attn_buffer_string(&batch->manifest_path)
+               ? ATTN_OK
+               : attn_error_no_memory(err);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
+/* Whether what the options say goes together. */
 static enum attn_status check(const struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
+    const char *first = options->outputs[0].path;
 
     if (options->n_shard > 0 && options->shard >= options->n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->shard, options->n_shard);
     if (options->is_resumed && !batch->name)
-        return attn_error_set(
-            err, ATTN_INVALID, "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
-            attn_quote_string(options->outputs[0].path ? options->outputs[0].path : "the sink")
-                .text);
+        return attn_error_set(err, ATTN_INVALID,
+                              "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
+                              attn_quote_string(first ? first : "the sink").text);
     return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
 }
 
@@ -130,22 +105,21 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
     struct attn_batch_options *options = &batch->options;
     const struct attn_batch_lines_options of_lines = {
         .path = options->path,
-        .max_line = options->max_line > 0 ? options->max_line : ATTN_BATCH_MAX_LINE,
+        .max_line = options->max_line,
         .shard = options->shard,
         .n_shard = options->n_shard,
-        .stop = {options->cancel, &batch->work.has_ended},
-        .read = batch->name ? &batch->work.input : NULL,
+        .stop = {options->cancel, &batch->has_ended},
+        .read = batch->name ? &batch->input : NULL,
     };
     uint64_t size;
 
     ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
     if (attn_batch_lines_is_file(batch->lines, &size))
-        attn_buffer_append_format(&batch->input, "{\"bytes\":%" PRIu64 "}", size);
+        attn_buffer_append_format(&batch->input_size, "{\"bytes\":%" PRIu64 "}", size);
     else
-        attn_buffer_append_string(&batch->input, "{\"bytes\":null}");
-    batch->work.identity.input = attn_buffer_string(&batch->input);
-    batch->work.lines = batch->lines;
-    return attn_buffer_check(&batch->input, err);
+        attn_buffer_append_string(&batch->input_size, "{\"bytes\":null}");
+    batch->identity.input = attn_buffer_string(&batch->input_size);
+    return attn_buffer_check(&batch->input_size, err);
 }
 
 /* What shapes the results: what the caller says, and the digests of its files. One that cannot be
@@ -173,8 +147,7 @@ static enum attn_status describe(struct attn_batch *batch, struct attn_error *er
         attn_buffer_append_format(out, "\"%s\"", hex);
     }
     attn_buffer_append_string(out, n > 0 ? "]}" : "}");
-    batch->work.identity.options = attn_buffer_string(out);
-    batch->work.options = options;
+    batch->identity.options = attn_buffer_string(out);
     return attn_buffer_check(out, err);
 }
 
@@ -204,7 +177,10 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     if (!made)
         return ATTN_NO_MEMORY;
     made->options = options;
+    if (options.max_line == 0)
+        made->options.max_line = ATTN_BATCH_MAX_LINE;
     made->started = time(NULL);
+    made->journal = -1;
     status = open_batch(made, err);
     if (status == ATTN_OK)
         *batch = made;
@@ -217,7 +193,7 @@ void attn_batch_free(struct attn_batch *batch)
 {
     if (!batch)
         return;
-    attn_batch_work_release(&batch->work);
+    attn_batch_work_release(batch);
     attn_model_files_free(batch->model);
     attn_records_free(batch->records);
     attn_batch_lines_close(batch->lines);
@@ -228,7 +204,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_buffer_release(&batch->journal_path);
     attn_buffer_release(&batch->manifest_path);
     attn_buffer_release(&batch->asked);
-    attn_buffer_release(&batch->input);
+    attn_buffer_release(&batch->input_size);
     attn_free(batch);
 }
 
@@ -243,8 +219,7 @@ static bool has_output(const struct attn_batch *batch, const char *format)
 }
 
 /* What must be computed for the outputs, and no more. */
-static void plan(const struct attn_batch *batch, attn_record_field_set fields,
-                 struct attn_many_options *many)
+static void plan(const struct attn_batch *batch, attn_record_field_set fields, struct attn_many_options *many)
 {
     if (!has_output(batch, "jsonl"))
         fields = 0;
@@ -303,9 +278,7 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
     if (batch->name)
         ATTN_TRY(
             attn_model_files_start(options->source, model, options->cancel, &batch->model, err));
-    batch->work.records = batch->records;
-    batch->work.model = batch->model;
-    batch->work.needs_numbers = has_output(batch, "npz");
+    batch->needs_numbers = has_output(batch, "npz");
     return ATTN_OK;
 }
 
@@ -319,20 +292,20 @@ static bool is_empty(const struct attn_records *records)
     return true;
 }
 
-/* Removes the parts of the outputs, which hold nothing that could be gone on with. */
+/* Removes the parts of the outputs, which hold nothing that could be resumed. */
 static void remove_parts(const struct attn_batch *batch)
 {
     struct attn_records_part part;
 
     for (size_t i = 0; attn_records_part(batch->records, i, &part); i++)
         unlink(part.path);
-    if (batch->work.journal_path)
-        unlink(batch->work.journal_path);
+    if (batch->journal_path.data)
+        unlink(batch->journal_path.data);
 }
 
-/* --- Beginning, or going on ------------------------------------------------------------------ */
+/* --- Beginning, or resuming ------------------------------------------------------------------ */
 
-/* Notes what TEXT is, about the file PATH. */
+/* Hands a note to the caller. */
 ATTN_PRINTF(2, 3)
 static void note(const struct attn_batch *batch, const char *format, ...)
 {
@@ -347,47 +320,35 @@ static void note(const struct attn_batch *batch, const char *format, ...)
     batch->options.on_note(batch->options.user, message);
 }
 
-/* Compares what is there with the manifest MADE: whether the outputs are whole already. */
-static enum attn_status find_complete(struct attn_batch *batch, struct attn_batch_made *made,
-                                      struct attn_error *err)
-{
-    const char *path = batch->manifest_path.data;
-
-    if (!is_empty(batch->records) || access(batch->name, F_OK) != 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_batch_manifest_read(path, &batch->work.identity, made, err));
-    if (!made->is_there)
-        return ATTN_OK;
-    ATTN_TRY(attn_batch_work_compare(&batch->work, made, path, err));
-    batch->is_complete = true;
-    return ATTN_OK;
-}
-
+/* Compares what is there with its manifest, if it is whole; else resumes it. */
 static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made *made,
                                struct attn_error *err)
 {
-    struct attn_batch_work *work = &batch->work;
     const struct attn_quote name = attn_quote_string(batch->name);
     char count[ATTN_QUANTITY_SIZE];
     bool is_resumed = false;
     const char *damaged;
     uint64_t size;
 
-    ATTN_TRY(attn_model_files_wait(batch->model, &work->identity.model, err));
-    ATTN_TRY(find_complete(batch, made, err));
-    if (batch->is_complete) {
+    ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
+    if (is_empty(batch->records) && access(batch->name, F_OK) == 0)
+        ATTN_TRY(attn_batch_manifest_read(batch, made, err));
+    if (made->is_there) {
+        ATTN_TRY(attn_batch_work_compare(batch, made, err));
+        batch->is_complete = true;
         note(batch, "'%s' is complete", name.text);
         return ATTN_OK;
     }
-    ATTN_TRY(attn_batch_work_resume(work, &is_resumed, err));
-    damaged = attn_batch_parts_damaged(work->parts, &size);
+    ATTN_TRY(
+        attn_error_at(attn_batch_work_resume(batch, &is_resumed, err), ATTN_STAGE_OUTPUT, err));
+    damaged = attn_batch_parts_damaged(batch->parts, &size);
     if (damaged)
         note(batch, "the first %s bytes of '%s' are not those that were written: %s",
              attn_quantity_count(size, count), attn_quote_string(damaged).text,
              is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
     if (is_resumed)
         note(batch, "'%s' continues at record %s", name.text,
-             attn_quantity_count(work->done.n_record, count));
+             attn_quantity_count(batch->done.n_record, count));
     return ATTN_OK;
 }
 
@@ -396,59 +357,29 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
                                 struct attn_error *err)
 {
     ATTN_TRY(open_outputs(batch, host, many, err));
-    ATTN_TRY(attn_batch_work_init(&batch->work, err));
+    ATTN_TRY(attn_error_at(attn_batch_work_init(batch, err), ATTN_STAGE_OUTPUT, err));
     return batch->options.is_resumed ? resume(batch, made, err) : ATTN_OK;
 }
 
 /* --- The end --------------------------------------------------------------------------------- */
 
-static bool has_failed(const struct attn_batch *batch)
-{
-    return batch->work.n_failed > 0 && batch->options.max_failed < 0;
-}
-
-static enum attn_status write_manifest(struct attn_batch *batch, const struct attn_host *host,
-                                       struct attn_error *err)
-{
-    struct attn_batch_work *work = &batch->work;
-    const enum attn_isa most = host->options.isa, here = attn_isa_detect();
-    struct attn_batch_manifest manifest = {
-        .path = batch->manifest_path.data,
-        .is_synced = batch->options.is_synced,
-        .identity = work->identity,
-        .command = batch->options.command,
-        .n_command = batch->options.n_command,
-        .model = attn_model_name(attn_host_model(host)),
-        .lines = batch->lines,
-        .done = &work->done,
-        .records = batch->records,
-        .isa = attn_isa_name(most < here ? most : here),
-        .n_thread = attn_host_n_thread(host),
-        .started = batch->started,
-        .has_failed = has_failed(batch),
-    };
-
-    attn_batch_work_measure(work);
-    ATTN_TRY(attn_model_files_wait(batch->model, &manifest.identity.model, err));
-    ATTN_TRY(attn_batch_parts_finish(work->parts, batch->records, work->extents, err));
-    return attn_batch_manifest_write(&manifest, err);
-}
-
 /* Everything is computed: gives the outputs their names. */
 static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
                                struct attn_error *err)
 {
-    struct attn_batch_work *work = &batch->work;
-
-    if (work->has_checkpoint)
-        ATTN_TRY(attn_batch_work_checkpoint(work, err));
+    if (batch->has_checkpoint)
+        ATTN_TRY(attn_batch_work_checkpoint(batch, err));
     batch->is_finishing = true;
     ATTN_TRY(attn_records_finish(batch->records, batch->options.is_synced, err));
-    if (batch->name)
-        ATTN_TRY(write_manifest(batch, host, err));
+    if (batch->name) {
+        attn_batch_work_measure(batch);
+        ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
+        ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, true, batch->extents, err));
+        ATTN_TRY(attn_batch_manifest_write(batch, host, err));
+    }
     ATTN_TRY(attn_records_commit(batch->records, err));
-    if (work->journal_path)
-        unlink(work->journal_path);
+    if (batch->journal_path.data)
+        unlink(batch->journal_path.data);
     return ATTN_OK;
 }
 
@@ -463,13 +394,13 @@ static void end_early(struct attn_batch *batch, const struct attn_error *err,
     result->is_abandoned = attn_records_is_abandoned(batch->records);
     if (result->is_abandoned)
         return;
-    if (batch->work.done.n_record > 0 && !batch->is_finishing && !is_output &&
+    if (batch->done.n_record > 0 && !batch->is_finishing && !is_output &&
         !(options->is_spoiled && options->is_spoiled(options->user))) {
         if (batch->model) /* nothing can be resumed without their digests, unless it is canceled */
             attn_model_files_wait(batch->model, &model, NULL);
-        attn_batch_work_checkpoint(&batch->work, NULL);
+        attn_batch_work_checkpoint(batch, NULL);
     }
-    result->can_resume = batch->work.has_checkpoint;
+    result->can_resume = batch->has_checkpoint;
     if (!result->can_resume)
         remove_parts(batch);
 }
@@ -481,7 +412,6 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
 {
     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
     struct attn_batch_made made = {0};
-    const struct attn_batch_work *work = &batch->work;
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
@@ -495,16 +425,15 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
         remove_parts(batch);
     if (status != ATTN_OK || batch->is_complete)
         return status;
-    status = attn_batch_work_run(&batch->work, host, &many, err);
+    status = attn_batch_work_run(batch, host, &many, err);
     if (status == ATTN_OK)
         status = attn_error_at(finish(batch, host, err), ATTN_STAGE_OUTPUT, err);
     if (status != ATTN_OK)
         end_early(batch, err, result);
-    result->n_record = work->done.n_record;
-    result->n_failed = work->n_failed;
-    result->has_failed = has_failed(batch);
-    result->seconds =
-        1e-3 * (double)work->milliseconds_before + attn_batch_work_seconds(&batch->work);
+    result->n_record = batch->done.n_record;
+    result->n_failed = batch->n_failed;
+    result->has_failed = batch->n_failed > 0 && batch->options.max_failed < 0;
+    result->seconds = 1e-3 * (double)batch->milliseconds_before + attn_batch_work_seconds(batch);
     return status;
 }
 

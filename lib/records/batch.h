@@ -1,7 +1,7 @@
 /*
  * batch.h - many records from a file or a pipe into files: in shards, with a journal from which a
- * run that ended early goes on, and a manifest that says how the results were made. What `attn-cli
- * batch` does.
+ * run that ended early is resumed, and a manifest that says how the results were made. What
+ * `attn-cli batch` does.
  *
  *     struct attn_records_item outputs[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
  *     struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
@@ -18,7 +18,7 @@
  * Files grow under names FILE.part and have their own when all is whole. Beside the first one,
  * which is a file, lies FILE.journal while it grows, with a line for each checkpoint, about one per
  * second; and then FILE.run.json: version, model files, options, input, counts and outputs with
- * their SHA-256. A batch that is opened with `is_resumed` goes on after the last checkpoint that
+ * their SHA-256. A batch that is opened with `is_resumed` continues after the last checkpoint that
  * the parts hold; where all is whole it compares input and outputs with the manifest; and where
  * there is nothing, it begins. Results do not depend on threads, shards or restarts.
  *
@@ -65,14 +65,14 @@ struct attn_batch_options {
     int precision; /* digits after the point of decimal numbers, 0..17; -1: the shortest text that
                       reads back as the same number */
 
-    bool is_resumed; /* go on where a run ended early; the first output is a file */
+    bool is_resumed; /* resume a run that ended early; the first output is a file */
     bool is_synced;  /* wait for the disk at each checkpoint and at the end */
 
     /* Where the first output is a file: what the host's model was opened from. */
     const struct attn_source *source;
 
-    /* An object of JSON on one line: what else shapes the results. A run goes on only with the same
-     * text. NULL: "{}", and the caller vouches for the rest. */
+    /* An object of JSON on one line: what else shapes the results. A run is resumed only with the
+     * same text. NULL: "{}", and the caller vouches for the rest. */
     const char *asked;
     const char *const *files; /* [n_file] masks, archives that shape them: their SHA-256 is added */
     size_t n_file;
@@ -80,9 +80,9 @@ struct attn_batch_options {
     size_t n_command;
 
     const volatile sig_atomic_t *cancel; /* the host's: not 0 ends it early; or NULL */
-    attn_note_fn on_note;                /* told of what continues and what is damaged; or NULL */
+    attn_note_fn on_note;                /* gets what continues and what is damaged; or NULL */
 
-    /* Told how far it is, once before the first record and after each: on any thread, one call at a
+    /* Gets how far it is, once before the first record and after each: on any thread, one call at a
      * time. Or NULL. */
     void (*on_progress)(void *user, const struct attn_batch_progress *progress);
 
@@ -101,7 +101,7 @@ struct attn_batch_result {
     uint64_t n_record, n_failed; /* with those of earlier runs */
     bool has_failed;             /* records failed, and max_failed is negative */
     bool is_complete;            /* the outputs were whole before: nothing was computed */
-    bool can_resume;             /* it ended early, and can go on after n_record */
+    bool can_resume;             /* it ended early, and can be resumed after n_record */
     bool is_abandoned;           /* it ended early: nobody reads the pipes that it writes into */
     double seconds;              /* of computing, with that of earlier runs */
 };
@@ -117,7 +117,7 @@ ATTN_API enum attn_status attn_batch_open(const struct attn_batch_options *optio
  * Runs all of it, once: MANY says what is asked of every record. Measures, surprisals, edges and
  * tensors are computed where an output has them; measures are ATTN_MEASURES_DEFAULT and edges 3
  * where MANY does not say which. *result, if not NULL, is filled after a failure too. ATTN_INVALID
- * when it cannot go on: with another model, another input, other options or other outputs.
+ * when it cannot be resumed: with another model, another input, other options or other outputs.
  */
 ATTN_API enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                          const struct attn_many_options *many,

@@ -39,11 +39,6 @@ const char *attn_batch_lines_name(const struct attn_batch_lines *lines)
     return path && strcmp(path, "-") != 0 ? path : "standard input";
 }
 
-size_t attn_batch_lines_longest(const struct attn_batch_lines *lines)
-{
-    return lines->options.max_line;
-}
-
 /* --- Bytes ----------------------------------------------------------------------------------- */
 
 static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
@@ -64,20 +59,12 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                           attn_quantity_count((uint64_t)now.st_size, after));
 }
 
-/* Whether bytes of a pipe have come, or its end. */
-static bool wait_for_bytes(const struct attn_batch_lines *lines)
-{
-    struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
-    while (!attn_must_stop(&lines->options.stop))
-        if (poll(&wanted, 1, WAIT_MILLISECONDS) > 0)
-            return true;
-    return false;
-}
-
-/* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
+/* Reads what comes next where all of the buffer was taken; it stays empty at the end. A pipe is
+ * waited for until its bytes have come, or its end. */
 static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
 {
-    ssize_t size = 0;
+    struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
+    ssize_t size;
 
     if (lines->at < lines->filled)
         return ATTN_OK;
@@ -85,11 +72,16 @@ static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *
     if (lines->is_at_end)
         return ATTN_OK;
     do {
+        size = 0;
         if (lines->is_file) {
             ATTN_TRY(check_unchanged(lines, err));
             size = pread(lines->descriptor, lines->buffer, BUFFER_SIZE, (off_t)lines->offset);
         } else {
-            size = wait_for_bytes(lines) ? read(lines->descriptor, lines->buffer, BUFFER_SIZE) : 0;
+            while (!attn_must_stop(&lines->options.stop) &&
+                   poll(&wanted, 1, WAIT_MILLISECONDS) <= 0)
+                continue;
+            if (!attn_must_stop(&lines->options.stop))
+                size = read(lines->descriptor, lines->buffer, BUFFER_SIZE);
         }
     } while (size < 0 && (errno == EINTR || errno == EAGAIN));
     if (size < 0)
@@ -124,24 +116,19 @@ static void take(struct attn_batch_lines *lines, size_t size)
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-static void begin_line(const struct attn_batch_lines *lines, struct attn_batch_line *line)
-{
-    if (line->text.capacity > KEPT_CAPACITY)
-        attn_buffer_release(&line->text);
-    attn_buffer_reset(&line->text);
-    line->is_too_long = false;
-    line->size = 0;
-    line->begin = line->end = lines->offset;
-    line->crc = (uint32_t)crc32(0, NULL, 0);
-}
-
 /* Reads the line at the place where LINES are; *is_over when there is none. */
 static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
                                   bool *is_over, struct attn_error *err)
 {
     bool is_found = false;
 
-    begin_line(lines, line);
+    if (line->text.capacity > KEPT_CAPACITY)
+        attn_buffer_release(&line->text);
+    attn_buffer_reset(&line->text);
+    *line = (struct attn_batch_line){.text = line->text,
+                                     .begin = lines->offset,
+                                     .end = lines->offset,
+                                     .crc = (uint32_t)crc32(0, NULL, 0)};
     while (!is_found) {
         const char *begin;
         size_t size;
@@ -168,21 +155,19 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
     return attn_buffer_check(&line->text, err);
 }
 
-static enum attn_status next(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                             bool *is_over, struct attn_error *err)
+enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       bool *is_over, struct attn_error *err)
 {
+    enum attn_status status = ATTN_OK;
+
     *is_over = true;
     if (attn_must_stop(&lines->options.stop))
         return ATTN_OK;
     if (lines->offset < lines->limit)
-        ATTN_TRY(read_line(lines, line, is_over, err));
-    return *is_over && lines->is_file ? check_unchanged(lines, err) : ATTN_OK;
-}
-
-enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                       bool *is_over, struct attn_error *err)
-{
-    return attn_error_at(next(lines, line, is_over, err), ATTN_STAGE_INPUT, err);
+        status = read_line(lines, line, is_over, err);
+    if (status == ATTN_OK && *is_over && lines->is_file)
+        status = check_unchanged(lines, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 void attn_batch_line_release(struct attn_batch_line *line)
@@ -192,40 +177,34 @@ void attn_batch_line_release(struct attn_batch_line *line)
 
 /* --- Places ---------------------------------------------------------------------------------- */
 
-static enum attn_status take_until(struct attn_batch_lines *lines, uint64_t end,
-                                   struct attn_error *err)
-{
-    while (lines->offset < end) {
-        ATTN_TRY(fill(lines, err));
-        if (attn_must_stop(&lines->options.stop))
-            return attn_report_stopped(err);
-        if (lines->filled == 0)
-            break;
-        const uint64_t left = end - lines->offset;
-        const size_t filled = lines->filled - lines->at;
-
-        take(lines, left < filled ? (size_t)left : filled);
-    }
-    return ATTN_OK;
-}
-
 enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
                                        struct attn_error *err)
 {
-    return attn_error_at(take_until(lines, end, err), ATTN_STAGE_INPUT, err);
+    enum attn_status status = ATTN_OK;
+
+    while (status == ATTN_OK && lines->offset < end) {
+        const uint64_t left = end - lines->offset;
+
+        status = fill(lines, err);
+        if (status == ATTN_OK && attn_must_stop(&lines->options.stop))
+            status = attn_report_stopped(err);
+        if (status != ATTN_OK || lines->filled == 0)
+            break;
+        take(lines, left < lines->filled - lines->at ? (size_t)left : lines->filled - lines->at);
+    }
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Reads into LINE what is to begin at BEGIN. */
-static enum attn_status compare_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                     uint64_t begin, uint64_t end, uint32_t crc,
-                                     struct attn_error *err)
+enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       uint64_t begin, uint64_t end, uint32_t crc,
+                                       struct attn_error *err)
 {
     bool is_over = false;
 
-    ATTN_TRY(take_until(lines, begin, err));
-    ATTN_TRY(next(lines, line, &is_over, err));
+    ATTN_TRY(attn_batch_lines_take(lines, begin, err));
+    ATTN_TRY(attn_batch_lines_next(lines, line, &is_over, err));
     if (attn_must_stop(&lines->options.stop))
-        return attn_report_stopped(err);
+        return attn_error_at(attn_report_stopped(err), ATTN_STAGE_INPUT, err);
     if (line->begin == begin && line->end == end && line->crc == crc)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
@@ -233,16 +212,6 @@ static enum attn_status compare_line(struct attn_batch_lines *lines, struct attn
                    "the same input",
                    attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, uint64_t begin, uint64_t end,
-                                       uint32_t crc, struct attn_error *err)
-{
-    struct attn_batch_line line = {.is_too_long = false};
-    const enum attn_status status = compare_line(lines, &line, begin, end, crc, err);
-
-    attn_batch_line_release(&line);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 static void seek(struct attn_batch_lines *lines, uint64_t offset)
@@ -320,29 +289,13 @@ static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
     return size / n * i + size % n * i / n;
 }
 
-/* Goes to the first line that begins at FROM or after it. */
-static enum attn_status find_line(struct attn_batch_lines *lines, uint64_t from,
-                                  struct attn_error *err)
-{
-    bool is_found = false;
-
-    seek(lines, from > 0 ? from - 1 : 0);
-    while (from > 0 && !is_found && lines->offset < lines->limit) {
-        ATTN_TRY(fill(lines, err));
-        if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
-            break;
-        const size_t end = find_end(lines, &is_found);
-
-        skip(lines, end - lines->at + is_found);
-    }
-    lines->first = lines->offset;
-    return ATTN_OK;
-}
-
+/* Finds where the lines of the shard begin and end. */
 static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_error *err)
 {
     const struct attn_batch_lines_options *options = &lines->options;
     const uint64_t size = (uint64_t)lines->info.st_size;
+    bool is_found = false;
+    uint64_t from;
 
     lines->limit = lines->is_file ? size : UINT64_MAX;
     if (options->n_shard == 0)
@@ -353,8 +306,21 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
                        attn_quote_string(attn_batch_lines_name(lines)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
+    from = share(size, options->shard, options->n_shard);
     lines->limit = share(size, options->shard + 1, options->n_shard);
-    return find_line(lines, share(size, options->shard, options->n_shard), err);
+    /* The first line that begins at FROM or after it, so after a \n from the byte before on. */
+    seek(lines, from > 0 ? from - 1 : 0);
+    while (from > 0 && !is_found && lines->offset < lines->limit) {
+        size_t end;
+
+        ATTN_TRY(fill(lines, err));
+        if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
+            break;
+        end = find_end(lines, &is_found);
+        skip(lines, end - lines->at + is_found);
+    }
+    lines->first = lines->offset;
+    return ATTN_OK;
 }
 
 static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_error *err)

@@ -56,12 +56,13 @@ enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t 
                                        struct attn_error *err);
 
 /*
- * Goes on after the line that began at BEGIN and ended before END, with that CRC, from the first
- * one: all bytes up to there are taken. ATTN_INVALID at the stage of the options when there is
- * another line.
+ * Continues after the line that began at BEGIN and ended before END, with that CRC, from the first
+ * one: all bytes up to there are taken, and LINE is that one. ATTN_INVALID at the stage of the
+ * options when there is another line.
  */
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, uint64_t begin, uint64_t end,
-                                       uint32_t crc, struct attn_error *err);
+enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
+                                       uint64_t begin, uint64_t end, uint32_t crc,
+                                       struct attn_error *err);
 
 /* Counts the lines of the file before the shard: all of that is read. ATTN_CANCELED when it is
  * stopped. */
@@ -70,9 +71,6 @@ enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, u
 
 /* What messages call it: its path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);
-
-/* Bytes of the longest line. */
-size_t attn_batch_lines_longest(const struct attn_batch_lines *lines);
 
 /* Whether it is a file that can be sought, and then its size. */
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size);

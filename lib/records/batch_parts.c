@@ -37,37 +37,33 @@ struct attn_batch_parts {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-static enum attn_status open_part(struct part *part, const struct attn_records_part *of,
-                                  struct attn_error *err)
-{
-    part->begin = of->n_changing;
-    part->now.size = part->held.size = part->begin;
-    sha256_init(&part->now.context);
-    part->held = part->now;
-    part->path = attn_strndup(of->path, strlen(of->path), err);
-    if (!part->path)
-        return ATTN_NO_MEMORY;
-    part->descriptor = open(part->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    return part->descriptor < 0 ? attn_error_errno(err, "read", part->path, errno) : ATTN_OK;
-}
-
 static enum attn_status open_all(struct attn_batch_parts *parts, const struct attn_records *records,
                                  struct attn_error *err)
 {
-    struct attn_records_part part;
+    struct attn_records_part of;
     size_t n = 0;
 
-    while (attn_records_part(records, n, &part))
+    while (attn_records_part(records, n, &of))
         n++;
     parts->items = attn_alloc(n, sizeof *parts->items, err);
     parts->piece = attn_alloc_uninitialized(PIECE, 1, err);
     if (!parts->items || !parts->piece)
         return ATTN_NO_MEMORY;
     parts->damaged = n;
-    for (; parts->n < n; parts->n++)
-        parts->items[parts->n].descriptor = -1;
-    for (size_t i = 0; i < n && attn_records_part(records, i, &part); i++)
-        ATTN_TRY(open_part(&parts->items[i], &part, err));
+    while (parts->n < n && attn_records_part(records, parts->n, &of)) {
+        struct part *part = &parts->items[parts->n++];
+
+        part->descriptor = -1;
+        part->begin = part->now.size = of.n_changing;
+        sha256_init(&part->now.context);
+        part->held = part->now;
+        part->path = attn_strndup(of.path, strlen(of.path), err);
+        if (!part->path)
+            return ATTN_NO_MEMORY;
+        part->descriptor = open(part->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (part->descriptor < 0)
+            return attn_error_errno(err, "read", part->path, errno);
+    }
     return ATTN_OK;
 }
 
@@ -86,7 +82,7 @@ enum attn_status attn_batch_parts_open(const struct attn_records *records,
         *parts = made;
     else
         attn_batch_parts_close(made);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return status;
 }
 
 void attn_batch_parts_close(struct attn_batch_parts *parts)
@@ -145,8 +141,7 @@ enum attn_status attn_batch_parts_hold(struct attn_batch_parts *parts,
         struct part *part = &parts->items[i];
         char hex[ATTN_DIGEST_HEX_SIZE];
 
-        ATTN_TRY(attn_error_at(advance(parts, part, extents[i].size, &parts->stop, is_held, err),
-                               ATTN_STAGE_OUTPUT, err));
+        ATTN_TRY(advance(parts, part, extents[i].size, &parts->stop, is_held, err));
         attn_digest_hex(&part->now.context, hex);
         *is_held =
             *is_held && part->now.size == extents[i].size && strcmp(hex, extents[i].hex) == 0;
@@ -174,16 +169,22 @@ void attn_batch_parts_rewind(struct attn_batch_parts *parts)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-static enum attn_status measure(struct attn_batch_parts *parts, const struct attn_records *records,
-                                struct attn_batch_extent *extents, const struct attn_stop *stop,
-                                struct attn_error *err)
+enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
+                                          const struct attn_records *records, bool are_finished,
+                                          struct attn_batch_extent *extents, struct attn_error *err)
 {
+    const struct attn_stop *stop = are_finished ? &parts->stop : NULL;
     struct attn_records_part of;
 
     for (size_t i = 0; i < parts->n && attn_records_part(records, i, &of); i++) {
         struct part *part = &parts->items[i];
         bool has_all = true;
 
+        if (are_finished && part->begin > 0) { /* nothing is left out now */
+            part->begin = 0;
+            part->now.size = 0;
+            sha256_init(&part->now.context);
+        }
         ATTN_TRY(advance(parts, part, of.size, stop, &has_all, err));
         if (!has_all)
             return attn_error_set(err, ATTN_IO, "'%s' lost its end while it was written",
@@ -192,28 +193,4 @@ static enum attn_status measure(struct attn_batch_parts *parts, const struct att
         attn_digest_hex(&part->now.context, extents[i].hex);
     }
     return ATTN_OK;
-}
-
-enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
-                                          const struct attn_records *records,
-                                          struct attn_batch_extent *extents, struct attn_error *err)
-{
-    return attn_error_at(measure(parts, records, extents, NULL, err), ATTN_STAGE_OUTPUT, err);
-}
-
-enum attn_status attn_batch_parts_finish(struct attn_batch_parts *parts,
-                                         const struct attn_records *records,
-                                         struct attn_batch_extent *extents, struct attn_error *err)
-{
-    for (size_t i = 0; i < parts->n; i++) {
-        struct part *part = &parts->items[i];
-
-        if (part->begin == 0)
-            continue;
-        part->begin = 0;
-        part->now.size = 0;
-        sha256_init(&part->now.context);
-    }
-    return attn_error_at(measure(parts, records, extents, &parts->stop, err), ATTN_STAGE_OUTPUT,
-                         err);
 }

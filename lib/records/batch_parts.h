@@ -4,10 +4,10 @@
  *
  *     struct attn_batch_parts *parts;
  *     attn_batch_parts_open(records, cancel, &parts, &err);
- *     attn_batch_parts_hold(parts, extents, &is_held, &err);   // to go on: of each checkpoint
+ *     attn_batch_parts_hold(parts, extents, &is_held, &err);   // to resume: of each checkpoint
  *     attn_batch_parts_rewind(parts);                          // to the last one that was held
- *     attn_batch_parts_measure(parts, records, extents, &err); // of a checkpoint, after a flush
- *     attn_batch_parts_finish(parts, records, extents, &err);  // of the whole files, finished
+ *     attn_batch_parts_measure(parts, records, false, extents, &err); // after a flush
+ *     attn_batch_parts_measure(parts, records, true, extents, &err);  // of the whole files
  *     attn_batch_parts_close(parts);
  *
  * Each byte is read and hashed once, when the first checkpoint after it is taken. Bytes at the
@@ -28,9 +28,8 @@ struct attn_batch_extent {
 
 struct attn_batch_parts;
 
-/* Opens the parts of RECORDS to be read. CANCEL not 0 ends _hold and _finish early, with
- * ATTN_CANCELED, but no _measure: a checkpoint is taken when a signal has come. Errors of all calls
- * are at the stage of the output. */
+/* Opens the parts of RECORDS to be read. CANCEL not 0 ends _hold early, and _measure of what is
+ * finished, with ATTN_CANCELED, but no other: a checkpoint is taken when a signal has come. */
 enum attn_status attn_batch_parts_open(const struct attn_records *records,
                                        const volatile sig_atomic_t *cancel,
                                        struct attn_batch_parts **parts, struct attn_error *err);
@@ -51,15 +50,11 @@ const char *attn_batch_parts_damaged(const struct attn_batch_parts *parts, uint6
 /* Goes back to the extents that were held last, or to the beginning. */
 void attn_batch_parts_rewind(struct attn_batch_parts *parts);
 
-/* Stores what the parts of RECORDS hold now in EXTENTS [n]. */
+/* Stores what the parts of RECORDS hold now in EXTENTS [n]; where they ARE_FINISHED, with all of
+ * their bytes. */
 enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
-                                          const struct attn_records *records,
+                                          const struct attn_records *records, bool are_finished,
                                           struct attn_batch_extent *extents,
                                           struct attn_error *err);
-
-/* The same of parts that are finished, with all of their bytes. */
-enum attn_status attn_batch_parts_finish(struct attn_batch_parts *parts,
-                                         const struct attn_records *records,
-                                         struct attn_batch_extent *extents, struct attn_error *err);
 
 #endif

@@ -42,13 +42,9 @@ struct attn_model_files {
 static enum attn_status add(struct attn_model_files *files, const char *name, const char *path,
                             const struct attn_blob *blob, struct attn_error *err)
 {
-    void *items = files->items;
-    enum attn_status status =
-        attn_grow(&items, &files->capacity, files->n + 1, sizeof *files->items, err);
     struct model_file *file;
 
-    files->items = items;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow(&files->items, &files->capacity, files->n + 1, sizeof *files->items, err));
     file = &files->items[files->n++];
     *file = (struct model_file){.name = attn_strndup(name, strlen(name), err), .blob = blob};
     if (path)
@@ -56,29 +52,12 @@ static enum attn_status add(struct attn_model_files *files, const char *name, co
     return file->name && (!path || file->path) ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* The path that stands in for the part NAME, or NULL. */
-static const char *find_override(const struct attn_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->n_override; i++)
-        if (strcmp(source->overrides[i].name, name) == 0)
-            return source->overrides[i].path;
-    return NULL;
-}
-
-static const struct attn_blob *find_blob(const struct attn_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->n_blob; i++)
-        if (strcmp(source->blobs[i].name, name) == 0)
-            return &source->blobs[i];
-    return NULL;
-}
-
 /* Adds the part NAME where there is one. */
 static enum attn_status add_part(struct attn_model_files *files, const struct attn_source *source,
                                  const char *name, struct attn_error *err)
 {
-    const char *path = find_override(source, name);
-    const struct attn_blob *blob = path ? NULL : find_blob(source, name);
+    const char *path = attn_source_override(source, name);
+    const struct attn_blob *blob = path ? NULL : attn_source_blob(source, name);
     struct attn_buffer joined = {0};
     enum attn_status status = ATTN_OK;
 
@@ -108,7 +87,7 @@ static enum attn_status add_all(struct attn_model_files *files, const struct att
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         ATTN_TRY(add_part(files, source, texts[i], err));
-    if (find_blob(source, WEIGHTS) && !find_override(source, WEIGHTS))
+    if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(files, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {
         const char *path = attn_safetensors_path(weights, i), *slash = strrchr(path, '/');

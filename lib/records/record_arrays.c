@@ -128,27 +128,21 @@ const struct attn_array *attn_record_array(const struct attn_record_arrays *arra
 /* Which number of the captured tensor row R of array I begins at. */
 static size_t find_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
 {
-    const struct attn_array *array = attn_record_array(arrays, i);
-    const size_t *shape = array->shape;
+    const size_t *shape = attn_record_array(arrays, i)->shape;
 
     if (arrays->tensors[i - arrays_of(arrays)->n_small].is_scattered)
         r = r % shape[1] * shape[0] + r / shape[1];
-    return r * shape[array->rank - 1];
+    return r * shape[attn_record_array(arrays, i)->rank - 1];
 }
 
-size_t attn_record_array_n_together(const struct attn_record_arrays *arrays, size_t i)
-{
-    const struct attn_array *array = attn_record_array(arrays, i);
-
-    if (array->data || arrays->tensors[i - arrays_of(arrays)->n_small].is_scattered)
-        return 1;
-    return array->size / sizeof(float) / array->shape[array->rank - 1];
-}
-
-const float *attn_record_array_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
+const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
+                                    size_t *n_row)
 {
     const struct tensor *tensor = &arrays->tensors[i - arrays_of(arrays)->n_small];
+    const struct attn_array *array = attn_record_array(arrays, i);
 
+    *n_row =
+        tensor->is_scattered ? 1 : array->size / sizeof(float) / array->shape[array->rank - 1] - r;
     return attn_capture_tensor(arrays->capture, tensor->site, tensor->layer) +
            find_row(arrays, i, r);
 }
@@ -158,7 +152,8 @@ struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays,
     const struct tensor *tensor = &arrays->tensors[i - arrays_of(arrays)->n_small];
     const struct attn_array *array = attn_record_array(arrays, i);
     const size_t first = find_row(arrays, i, r);
-    const float *values = attn_record_array_row(arrays, i, r);
+    size_t n_row;
+    const float *values = attn_record_array_rows(arrays, i, r, &n_row);
     struct attn_row row = {.values = arrays->values, .keys = arrays->keys};
 
     for (size_t key = 0; key < array->shape[array->rank - 1]; key++)

@@ -7,7 +7,7 @@
  *     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
  *         const struct attn_array *array = attn_record_array(arrays, i);
  *         if (array->data) ... one of the small ones ...
- *         else ... attn_record_array_row(arrays, i, r, &row) of its rows ...
+ *         else ... attn_record_array_rows(arrays, i, r, &n) of its rows ...
  *     }
  */
 #ifndef ATTN_RECORDS_RECORD_ARRAYS_H
@@ -27,10 +27,10 @@ void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allo
 size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
 const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
 
-/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. So many
- * rows lie one after the other in memory: all, or one. */
-size_t attn_record_array_n_together(const struct attn_record_arrays *arrays, size_t i);
-const float *attn_record_array_row(const struct attn_record_arrays *arrays, size_t i, size_t r);
+/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. *n_row
+ * rows lie one after the other in memory: all that are left, or one. */
+const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
+                                    size_t *n_row);
 
 /* The same with those cells that count, of a matrix. Borrowed until the next call. */
 struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i,

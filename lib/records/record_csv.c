@@ -1,4 +1,8 @@
-/* record_csv.c - a line a selected head of a record: id, layer, head, n_token, the measures. */
+/*
+ * record_csv.c - two tables: `csv` has a line per selected head of a record with its measures;
+ * `edges` a line per edge, the largest keys of each query, the largest first, of equal ones the
+ * smaller key.
+ */
 #include "encode/csv_field.h"
 #include "encode/float_text.h"
 #include "records/records_internal.h"
@@ -71,4 +75,94 @@ const struct attn_record_format attn_record_format_csv = {
     .is_text = true,
     .begin = begin_csv,
     .write = write_csv,
+};
+
+/* --- Edges ----------------------------------------------------------------------------------- */
+
+static enum attn_status begin_edges(struct attn_record_writer *writer, struct attn_error *err)
+{
+    (void)err;
+    if (attn_record_writer_is_empty(writer))
+        attn_buffer_append_string(&writer->text, "id,layer,head,query,key,weight\n");
+    return ATTN_OK;
+}
+
+enum {
+    DIGITS = 20,                                                   /* of a size_t */
+    LONGEST_NUMBERS = 2 * (DIGITS + 1) + ATTN_NUMBER_TEXT_SIZE + 1 /* query, key, weight, end */
+};
+
+/* Writes N as decimal digits; returns their end. printf would take as long as all else. */
+static char *put_integer(char *to, size_t n)
+{
+    char digits[DIGITS];
+    size_t first = DIGITS;
+
+    do {
+        digits[--first] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    memcpy(to, digits + first, DIGITS - first);
+    return to + (DIGITS - first);
+}
+
+/* The lines of the head, which begin with START. */
+static void append_head(struct attn_record_writer *writer, const struct attn_outcome *outcome,
+                        int layer, int head, const struct attn_buffer *start)
+{
+    const size_t longest = start->size + LONGEST_NUMBERS;
+
+    for (size_t query = 0; query < outcome->n_token; query++) {
+        size_t n;
+        const struct attn_edge *edges = attn_edges_find(outcome->edges, layer, head, query, &n);
+
+        for (size_t i = 0; i < n; i++) {
+            char *to = attn_buffer_reserve(&writer->text, longest);
+
+            if (!to)
+                return;
+            memcpy(to, start->data, start->size);
+            to = put_integer(to + start->size, query);
+            *to++ = ',';
+            to = put_integer(to, (size_t)edges[i].key);
+            *to++ = ',';
+            to += attn_number_text(edges[i].weight, writer->form->precision, to);
+            *to++ = '\n';
+            writer->text.size = (size_t)(to - writer->text.data);
+        }
+    }
+}
+
+static enum attn_status write_edges(struct attn_record_writer *writer,
+                                    const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct attn_buffer id = {0}, start = {0};
+    enum attn_status status;
+
+    if (outcome->failure || !outcome->edges)
+        return ATTN_OK;
+    attn_record_id_append(writer, &id, outcome);
+    for (int layer = 0; layer < (int)writer->form->n_layer; layer++)
+        for (int head = 0; head < (int)writer->form->n_head; head++) {
+            start.size = 0;
+            attn_buffer_append(&start, id.data, id.size);
+            attn_buffer_append_format(&start, ",%d,%d,", layer, head);
+            if (start.has_failed)
+                break;
+            append_head(writer, outcome, layer, head, &start);
+        }
+    status = attn_buffer_check(&id, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&start, err);
+    attn_buffer_release(&id);
+    attn_buffer_release(&start);
+    return status;
+}
+
+const struct attn_record_format attn_record_format_edges = {
+    .name = "edges",
+    .size = sizeof(struct attn_record_writer),
+    .is_text = true,
+    .begin = begin_edges,
+    .write = write_edges,
 };

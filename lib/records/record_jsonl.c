@@ -14,26 +14,6 @@ static void append(struct attn_buffer *out, const char *text)
     attn_buffer_append_string(out, text);
 }
 
-static void append_id(struct attn_buffer *out, const struct attn_outcome *outcome)
-{
-    append(out, "{\"id\":");
-    if (!outcome->id)
-        attn_buffer_append_format(out, "%zu", outcome->number);
-    else if (outcome->has_text_id)
-        attn_json_append_string(out, outcome->id, outcome->n_id);
-    else
-        attn_buffer_append(out, outcome->id, outcome->n_id);
-}
-
-static void append_error(struct attn_buffer *out, const struct attn_outcome *outcome)
-{
-    append(out, ",\"error\":{\"code\":");
-    attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
-    append(out, ",\"message\":");
-    attn_json_append_string(out, outcome->message, strlen(outcome->message));
-    append(out, "}");
-}
-
 /* {"entropy":[[0.41,...],...],...} */
 static void append_measures(struct attn_buffer *out, const struct attn_records_form *form,
                             const float *values)
@@ -64,16 +44,6 @@ static void append_surprisal(struct attn_buffer *out, const struct attn_outcome 
         attn_json_append_number(out, (float)outcome->surprisal[i], precision);
     }
     append(out, outcome->n_token > 0 ? "]" : "[]");
-}
-
-/* ,"queries":[0,4]: which rows or heads narrowed tensors hold. */
-static void append_integers(struct attn_buffer *out, const struct attn_array *array)
-{
-    const int64_t *values = (const int64_t *)(const void *)array->data;
-
-    for (size_t i = 0; i < array->shape[0]; i++)
-        attn_buffer_append_format(out, i > 0 ? ",%" PRId64 : "[%" PRId64, values[i]);
-    attn_buffer_append_char(out, ']');
 }
 
 /* [[[0.5,null],...],...],...]: as many brackets as the tensor has axes. */
@@ -110,10 +80,14 @@ static enum attn_status append_tensors(struct attn_buffer *out, const struct att
         separator = ",";
         attn_json_append_string(out, array->name, strlen(array->name));
         append(out, ":");
-        if (array->data)
-            append_integers(out, array);
-        else
+        if (!array->data) {
             append_tensor(out, arrays, i, precision);
+            continue;
+        }
+        for (size_t k = 0; k < array->shape[0]; k++) /* which rows or heads narrowed ones hold */
+            attn_buffer_append_format(out, k > 0 ? ",%" PRId64 : "[%" PRId64,
+                                      ((const int64_t *)(const void *)array->data)[k]);
+        append(out, "]");
     }
     append(out, *separator == '{' ? "{}" : "}");
     attn_record_arrays_free(arrays);
@@ -164,10 +138,19 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
 {
     struct attn_buffer *out = &writer->text;
 
-    append_id(out, outcome);
+    append(out, "{\"id\":");
+    if (!outcome->id)
+        attn_buffer_append_format(out, "%zu", outcome->number);
+    else if (outcome->has_text_id)
+        attn_json_append_string(out, outcome->id, outcome->n_id);
+    else
+        attn_buffer_append(out, outcome->id, outcome->n_id);
     if (outcome->failure) {
-        append_error(out, outcome);
-        append(out, "}\n");
+        append(out, ",\"error\":{\"code\":");
+        attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
+        append(out, ",\"message\":");
+        attn_json_append_string(out, outcome->message, strlen(outcome->message));
+        append(out, "}}\n");
         return ATTN_OK;
     }
     attn_buffer_append_format(out, ",\"n_token\":%zu", outcome->n_token);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_ARRAYS = 3 + ATTN_N_MEASURE };
+enum { MAX_ARRAYS = 3 + ATTN_N_MEASURE };
 
 /* An array [N, shape...]. */
 struct array {
@@ -31,7 +31,7 @@ struct array {
 
 struct npy_writer {
     struct attn_record_writer base;
-    struct array arrays[MOST_ARRAYS]; /* [base.n_part] when all are open */
+    struct array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open */
     size_t n_array;
     float *row;   /* owns; [n_row] numbers of a row */
     size_t n_row; /* of the longest */
@@ -47,32 +47,6 @@ static void add_array(struct npy_writer *w, const char *name, const char *dtype,
     array->row_size = sizeof(float) * (a > 0 ? a : 1) * (b > 0 ? b : 1);
     if (array->row_size / sizeof(float) > w->n_row)
         w->n_row = array->row_size / sizeof(float);
-}
-
-static void list_arrays(struct npy_writer *w)
-{
-    const struct attn_records_form *form = w->base.form;
-
-    add_array(w, "n_token", "<i4", 0, 0);
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (form->measures & ATTN_MEASURE_BIT(m))
-            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
-                      form->n_head);
-    if (form->n_top > 0) {
-        add_array(w, "top_id", "<i4", form->n_top, 0);
-        add_array(w, "top_p", "<f4", form->n_top, 0);
-    }
-}
-
-/* Makes the folder at PATH, unless there is one. */
-static enum attn_status make_folder(const char *path, struct attn_error *err)
-{
-    struct stat info;
-
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
-        return ATTN_OK;
-    return attn_error_errno(err, "make the folder", path, errno);
 }
 
 /* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
@@ -94,13 +68,26 @@ static enum attn_status open_array(struct npy_writer *w, const char *folder,
     return status;
 }
 
+/* PATH is a folder, made unless there is one. */
 static enum attn_status open_npy(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
+    const struct attn_records_form *form = writer->form;
+    struct stat info;
 
-    ATTN_TRY(make_folder(path, err));
-    list_arrays(w);
+    if (mkdir(path, 0777) != 0 &&
+        (errno != EEXIST || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
+        return attn_error_errno(err, "make the folder", path, errno);
+    add_array(w, "n_token", "<i4", 0, 0);
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (form->measures & ATTN_MEASURE_BIT(m))
+            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
+                      form->n_head);
+    if (form->n_top > 0) {
+        add_array(w, "top_id", "<i4", form->n_top, 0);
+        add_array(w, "top_p", "<f4", form->n_top, 0);
+    }
     w->row = attn_alloc(w->n_row, sizeof *w->row, err);
     if (!w->row)
         return ATTN_NO_MEMORY;
@@ -130,9 +117,9 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
         char header[ATTN_NPY_HEADER_SIZE];
         const size_t size = make_header(array, 0, header);
 
-        if (attn_part_size(writer->parts[i]) == 0)
-            attn_sink_write(attn_part_sink(writer->parts[i]), header, size);
-        if (attn_part_size(writer->parts[i]) != size + writer->n_record * array->row_size)
+        if (attn_sink_position(writer->parts[i]) == 0)
+            attn_sink_write(writer->parts[i], header, size);
+        if (attn_sink_position(writer->parts[i]) != size + writer->n_record * array->row_size)
             return attn_error_set(err, ATTN_IO, "'%s' does not hold %zu rows of %zu bytes",
                                   attn_quote_string(attn_part_path(writer->parts[i])).text,
                                   writer->n_record, array->row_size);
@@ -183,8 +170,8 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
         else
             for (size_t k = 0; k < n; k++)
                 w->row[k] = NAN;
-        attn_sink_write(attn_part_sink(writer->parts[i]), row, w->arrays[i].row_size);
-        ATTN_TRY(attn_sink_check(attn_part_sink(writer->parts[i]), err));
+        attn_sink_write(writer->parts[i], row, w->arrays[i].row_size);
+        ATTN_TRY(attn_sink_check(writer->parts[i], err));
     }
     return ATTN_OK;
 }

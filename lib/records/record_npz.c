@@ -5,7 +5,7 @@
  * A member is written whole, header first, since its numbers are there. What the end of the archive
  * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
  * after the last member when all are there. So memory does not grow with the records, and a run
- * that is gone on with needs to read that file once, to count.
+ * that is resumed needs to read that file once, to count.
  */
 #include "encode/numpy_file.h"
 #include "records/record_arrays.h"
@@ -26,11 +26,6 @@ struct npz_writer {
     uint64_t n_member; /* so far */
 };
 
-static struct attn_sink *sink_of(const struct npz_writer *w, int part)
-{
-    return attn_part_sink(w->base.parts[part]);
-}
-
 /* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
@@ -42,7 +37,7 @@ static enum attn_status open_npz(struct attn_record_writer *writer, const char *
 
     attn_crc32_init(&w->crc);
     ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
-    if (attn_part_is_stream(writer->parts[ARCHIVE]))
+    if (!attn_sink_is_seekable(writer->parts[ARCHIVE]))
         return attn_error_set(err, ATTN_IO,
                               "cannot write '%s': it is no file, and an archive of records grows "
                               "in one",
@@ -67,8 +62,8 @@ static size_t get_16(const unsigned char *at)
 static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
-    struct attn_part *members = writer->parts[MEMBERS];
-    const uint64_t size = attn_part_size(members);
+    struct attn_sink *members = writer->parts[MEMBERS];
+    const uint64_t size = attn_sink_position(members);
     unsigned char block[1 << 16];
     uint64_t at = 0, block_at = 0;
     size_t n_block = 0;
@@ -92,38 +87,27 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-/* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
-typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
-                        struct attn_zip_entry *entry);
-
-static void add_to_crc(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
+/* Takes the numbers of array I as they lie in the archive: first into the CRC of ENTRY, which
+ * stands before them, then with ENTRY NULL into the archive. */
+static void take_array(struct npz_writer *w, const struct attn_record_arrays *arrays, size_t i,
                        struct attn_zip_entry *entry)
 {
-    entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, n_after);
-}
-
-static void put(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
-                struct attn_zip_entry *entry)
-{
-    (void)n_after;
-    (void)entry;
-    attn_sink_write(sink_of(w, ARCHIVE), bytes, size);
-}
-
-static void take_array(struct npz_writer *w, const struct attn_record_arrays *arrays, size_t i,
-                       take_fn take, struct attn_zip_entry *entry)
-{
     const struct attn_array *array = attn_record_array(arrays, i);
-    const size_t row = array->shape[array->rank - 1] * sizeof(float);
-    size_t n = attn_record_array_n_together(arrays, i);
+    size_t n = 0;
 
-    if (array->data) {
-        take(w, array->data, array->size, 0, entry);
-        return;
-    }
     for (size_t r = 0, left = array->size; left > 0; r += n) {
-        left -= n * row;
-        take(w, attn_record_array_row(arrays, i, r), n * row, left, entry);
+        const void *bytes = array->data;
+        size_t size = array->size;
+
+        if (!bytes) {
+            bytes = attn_record_array_rows(arrays, i, r, &n);
+            size = n * array->shape[array->rank - 1] * sizeof(float);
+        }
+        left -= size;
+        if (entry)
+            entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, left);
+        else
+            attn_sink_write(w->base.parts[ARCHIVE], bytes, size);
     }
 }
 
@@ -132,31 +116,23 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
                                      struct attn_error *err)
 {
     const struct attn_array *array = attn_record_array(arrays, i);
+    struct attn_sink *archive = w->base.parts[ARCHIVE];
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
     char header[ATTN_NPY_HEADER_SIZE];
     const size_t header_size = attn_npy_header(array->dtype, array->shape, array->rank, header);
     struct attn_zip_entry entry = {.size = header_size + array->size,
-                                   .offset = attn_part_size(w->base.parts[ARCHIVE])};
+                                   .offset = attn_sink_position(archive)};
 
     snprintf(entry.name, sizeof entry.name, "%09zu/%s.npy", number, array->name);
     entry.crc =
         attn_crc32_begin(entry.size) ^ attn_crc32_piece(&w->crc, header, header_size, array->size);
-    take_array(w, arrays, i, add_to_crc, &entry);
-    attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_local_header(&entry, record));
-    attn_sink_write(sink_of(w, ARCHIVE), header, header_size);
-    take_array(w, arrays, i, put, &entry);
-    attn_sink_write(sink_of(w, MEMBERS), record, attn_zip_central_header(&entry, record));
+    take_array(w, arrays, i, &entry);
+    attn_sink_write(archive, record, attn_zip_local_header(&entry, record));
+    attn_sink_write(archive, header, header_size);
+    take_array(w, arrays, i, NULL);
+    attn_sink_write(w->base.parts[MEMBERS], record, attn_zip_central_header(&entry, record));
     w->n_member++;
-    return attn_sink_check(sink_of(w, ARCHIVE), err);
-}
-
-static enum attn_status write_members(struct npz_writer *w, size_t number,
-                                      const struct attn_record_arrays *arrays,
-                                      struct attn_error *err)
-{
-    for (size_t i = 0; i < attn_record_arrays_n(arrays); i++)
-        ATTN_TRY(write_member(w, number, arrays, i, err));
-    return attn_sink_check(sink_of(w, MEMBERS), err);
+    return attn_sink_check(archive, err);
 }
 
 static enum attn_status write_npz(struct attn_record_writer *writer,
@@ -164,12 +140,15 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_record_arrays *arrays;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     if (outcome->failure || !outcome->capture)
         return ATTN_OK;
     ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
-    status = write_members(w, outcome->number, arrays, err);
+    for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
+        status = write_member(w, outcome->number, arrays, i, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(w->base.parts[MEMBERS], err);
     attn_record_arrays_free(arrays);
     return status;
 }
@@ -179,8 +158,8 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
 static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
-    struct attn_part *members = writer->parts[MEMBERS];
-    const uint64_t offset = attn_part_size(writer->parts[ARCHIVE]), size = attn_part_size(members);
+    struct attn_sink *archive = writer->parts[ARCHIVE], *members = writer->parts[MEMBERS];
+    const uint64_t offset = attn_sink_position(archive), size = attn_sink_position(members);
     unsigned char block[1 << 16], record[ATTN_ZIP_RECORD_SIZE];
 
     ATTN_TRY(attn_part_flush(members, false, err));
@@ -188,11 +167,11 @@ static enum attn_status finish_npz(struct attn_record_writer *writer, struct att
         const size_t n = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
 
         ATTN_TRY(attn_part_read_at(members, at, block, n, err));
-        attn_sink_write(sink_of(w, ARCHIVE), block, n);
+        attn_sink_write(archive, block, n);
         at += n;
     }
-    attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_end(w->n_member, offset, size, record));
-    return attn_sink_check(sink_of(w, ARCHIVE), err);
+    attn_sink_write(archive, record, attn_zip_end(w->n_member, offset, size, record));
+    return attn_sink_check(archive, err);
 }
 
 const struct attn_record_format attn_record_format_npz = {

@@ -42,42 +42,35 @@ const char *attn_record_field_name(enum attn_record_field field)
     return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
 }
 
-static attn_record_field_set find_field(const char *name, size_t size)
-{
-    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
-        if (strlen(field_names[i]) == size && memcmp(field_names[i], name, size) == 0)
-            return UINT64_C(1) << i;
-    return 0;
-}
-
-static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
-{
-    char names[200] = "";
-    size_t used = 0;
-
-    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
-        attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ", %s" : "%s", field_names[i]);
-    return attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
-                          attn_quote(item, size).text, names);
-}
-
 enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
                                           struct attn_error *err)
 {
-    if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
-        return ATTN_INVALID;
     attn_record_field_set found = 0;
 
+    if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
+        return ATTN_INVALID;
     for (const char *item = list;; item++) {
         const size_t size = strcspn(item, ",");
-        const attn_record_field_set bit = find_field(item, size);
+        char names[200] = "";
+        size_t used = 0;
+        int i = 0;
 
-        if (bit == 0)
-            return report_unknown(item, size, err);
-        found |= bit;
-        item += size;
-        if (*item == '\0')
-            break;
+        while (i < ATTN_N_RECORD_FIELD &&
+               (strlen(field_names[i]) != size || memcmp(field_names[i], item, size) != 0))
+            i++;
+        if (i < ATTN_N_RECORD_FIELD) {
+            found |= UINT64_C(1) << i;
+            item += size;
+            if (*item == '\0')
+                break;
+            continue;
+        }
+        for (i = 0; i < ATTN_N_RECORD_FIELD; i++)
+            attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ", %s" : "%s",
+                                   field_names[i]);
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is no field of a record, expected some of %s",
+                              attn_quote(item, size).text, names);
     }
     *fields = found;
     return ATTN_OK;
@@ -88,12 +81,8 @@ enum attn_status attn_record_fields_parse(const char *list, attn_record_field_se
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err)
 {
-    void *parts = writer->parts;
-    const enum attn_status status =
-        attn_grow(&parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts, err);
-
-    writer->parts = parts;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow(&writer->parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts,
+                       err));
     ATTN_TRY(attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err));
     writer->n_part++;
     return ATTN_OK;
@@ -101,14 +90,23 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
 
 bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
 {
-    return writer->n_part == 0 || attn_part_size(writer->parts[0]) == 0;
+    return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
 }
 
-static void note(struct attn_record_writer *writer, const struct attn_outcome *outcome)
+void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                           const struct attn_outcome *outcome)
 {
     const struct attn_records_form *form = writer->form;
     char message[ATTN_QUOTE_SIZE + 160];
 
+    if (!outcome->id) {
+        attn_buffer_append_format(out, "%zu", outcome->number);
+        return;
+    }
+    attn_csv_field_append(out, outcome->id, outcome->n_id);
+    if (*writer->has_noted_id || !outcome->has_text_id || outcome->n_id == 0 ||
+        !memchr("=+-@\t\r", outcome->id[0], 6))
+        return;
     *writer->has_noted_id = true;
     if (!form->on_note)
         return;
@@ -119,31 +117,10 @@ static void note(struct attn_record_writer *writer, const struct attn_outcome *o
     form->on_note(form->user, message);
 }
 
-void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                           const struct attn_outcome *outcome)
-{
-    if (!outcome->id) {
-        attn_buffer_append_format(out, "%zu", outcome->number);
-        return;
-    }
-    if (!*writer->has_noted_id && outcome->has_text_id && outcome->n_id > 0 &&
-        memchr("=+-@\t\r", outcome->id[0], 6))
-        note(writer, outcome);
-    attn_csv_field_append(out, outcome->id, outcome->n_id);
-}
-
-static const struct attn_record_format *find_format(const char *name)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    return NULL;
-}
-
 /* Where a text goes. */
 static struct attn_sink *sink_of(const struct attn_record_writer *writer)
 {
-    return writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+    return writer->n_part > 0 ? writer->parts[0] : writer->sink;
 }
 
 /* Whether nobody reads any more what goes into a pipe. */
@@ -163,19 +140,15 @@ static enum attn_status write_text(struct attn_record_writer *writer, struct att
     return attn_sink_check(sink, err);
 }
 
-static enum attn_status begin_writer(struct attn_record_writer *writer, struct attn_error *err)
-{
-    if (writer->format->begin)
-        ATTN_TRY(writer->format->begin(writer, err));
-    return writer->format->is_text ? write_text(writer, err) : ATTN_OK;
-}
-
 static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
-    const struct attn_record_format *format = find_format(item->format);
+    const struct attn_record_format *format = NULL;
 
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, item->format) == 0)
+            format = formats[i];
     if (!format)
         return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
                               attn_quote_string(item->format).text);
@@ -194,50 +167,44 @@ static enum attn_status open_writer(struct attn_records *records,
                         : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
 }
 
-static void free_writer(struct attn_record_writer *writer, void (*free_part)(struct attn_part *))
-{
-    if (!writer)
-        return;
-    if (writer->format->release)
-        writer->format->release(writer);
-    for (size_t i = 0; i < writer->n_part; i++)
-        free_part(writer->parts[i]);
-    attn_free(writer->parts);
-    attn_buffer_release(&writer->text);
-    attn_free(writer);
-}
-
-static enum attn_status commit_writer(const struct attn_record_writer *writer,
-                                      struct attn_error *err)
-{
-    for (size_t i = 0; i < writer->n_part; i++)
-        ATTN_TRY(i + writer->n_inner < writer->n_part ? attn_part_commit(writer->parts[i], err)
-                                                      : attn_part_remove(writer->parts[i], err));
-    return ATTN_OK;
-}
-
 /* --- All of them ----------------------------------------------------------------------------- */
 
-static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
+static void free_records(struct attn_records *records, void (*free_part)(struct attn_sink *))
 {
     if (!records)
         return;
-    for (size_t i = 0; records->writers && i < records->n; i++)
-        free_writer(records->writers[i], free_part);
+    for (size_t i = 0; records->writers && i < records->n; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        if (!writer)
+            continue;
+        if (writer->format->release)
+            writer->format->release(writer);
+        for (size_t p = 0; p < writer->n_part; p++)
+            free_part(writer->parts[p]);
+        attn_free(writer->parts);
+        attn_buffer_release(&writer->text);
+        attn_free(writer);
+    }
     attn_free(records->writers);
     attn_free(records);
 }
 
 void attn_records_free(struct attn_records *records)
 {
-    free_records(records, attn_part_free);
+    free_records(records, attn_sink_free);
 }
 
 static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
 {
     for (size_t i = 0; i < records->n; i++) {
-        records->writers[i]->n_record = n_record;
-        ATTN_TRY(attn_error_at(begin_writer(records->writers[i], err), ATTN_STAGE_OUTPUT, err));
+        struct attn_record_writer *writer = records->writers[i];
+
+        writer->n_record = n_record;
+        if (writer->format->begin)
+            ATTN_TRY(writer->format->begin(writer, err));
+        if (writer->format->is_text)
+            ATTN_TRY(write_text(writer, err));
     }
     return ATTN_OK;
 }
@@ -260,16 +227,6 @@ static enum attn_status check_two(const char *a, const char *b, struct attn_erro
     return status;
 }
 
-static enum attn_status check_items(const struct attn_records_item *items, size_t n,
-                                    struct attn_error *err)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (items[i].path && items[j].path)
-                ATTN_TRY(check_two(items[j].path, items[i].path, err));
-    return ATTN_OK;
-}
-
 static enum attn_status open_all(struct attn_records *records,
                                  const struct attn_records_item *items, bool is_resumed,
                                  struct attn_error *err)
@@ -277,7 +234,10 @@ static enum attn_status open_all(struct attn_records *records,
     records->writers = attn_alloc(records->n, sizeof *records->writers, err);
     if (!records->writers)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(check_items(items, records->n, err));
+    for (size_t i = 0; i < records->n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (items[i].path && items[j].path)
+                ATTN_TRY(check_two(items[j].path, items[i].path, err));
     for (size_t i = 0; i < records->n; i++)
         ATTN_TRY(open_writer(records, &items[i], is_resumed, &records->writers[i], err));
     return is_resumed ? ATTN_OK : begin(records, 0, err);
@@ -315,14 +275,14 @@ struct part_place {
 };
 
 /* Part I of all, those of the first item last. NULL: there are I. */
-static struct attn_part *find_part(const struct attn_records *records, size_t i,
+static struct attn_sink *find_part(const struct attn_records *records, size_t i,
                                    struct part_place *place)
 {
     for (size_t k = 1; k <= records->n; k++) {
         const struct attn_record_writer *writer = records->writers[k % records->n];
 
         for (size_t p = 0; p < writer->n_part; p++) {
-            if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
+            if (!attn_sink_is_seekable(writer->parts[p]) || i-- > 0)
                 continue;
             *place = (struct part_place){writer, p, p + writer->n_inner >= writer->n_part};
             return writer->parts[p];
@@ -334,14 +294,14 @@ static struct attn_part *find_part(const struct attn_records *records, size_t i,
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
 {
     struct part_place place;
-    const struct attn_part *found = records ? find_part(records, i, &place) : NULL;
+    const struct attn_sink *found = records ? find_part(records, i, &place) : NULL;
 
     if (!found)
         return false;
     const struct attn_record_format *format = place.writer->format;
     part->target = place.is_inner ? NULL : attn_part_target(found);
     part->path = attn_part_path(found);
-    part->size = attn_part_size(found);
+    part->size = attn_sink_position(found);
     part->n_changing = format->n_changing ? format->n_changing(place.writer, place.i) : 0;
     return true;
 }
@@ -349,13 +309,13 @@ bool attn_records_part(const struct attn_records *records, size_t i, struct attn
 enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err)
 {
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
     enum attn_status status = ATTN_OK;
-    struct attn_part *part;
+    struct attn_sink *part;
     struct part_place place;
     size_t i = 0;
 
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     for (; status == ATTN_OK && (part = find_part(records, i, &place)); i++) {
         if (sizes && i >= n_size)
             break;
@@ -363,9 +323,9 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     }
     if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place)))
         status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
-    if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-    return begin(records, sizes ? n_record : 0, err);
+    if (status == ATTN_OK)
+        status = begin(records, sizes ? n_record : 0, err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
 /* Something that is done to each writer. */
@@ -377,6 +337,8 @@ typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const voi
 static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
                                   struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     if (records->is_committed) {
         attn_error_set(err, ATTN_INVALID, "the records were committed, nothing can follow");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
@@ -407,10 +369,11 @@ static enum attn_status write_outcome(struct attn_record_writer *writer, const v
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_outcome *outcome, struct attn_error *err)
 {
+    enum attn_status status;
+
     if (!attn_is_given(records, "records", err) || !attn_is_given(outcome, "outcome", err))
         return ATTN_INVALID;
-    enum attn_status status = take_step(records, write_outcome, outcome, err);
-
+    status = take_step(records, write_outcome, outcome, err);
     for (size_t i = 0; i < records->n; i++)
         records->writers[i]->n_record++;
     return status;
@@ -433,8 +396,6 @@ static enum attn_status flush_writer(struct attn_record_writer *writer, const vo
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
                                     struct attn_error *err)
 {
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
     return take_step(records, flush_writer, &is_synced, err);
 }
 
@@ -453,8 +414,6 @@ static enum attn_status finish_writer(struct attn_record_writer *writer, const v
 enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
                                      struct attn_error *err)
 {
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
     return take_step(records, finish_writer, &is_synced, err);
 }
 
@@ -463,9 +422,15 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
     if (!attn_is_given(records, "records", err))
         return ATTN_INVALID;
     records->is_committed = true;
-    for (size_t k = 1; k <= records->n; k++)
-        ATTN_TRY(attn_error_at(commit_writer(records->writers[k % records->n], err),
-                               ATTN_STAGE_OUTPUT, err));
+    for (size_t k = 1; k <= records->n; k++) {
+        const struct attn_record_writer *writer = records->writers[k % records->n];
+
+        for (size_t i = 0; i < writer->n_part; i++)
+            ATTN_TRY(attn_error_at(i + writer->n_inner < writer->n_part
+                                       ? attn_part_commit(writer->parts[i], err)
+                                       : attn_part_remove(writer->parts[i], err),
+                                   ATTN_STAGE_OUTPUT, err));
+    }
     return ATTN_OK;
 }
 
@@ -495,4 +460,31 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     form.n_head = config->n_head;
     form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
     return form;
+}
+
+struct attn_outcome attn_outcome_of(const struct attn_many_result *result)
+{
+    if (!result || !result->record)
+        return (struct attn_outcome){0};
+    const struct attn_record *record = result->record;
+    struct attn_outcome outcome = {
+        .number = record->number,
+        .id = record->id,
+        .n_id = record->n_id,
+        .has_text_id = record->has == ATTN_RECORD_ID_TEXT,
+    };
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
+        outcome.failure = attn_record_failure_code(record->failure);
+        outcome.message = record->err.message;
+        return outcome;
+    }
+    outcome.n_token = result->n_token;
+    outcome.labels = result->labels;
+    outcome.measures = result->measures;
+    outcome.surprisal = result->surprisal;
+    outcome.predictions = &result->predictions;
+    outcome.capture = result->capture;
+    outcome.edges = result->edges;
+    return outcome;
 }

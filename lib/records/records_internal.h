@@ -7,7 +7,8 @@
  *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
  *     form.n_layer = 12, form.n_head = 12;
  *     attn_records_open(items, 2, &form, false, &records, &err);
- *     attn_records_write(records, &outcome, &err);      // of each record, in their order
+ *     attn_records_write(records, &outcome, &err);      // of each record, in their order, or in an
+ *                                                       // attn_done_fn: attn_outcome_of(result)
  *     attn_records_flush(records, false, &err);
  *     attn_records_finish(records, false, &err);        // results.jsonl.part is whole
  *     attn_records_commit(records, &err);               // results.jsonl, after the others
@@ -22,8 +23,11 @@
 
 #include "base/buffer.h"
 #include "base/sink_internal.h"
-#include "records/outcome.h"
+#include "analysis/edges.h"
+#include "analysis/measure.h"
+#include "capture/capture.h"
 #include "records/records.h"
+#include "run/many.h"
 
 /* What is written of each record, whatever it is. */
 struct attn_records_form {
@@ -40,6 +44,29 @@ struct attn_records_form {
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
     ((struct attn_records_form){.size = sizeof(struct attn_records_form), .precision = -1})
+
+/* What a record came to. Everything is borrowed until attn_records_write returns. */
+struct attn_outcome {
+    size_t number;  /* its place among all, from 0 */
+    const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: its number */
+    size_t n_id;
+    bool has_text_id;                 /* the id is a text */
+    const char *failure;              /* a code as "too_long"; NULL: it did not fail. Of one that
+                                         failed all that is below is not looked at */
+    const char *message;              /* and why */
+    size_t n_token;                   /* its tokens */
+    const struct attn_labels *labels; /* its tokens and what is selected */
+    const float
+        *measures; /* [n_measure, L, H] those of the form, in the order of enum attn_measure;
+                              NaN where there is none. NULL: there are none */
+    const double *surprisal; /* [n_token] nats, NaN where there is none; or NULL */
+    const struct attn_predictions *predictions; /* or NULL */
+    const struct attn_capture *capture;         /* the selected tensors, or NULL */
+    const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
+};
+
+/* What attn_run_many reports of a record. Borrows from RESULT. */
+struct attn_outcome attn_outcome_of(const struct attn_many_result *result);
 
 struct attn_records;
 
@@ -132,7 +159,7 @@ struct attn_record_format {
 struct attn_record_writer {
     const struct attn_record_format *format;
     const struct attn_records_form *form; /* borrowed from the records */
-    struct attn_part **parts;             /* [n_part] owns the array and them */
+    struct attn_sink **parts;             /* [n_part] owns the array and them */
     size_t n_part, capacity;
     size_t n_inner;         /* of the parts, the last that become part of another and get no name */
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
@@ -141,7 +168,7 @@ struct attn_record_writer {
     bool *has_noted_id;      /* whether form->on_note got an id; borrowed, of all writers */
 };
 
-/* X(name): attn_record_format_NAME in the file record_NAME.c. */
+/* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c. */
 #define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \

@@ -41,7 +41,7 @@ static void check_refused(const uint8_t *data, size_t size, size_t other_size)
 
 static void check_shape(const struct attn_npy_file *npy, size_t size)
 {
-    char text[ATTN_NPY_SHAPE_TEXT_SIZE];
+    char text[ATTN_SHAPE_TEXT_SIZE];
     size_t n = 1;
 
     FUZZ_CHECK(attn_npy_rank(npy) >= 0 && attn_npy_rank(npy) <= ATTN_MAX_RANK);
@@ -49,7 +49,8 @@ static void check_shape(const struct attn_npy_file *npy, size_t size)
         n *= attn_npy_shape(npy)[i];
     FUZZ_CHECK(n == attn_npy_n_element(npy));
     FUZZ_CHECK(n * (attn_dtype_bits(attn_npy_dtype(npy)) / 8) < size);
-    FUZZ_CHECK(strlen(attn_npy_shape_text(npy, text)) < sizeof text);
+    FUZZ_CHECK(strlen(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text)) <
+               sizeof text);
     FUZZ_CHECK(strcmp(attn_npy_path(npy), NAME) == 0);
 }
 

@@ -16,12 +16,12 @@ struct attn_naughty {
 extern const struct attn_naughty attn_naughty[];
 extern const size_t attn_n_naughty;
 
-/* Tests that start a process for every string take one of so many, where sanitizers make that
- * slow. */
+/* Tests that start a process for every string take attn_one_in(ATTN_NAUGHTY_STEP) (suite.h), fewer
+ * where sanitizers make that slow. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ATTN_NAUGHTY_STEP = 8 };
 #else
-enum { ATTN_NAUGHTY_STEP = 1 };
+enum { ATTN_NAUGHTY_STEP = 3 };
 #endif
 
 /* Whether it can be an argument of a program: without NUL. */

@@ -17,6 +17,13 @@ static void add_test(Suite *suite, const TTest *test)
     suite_add_tcase(suite, tcase);
 }
 
+size_t attn_one_in(size_t n)
+{
+    const char *torture = getenv("TORTURE");
+
+    return torture != NULL && strcmp(torture, "full") == 0 ? 1 : n;
+}
+
 void attn_skip_test(const char *why)
 {
     fprintf(stderr, "skipped %s: %s\n", tcase_name(), why);

@@ -11,6 +11,7 @@
 #define ATTN_TESTS_SUITE_H
 
 #include <check.h>
+#include <stddef.h>
 
 /* Check writes to a pipe at each assertion that holds, so that it can tell the last one before a
  * crash: millions of writes where loops assert. A crash is found with CK_FORK=no and a debugger. */
@@ -18,6 +19,9 @@
 
 /* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);
+
+/* The step of a sweep over cases of which `make test` tries one in N: N, and 1 with TORTURE=full. */
+size_t attn_one_in(size_t n);
 
 /* Prints that the test that runs is skipped, by its name, and WHY; it returns then. */
 void attn_skip_test(const char *why);

@@ -172,9 +172,9 @@ changed() { # FOLDER COMMAND...
     *) echo "status $status" && cat "$scratch/err" && false ;;
     esac
 }
-# One in three of the cases below, or all. It is a counter, so that all files have their turn.
+# One in nine of the cases below, or all. It is a counter, so that all files have their turn.
 n_case=0
-is_tried() { is_full || [ $((n_case++ % 3)) -eq 0 ]; }
+is_tried() { is_full || [ $((n_case++ % 9)) -eq 0 ]; }
 # Tries offsets of each file of FOLDER: the ends, and N between.
 flip_each() { # FOLDER N
     local file size at i
@@ -290,7 +290,7 @@ done
 ) >"$seen/long"
 grep -q '"its line has 700,000,000 bytes' "$seen/long" && grep -q '"n_token":2' "$seen/long" && pass ||
     fail "a line of 700 MB: $(cat "$seen/long")"
-timeout --preserve-status -s TERM 1 "$cli" batch -q /dev/zero 2>"$scratch/err"
+timeout --preserve-status -s TERM 0.4 "$cli" batch -q /dev/zero 2>"$scratch/err"
 [ $? -eq 143 ] && pass || fail "/dev/zero: $(cat "$scratch/err")"
 
 # --- Readers and writers --------------------------------------------------------------------------
@@ -303,13 +303,13 @@ mkfifo "$scratch/out"
 yes 'once upon a time' | "$cli" batch --lines -q -t 2 >"$scratch/out" &
 pid=$!
 exec 9<"$scratch/out"
-for ((i = 0; i < 30; i++)); do # until it waits: on a busy machine it has not begun after a second
+for ((i = 0; i < 75; i++)); do # until it waits: on a busy machine it begins late
     spent=$(cut -d ' ' -f 14,15 "/proc/$pid/stat")
-    sleep 1
+    sleep 0.4
     [ "$spent" != "$(cut -d ' ' -f 14,15 "/proc/$pid/stat")" ] || break
 done
 first=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
-sleep 1
+sleep 0.5
 second=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
 [ "$second" -le $((first + 1024)) ] && [ "$second" -lt 131072 ] && pass || fail "a reader that sleeps: $first, $second KiB"
 exec 9<&-
@@ -330,12 +330,14 @@ ask() {
 expect "200 questions" ask
 
 # Two processes, one name: one of them writes.
-yes once | head -n 1 | { sleep 1 && cat; } | "$cli" batch --lines -q -o "$seen/two.jsonl" &
-sleep 0.4
+{ until [ -e "$scratch/refused" ]; do sleep 0.05; done && echo once; } |
+    "$cli" batch --lines -q -o "$seen/two.jsonl" &
+until [ -e "$seen/two.jsonl.part" ]; do sleep 0.05; done
 echo upon | "$cli" batch --lines -q -o "$seen/two.jsonl" 2>"$scratch/err"
 [ $? -eq 5 ] && pass || fail "two processes: $(cat "$scratch/err")"
 echo upon | "$cli" batch --lines -q --resume -o "$seen/two.jsonl" 2>"$scratch/err"
 [ $? -eq 5 ] && pass || fail "two processes, --resume: $(cat "$scratch/err")"
+touch "$scratch/refused"
 wait
 grep -q '"ids":\[271,467\]' "$seen/two.jsonl" && pass || fail "two processes: the first has not written"
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct attn_part *open_part(const char *path, bool is_resumed)
+static struct attn_sink *open_part(const char *path, bool is_resumed)
 {
-    struct attn_part *part = NULL;
+    struct attn_sink *part = NULL;
     struct attn_error err = {0};
 
     ck_assert_msg(attn_part_open(path, is_resumed, &part, &err) == ATTN_OK, "%s", err.message);
@@ -23,7 +23,7 @@ static struct attn_part *open_part(const char *path, bool is_resumed)
 /* Fails unless opening PATH fails with MESSAGE. */
 static void assert_refused(const char *path, bool is_resumed, const char *message)
 {
-    struct attn_part *part = NULL;
+    struct attn_sink *part = NULL;
     struct attn_error err = {0};
 
     ck_assert_int_eq(attn_part_open(path, is_resumed, &part, &err), ATTN_IO);
@@ -31,9 +31,9 @@ static void assert_refused(const char *path, bool is_resumed, const char *messag
     ck_assert_ptr_null(part);
 }
 
-static void append(struct attn_part *part, const char *text)
+static void append(struct attn_sink *part, const char *text)
 {
-    attn_sink_write(attn_part_sink(part), text, strlen(text));
+    attn_sink_write(part, text, strlen(text));
 }
 
 static void assert_file(const char *path, const char *text)
@@ -43,7 +43,7 @@ static void assert_file(const char *path, const char *text)
 
 START_TEST(a_file_has_its_name_when_it_is_whole)
 {
-    struct attn_part *part;
+    struct attn_sink *part;
 
     attn_folder_enter();
     attn_folder_write("x", "old", 3);
@@ -51,7 +51,7 @@ START_TEST(a_file_has_its_name_when_it_is_whole)
     part = open_part("x", false);
     append(part, "new ");
     append(part, "text");
-    ck_assert_uint_eq(attn_part_size(part), 8);
+    ck_assert_uint_eq(attn_sink_position(part), 8);
     assert_file("x.part", "");
     ck_assert_int_eq(attn_part_flush(part, true, NULL), ATTN_OK);
     assert_file("x.part", "new text");
@@ -60,7 +60,7 @@ START_TEST(a_file_has_its_name_when_it_is_whole)
     assert_file("x", "old");
     ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
-    attn_part_free(part);
+    attn_sink_free(part);
     assert_file("x", "nEW text!");
     ck_assert_uint_eq(attn_folder_count(), 1);
     attn_folder_leave();
@@ -69,26 +69,26 @@ END_TEST
 
 START_TEST(what_was_not_committed_stays_and_can_be_gone_on_with)
 {
-    struct attn_part *part;
+    struct attn_sink *part;
     char bytes[3];
 
     attn_folder_enter();
     part = open_part("x", false);
     append(part, "0123456789");
     ck_assert_int_eq(attn_part_flush(part, false, NULL), ATTN_OK);
-    attn_part_free(part);
+    attn_sink_free(part);
     part = open_part("x", true);
-    ck_assert_uint_eq(attn_part_size(part), 10);
+    ck_assert_uint_eq(attn_sink_position(part), 10);
     ck_assert_int_eq(attn_part_read_at(part, 2, bytes, 3, NULL), ATTN_OK);
     ck_assert_mem_eq(bytes, "234", 3);
     ck_assert_int_eq(attn_part_read_at(part, 9, bytes, 3, NULL), ATTN_IO);
     ck_assert_int_eq(attn_part_cut(part, 11, NULL), ATTN_IO);
     ck_assert_int_eq(attn_part_cut(part, 4, NULL), ATTN_OK);
     append(part, "ab");
-    ck_assert_uint_eq(attn_part_size(part), 6);
+    ck_assert_uint_eq(attn_sink_position(part), 6);
     ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
-    attn_part_free(part);
+    attn_sink_free(part);
     assert_file("x", "0123ab");
     attn_folder_leave();
 }
@@ -106,13 +106,13 @@ END_TEST
 
 START_TEST(one_process_writes_at_a_time)
 {
-    struct attn_part *part;
+    struct attn_sink *part;
 
     attn_folder_enter();
     part = open_part("x", true);
     assert_refused("x", true, "cannot write 'x.part': another process is writing it");
-    attn_part_free(part);
-    attn_part_free(open_part("x", true));
+    attn_sink_free(part);
+    attn_sink_free(open_part("x", true));
     attn_folder_leave();
 }
 END_TEST
@@ -131,7 +131,7 @@ END_TEST
 
 START_TEST(links_are_resolved_and_not_planted)
 {
-    struct attn_part *part;
+    struct attn_sink *part;
     struct stat info;
 
     attn_folder_enter();
@@ -142,7 +142,7 @@ START_TEST(links_are_resolved_and_not_planted)
     append(part, "text");
     ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
-    attn_part_free(part);
+    attn_sink_free(part);
     ck_assert_int_eq(lstat("link", &info), 0);
     ck_assert(S_ISLNK(info.st_mode));
     assert_file("real", "text");
@@ -166,19 +166,19 @@ END_TEST
 START_TEST(devices_are_written_directly)
 {
     struct attn_error err = {0};
-    struct attn_part *part = open_part("/dev/full", false);
+    struct attn_sink *part = open_part("/dev/full", false);
 
-    ck_assert(attn_part_is_stream(part));
+    ck_assert(!attn_sink_is_seekable(part));
     append(part, "text");
     ck_assert_int_eq(attn_part_flush(part, false, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot write '/dev/full': No space left on device");
-    attn_part_free(part);
+    attn_sink_free(part);
     part = open_part("/dev/null", true);
     ck_assert_int_eq(attn_part_cut(part, 0, NULL), ATTN_OK);
     append(part, "text");
     ck_assert_int_eq(attn_part_finish(part, true, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
-    attn_part_free(part);
+    attn_sink_free(part);
 }
 END_TEST
 
@@ -188,14 +188,14 @@ START_TEST(memory_that_runs_out_leaves_nothing)
 
     attn_folder_enter();
     for (long n = 0; status != ATTN_OK; n++) {
-        struct attn_part *part = NULL;
+        struct attn_sink *part = NULL;
 
         attn_alloc_fail_at(n);
         status = attn_part_open("x", false, &part, NULL);
         attn_alloc_fail_off();
         ck_assert(status == ATTN_OK || status == ATTN_NO_MEMORY);
         ck_assert_uint_eq(attn_folder_count(), status == ATTN_OK);
-        attn_part_free(part);
+        attn_sink_free(part);
         ck_assert_int_lt(n, 100);
     }
     attn_folder_leave();

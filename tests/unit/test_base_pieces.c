@@ -172,7 +172,7 @@ START_TEST(creation_survives_each_failed_allocation)
         attn_alloc_fail_at(n);
         status = attn_pieces_create(NULL, &pieces, &err);
         attn_alloc_fail_off();
-        ck_assert_int_eq(status, n < 3 ? ATTN_NO_MEMORY : ATTN_OK);
+        ck_assert_int_eq(status, n < 4 ? ATTN_NO_MEMORY : ATTN_OK);
         ck_assert_int_eq(err.status, status);
     }
     attn_pieces_free(pieces);

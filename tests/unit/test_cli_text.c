@@ -230,7 +230,7 @@ static void assert_json(const char *text, const struct attn_naughty *tokens, siz
 START_TEST(a_text_of_any_bytes_is_refused_printably)
 {
     enter();
-    for (size_t i = 0; i < attn_n_naughty; i += ATTN_NAUGHTY_STEP) {
+    for (size_t i = 0; i < attn_n_naughty; i += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[i];
         struct attn_ran ran;
 
@@ -311,7 +311,7 @@ START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
     size_t n_run = 0;
 
     enter();
-    for (size_t i = 0; i < attn_n_naughty; i += ATTN_NAUGHTY_STEP) {
+    for (size_t i = 0; i < attn_n_naughty; i += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[i];
         struct attn_naughty *tokens = malloc((string->size + 1) * sizeof *tokens);
         struct attn_ran table, json, run;
@@ -351,7 +351,7 @@ START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
         for (size_t f = 0; f < 3; f++)
             remove((const char *const[]){"tidy", "json", "npz"}[f]);
     }
-    ck_assert_uint_gt(n_run, 70 / ATTN_NAUGHTY_STEP);
+    ck_assert_uint_gt(n_run, 70 / attn_one_in(ATTN_NAUGHTY_STEP));
     attn_folder_leave();
 }
 END_TEST
@@ -361,7 +361,7 @@ START_TEST(any_continuation_is_shown_printably)
     struct attn_ran ran;
 
     enter();
-    for (size_t i = 0; i < attn_n_naughty; i += ATTN_NAUGHTY_STEP) {
+    for (size_t i = 0; i < attn_n_naughty; i += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[i];
         char *tab;
 
@@ -507,7 +507,7 @@ START_TEST(any_word_of_a_vocabulary_reads_back_from_every_output)
     assert_holds("n", npy_files, 4);
     ck_assert_uint_eq(attn_folder_count(), 6); /* three of the model, tidy, json, npz */
     for (size_t i = 0; i + 3 < n;
-         i += 3 * ATTN_NAUGHTY_STEP) { /* the text output shows few tokens whole */
+         i += 3 * attn_one_in(ATTN_NAUGHTY_STEP)) { /* the text output shows few tokens whole */
         char few[64];
 
         snprintf(few, sizeof few, "%zu %zu %zu", i, i + 1, i + 2);
@@ -556,7 +556,7 @@ START_TEST(any_name_of_a_tensor_is_shown_printably)
     attn_ran_release(&ran);
     free(image.bytes);
     for (size_t i = 0; i < n;
-         i += ATTN_NAUGHTY_STEP) { /* the name in an error: there is no type F33 */
+         i += attn_one_in(ATTN_NAUGHTY_STEP)) { /* the name in an error: there is no type F33 */
         attn_buffer_reset(&header);
         attn_buffer_append_string(&header, "{");
         append_json_string(&header, &names[i]);
@@ -590,7 +590,7 @@ START_TEST(a_model_may_lie_in_a_folder_of_any_name)
         bytes[i] = attn_part_read(parts[i]);
         remove(parts[i]);
     }
-    for (size_t s = 0; s < attn_n_naughty; s += ATTN_NAUGHTY_STEP) {
+    for (size_t s = 0; s < attn_n_naughty; s += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[s];
         char path[512];
         struct attn_ran ran;
@@ -652,7 +652,7 @@ START_TEST(any_argument_is_refused_in_one_printable_line)
     const char *const nothing[] = {NULL};
 
     enter();
-    for (size_t i = 0; i < attn_n_naughty; i += ATTN_NAUGHTY_STEP) {
+    for (size_t i = 0; i < attn_n_naughty; i += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[i];
         char *word = malloc(string->size + 3);
 
@@ -662,9 +662,9 @@ START_TEST(any_argument_is_refused_in_one_printable_line)
         word[string->size + 2] = '\0';
         if (attn_naughty_is_argument(string)) { /* as a command, an option, letters, a value */
             check_arguments(string, nothing, (const char *const[]){string->text, NULL});
-            check_arguments(
-                string, nothing,
-                (const char *const[]){"run", word + i / ATTN_NAUGHTY_STEP % 2, "x", NULL});
+            check_arguments(string, nothing,
+                            (const char *const[]){
+                                "run", word + i / attn_one_in(ATTN_NAUGHTY_STEP) % 2, "x", NULL});
             for (size_t o = 0; o < 2; o++)
                 check_arguments(string, nothing,
                                 (const char *const[]){"run", options[(2 * i + o) % n_option],
@@ -685,13 +685,14 @@ START_TEST(any_environment_is_refused_in_one_printable_line)
     const size_t n_variable = sizeof variables / sizeof *variables;
 
     enter();
-    for (size_t i = 0; i < attn_n_naughty; i += ATTN_NAUGHTY_STEP) {
+    for (size_t i = 0; i < attn_n_naughty; i += attn_one_in(ATTN_NAUGHTY_STEP)) {
         const struct attn_naughty *string = &attn_naughty[i];
         struct attn_buffer text = {0};
 
         if (!attn_naughty_is_argument(string))
             continue;
-        attn_buffer_append_format(&text, "%s=%s", variables[i / ATTN_NAUGHTY_STEP % n_variable],
+        attn_buffer_append_format(&text, "%s=%s",
+                                  variables[i / attn_one_in(ATTN_NAUGHTY_STEP) % n_variable],
                                   string->text);
         check_arguments(string, (const char *const[]){attn_buffer_string(&text), NULL},
                         (const char *const[]){"run", "Life is short", NULL});

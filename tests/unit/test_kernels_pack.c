@@ -1,8 +1,7 @@
 /*
- * test_kernels_pack.c - types and layouts: every half and bfloat16, every layout of matrix.h at
+ * test_kernels_pack.c - types and layouts: every half and bfloat16, every layout of a matrix at
  * every alignment, and the panels of keys.
  */
-#include "kernels/isa_internal.h"
 #include "kernels/kernels.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"

@@ -2,7 +2,6 @@
  * test_kernels_rows.c - softmax, layer norm and sums: their properties, double precision, the same
  * bits from every instruction set and for every length and alignment, and no byte out of bounds.
  */
-#include "kernels/isa_internal.h"
 #include "kernels/kernels.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"

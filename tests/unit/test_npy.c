@@ -153,7 +153,7 @@ END_TEST
 
 START_TEST(says_shape_and_rank)
 {
-    char text[ATTN_NPY_SHAPE_TEXT_SIZE];
+    char text[ATTN_SHAPE_TEXT_SIZE];
     struct attn_npy_image image = attn_npy_image_zeros(DICT("<i2", "False", "(2, 1, 3)"), 12);
     struct attn_npy_file *npy = open_image(&image);
 
@@ -162,7 +162,7 @@ START_TEST(says_shape_and_rank)
     ck_assert_uint_eq(attn_npy_shape(npy)[2], 3);
     ck_assert_uint_eq(attn_npy_n_element(npy), 6);
     ck_assert_int_eq(attn_npy_dtype(npy), ATTN_DTYPE_I16);
-    ck_assert_str_eq(attn_npy_shape_text(npy, text), "[2, 1, 3]");
+    ck_assert_str_eq(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text), "[2, 1, 3]");
     ck_assert_str_eq(attn_npy_path(npy), "x.npy");
     attn_npy_free(npy);
 }
@@ -188,12 +188,13 @@ START_TEST(takes_a_number_alone_and_arrays_of_nothing)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct attn_npy_image image = attn_npy_image_zeros(rows[i].text, rows[i].n_data);
         struct attn_npy_file *npy = open_image(&image);
-        char text[ATTN_NPY_SHAPE_TEXT_SIZE];
+        char text[ATTN_SHAPE_TEXT_SIZE];
         unsigned char cell = 9;
         float value = 9;
 
         ck_assert_uint_eq(attn_npy_n_element(npy), rows[i].n_element);
-        ck_assert_str_eq(attn_npy_shape_text(npy, text), rows[i].shape);
+        ck_assert_str_eq(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text),
+                         rows[i].shape);
         attn_npy_read_floats(npy, &value);
         ck_assert_int_eq(attn_npy_read_cells(npy, &cell, NULL), ATTN_OK);
         ck_assert(rows[i].n_element == 0 ? value == 9 && cell == 9 : value == 0 && cell == 0);
@@ -207,14 +208,15 @@ START_TEST(the_longest_shape_has_a_text)
     struct attn_npy_image image;
     struct attn_npy_file *npy;
     char header[600] = "{'descr': '|u1', 'fortran_order': False, 'shape': (0";
-    char text[ATTN_NPY_SHAPE_TEXT_SIZE];
+    char text[ATTN_SHAPE_TEXT_SIZE];
 
     for (int i = 1; i < ATTN_MAX_RANK; i++)
         strncat(header, ",18446744073709551615", sizeof header - strlen(header) - 1);
     strncat(header, ")}", sizeof header - strlen(header) - 1);
     image = attn_npy_image_zeros(header, 0);
     npy = open_image(&image);
-    ck_assert_uint_eq(strlen(attn_npy_shape_text(npy, text)), 2 + 1 + 22 * 15);
+    ck_assert_uint_eq(strlen(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text)),
+                      2 + 1 + 22 * 15);
     attn_npy_free(npy);
 }
 END_TEST

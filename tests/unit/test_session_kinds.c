@@ -91,7 +91,7 @@ START_TEST(feeds_of_any_size_give_the_same_bits)
 {
     for (size_t i = 0; i < sizeof causal_kinds / sizeof *causal_kinds; i++) {
         check_feeds(STACK, causal_kinds[i]);
-        for (size_t j = 0; j < ATTN_N_FAMILY_DIRECTORY; j++)
+        for (size_t j = i % attn_one_in(3); j < ATTN_N_FAMILY_DIRECTORY; j += attn_one_in(3))
             check_feeds(families[j], causal_kinds[i]);
     }
 }

@@ -112,23 +112,6 @@ float attn_linear_attention_row(const struct attn_linear_attention *linear, cons
     return divisor;
 }
 
-/* The visible ones of a panel of products, phi(q[i]) . phi(k[j]) for j from FIRST on, divided. */
-static void store_visible(const struct attn_tile *tile, const float *divisors,
-                          const float *products, size_t first)
-{
-    float *pattern = attn_tile_watched(tile, ATTN_SITE_PATTERN);
-
-    for (size_t i = 0; i < tile->n_row; i++, products += ATTN_PANEL) {
-        const size_t end = attn_tile_n_visible(tile, i);
-        const size_t left = end > first ? end - first : 0;
-        const size_t n = left < ATTN_PANEL ? left : ATTN_PANEL;
-        float *weights = pattern + i * tile->n_key + first;
-
-        memcpy(weights, products, n * sizeof *weights);
-        divide(weights, divisors[i], n);
-    }
-}
-
 void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const struct attn_gemm_engine *engine,
                                    const struct attn_tile *tile, const float *keys,
@@ -156,7 +139,15 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_PANEL) {
         attn_gemm_kernel_run(&product, keys + first * d_head, features, products, 1);
-        store_visible(tile, divisors, products, first);
+        for (size_t i = 0; i < tile->n_row; i++) { /* the visible ones of the panel */
+            const size_t end = attn_tile_n_visible(tile, i);
+            const size_t left = end > first ? end - first : 0;
+            const size_t n = left < ATTN_PANEL ? left : ATTN_PANEL;
+            float *weights = pattern + i * tile->n_key + first;
+
+            memcpy(weights, products + i * ATTN_PANEL, n * sizeof *weights);
+            divide(weights, divisors[i], n);
+        }
     }
 }
 
@@ -188,30 +179,12 @@ static void take_keys(const struct linear_pass *pass, struct attn_kv *kv, size_t
     kv->n_summed = last;
 }
 
-/* Row I of the feed, for the heads that share a key/value head. */
-static void run_row(const struct linear_pass *pass, size_t g, size_t i, float *scratch)
-{
-    const struct attn_heads *heads = pass->heads;
-    const size_t group = heads->n_head / heads->n_kv_head;
-
-    for (size_t h = g * group; h < (g + 1) * group; h++) {
-        const float *q = heads->q + h * heads->q_step + i * heads->feed.shape->ldq;
-        float *z = heads->z;
-
-        if (!heads->caller.needs_head(heads->caller.context, (int)(heads->first_head + h)))
-            continue;
-        if (z)
-            z += h * heads->z_step + i * heads->feed.ldz;
-        heads->memory->divisors[h * heads->feed.n_row + i] =
-            attn_linear_attention_row(&pass->linear, heads->kv[g].state, q, z, scratch);
-    }
-}
-
 static void run_kv_head(void *context, size_t g, int worker)
 {
     const struct linear_pass *pass = context;
     const struct attn_heads *heads = pass->heads;
     const bool is_causal = heads->feed.attention->mask == ATTN_MASK_CAUSAL;
+    const size_t group = heads->n_head / heads->n_kv_head;
     float *scratch = heads->memory->scratch[worker];
 
     for (size_t i = 0; i < heads->feed.n_row; i++) {
@@ -220,7 +193,14 @@ static void run_kv_head(void *context, size_t g, int worker)
         take_keys(pass, &heads->kv[g],
                   is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,
                   scratch);
-        run_row(pass, g, i, scratch);
+        for (size_t h = g * group; h < (g + 1) * group; h++) { /* those that share the state */
+            const float *q = heads->q + h * heads->q_step + i * heads->feed.shape->ldq;
+            float *z = heads->z ? heads->z + h * heads->z_step + i * heads->feed.ldz : NULL;
+
+            if (heads->caller.needs_head(heads->caller.context, (int)(heads->first_head + h)))
+                heads->memory->divisors[h * heads->feed.n_row + i] =
+                    attn_linear_attention_row(&pass->linear, heads->kv[g].state, q, z, scratch);
+        }
     }
 }
 
@@ -235,10 +215,7 @@ static void map_keys(void *context, size_t g, int worker)
     float *row = heads->memory->scratch[worker];
 
     for (size_t j = 0; j < heads->feed.n_key; j++) {
-        const struct attn_feature_rows rows = {
-            .x = heads->kv[g].keys + j * d, .ldx = d, .n = 1, .y = row, .ldy = d};
-
-        attn_linear_attention_map(&pass->linear, &rows);
+        map(&pass->linear, heads->kv[g].keys + j * d, row);
         pass->linear.kernels->pack_keys(row, d, 1, d, j, features);
     }
 }

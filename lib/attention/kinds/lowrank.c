@@ -21,23 +21,19 @@ const struct attn_kind attn_kind_lowrank = {
     .no_dropout = "its weights are those of mixtures, not of keys",
 };
 
-static void draw(struct attn_random *random, size_t n_rank, size_t n_key, float *map)
-{
-    const float root = (float)sqrt((double)n_rank);
-    const size_t n = n_rank * n_key;
-
-    attn_random_fill_normal(random, map, n, 0, 1);
-    for (size_t i = 0; i < n; i++)
-        map[i] /= root;
-}
-
 void attn_lowrank_draw(uint64_t seed, size_t n_rank, size_t n_key, float *e, float *f)
 {
+    const float root = (float)sqrt((double)n_rank);
+    float *const maps[] = {e, f};
+    const size_t n = n_rank * n_key;
     struct attn_random random;
 
     attn_random_seed(&random, seed);
-    draw(&random, n_rank, n_key, e);
-    draw(&random, n_rank, n_key, f);
+    for (size_t m = 0; m < 2; m++) {
+        attn_random_fill_normal(&random, maps[m], n, 0, 1);
+        for (size_t i = 0; i < n; i++)
+            maps[m][i] /= root;
+    }
 }
 
 /* X as the weights of a linear map whose rows of input are the rows of E or F. */

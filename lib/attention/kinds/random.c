@@ -81,15 +81,6 @@ static void draw_numbers(const struct shuffle *shuffle, size_t n, int32_t *numbe
     }
 }
 
-/* The place of NUMBER. */
-static uint32_t place_of(const struct shuffle *shuffle, uint32_t number)
-{
-    do
-        shuffle->kernels->decipher(&shuffle->cipher, &number, 1);
-    while (number >= shuffle->n);
-    return number;
-}
-
 /* What is drawn from: the visible keys without the query itself, if that is one of them. */
 struct key_draw {
     bool has_self;
@@ -109,13 +100,17 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
 {
     const struct key_draw draw = plan_draw(attention, row);
     struct shuffle shuffle;
+    uint32_t number = (uint32_t)(j - (j > row->position));
 
     if (j == row->position || draw.n_drawn == draw.n_other)
         return true;
     if (draw.n_drawn == 0)
         return false;
     shuffle = make_shuffle(attention, row, draw.n_other);
-    return place_of(&shuffle, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
+    do /* to its place */
+        shuffle.kernels->decipher(&shuffle.cipher, &number, 1);
+    while (number >= shuffle.n);
+    return number < draw.n_drawn;
 }
 
 /* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for few. */
@@ -155,6 +150,8 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     const struct key_draw draw = plan_draw(attention, row);
     size_t at = draw.n_drawn;
 
+    if (!keys)
+        return draw.n_drawn + draw.has_self;
     if (draw.n_drawn == draw.n_other)
         return attn_keys_put_span((struct attn_key_span){0, row->n_key}, keys);
     if (draw.n_drawn > 0) {
@@ -174,18 +171,6 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     return draw.n_drawn + 1;
 }
 
-static size_t count(const struct attn_attention *attention, const struct attn_key_row *row)
-{
-    const struct key_draw draw = plan_draw(attention, row);
-
-    return draw.n_drawn + draw.has_self;
-}
-
-static size_t largest(const struct attn_attention *attention, size_t n_key)
-{
-    return attention->count < n_key ? attention->count : n_key;
-}
-
 const struct attn_kind attn_kind_random = {
     .summary = "the query itself and K-1 others, drawn by seed, layer, head and row",
     .params = {{ATTN_PARAM_COUNT, "K", offsetof(struct attn_attention, count), false},
@@ -194,6 +179,4 @@ const struct attn_kind attn_kind_random = {
     .pattern = ATTN_GIVES_DIRECTLY,
     .keeps = keeps,
     .list = list,
-    .count = count,
-    .largest = largest,
 };
