@@ -119,12 +119,14 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
                           : is_of_one                ? frame->config->d_mlp
                                                      : 1;
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
+    const size_t n_of_part = parts == ATTN_ABLATE_HEADS ? 1 : frame->config->n_head; /* heads */
 
     ablation->n_part = n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
     attn_frame_take_sets(frame, &ablation->sets, ablation->n_part, ablation->n_site);
-    attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control, n_all);
+    attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
+                         ablation->args->is_cumulative ? n_all : n_of_part);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < ablation->n_part; i++) {
         ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);

@@ -86,26 +86,21 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
 }
 
 static const struct attn_column cost_columns[] = {
-    {.name = "layer", .type = ATTN_VALUE_INTEGER},
-    {.name = "exact_pairs", .type = ATTN_VALUE_INTEGER},
-    {.name = "chosen_pairs", .type = ATTN_VALUE_INTEGER},
+    ATTN_COLUMN("layer", INTEGER),
+    ATTN_COLUMN("exact_pairs", INTEGER),
+    ATTN_COLUMN("chosen_pairs", INTEGER),
     {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
-    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"}};
+    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
+};
 
 static const struct attn_column logits_columns[] = {
-    {.name = "query", .type = ATTN_VALUE_INTEGER},
-    {.name = "kl",
-     .type = ATTN_VALUE_REAL,
-     .unit = "nats",
-     .notation = ATTN_NOTATION_FIXED,
-     .digits = 4},
-    {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
-    {.name = "chosen_first", .type = ATTN_VALUE_INTEGER},
-    {.name = "query_token", .type = ATTN_VALUE_TEXT},
-    {.name = "exact_token", .type = ATTN_VALUE_TEXT},
-    {.name = "chosen_token", .type = ATTN_VALUE_TEXT}};
+    ATTN_COLUMN("query", INTEGER),       ATTN_COLUMN_REAL("kl", 4, "nats", SIGNED),
+    ATTN_COLUMN("exact_first", INTEGER), ATTN_COLUMN("chosen_first", INTEGER),
+    ATTN_COLUMN("query_token", TEXT),    ATTN_COLUMN("exact_token", TEXT),
+    ATTN_COLUMN("chosen_token", TEXT),
+};
 
 enum { N_COLUMN = 7 }; /* of costs and of logits */
 _Static_assert(sizeof cost_columns == N_COLUMN * sizeof *cost_columns, "costs");

@@ -296,46 +296,38 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     return ATTN_OK;
 }
 
-/* Feeds *SESSION, the caller's also after a failure, the one run of PACK, from its first layer on
- * if it can begin there, and reads the reply. LOGITS [V] are scratch. */
-static enum attn_status try_one(const struct work *work, const struct pack *pack, float *logits,
-                                struct attn_session **session, struct attn_error *err)
+/* Runs the one change of PACK in a session of its own, from its first layer on if it can begin
+ * there, and reads the reply. */
+static enum attn_status try_alone(const struct work *work, const struct pack *pack,
+                                  struct attn_error *err)
 {
     const struct attn_trials *trials = work->trials;
+    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
     const size_t number = pack->beginnings[0].change;
-    const struct attn_trial_change *change = &work->changes[number];
     struct attn_trial_outcome *outcome = &work->outcomes[number];
-    const struct attn_reading reading = {.base = trials->logits,
-                                         .base_total = trials->base.total,
-                                         .logits = logits,
-                                         .replies = &outcome->reply};
+    struct attn_reading reading = {
+        .base = trials->logits, .base_total = trials->base.total, .replies = &outcome->reply};
     struct attn_trial trial = attn_trial_of(trials->run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
 
     trial.pool = NULL; /* its threads are busy with other trials */
-    trial.edits = change->edits;
-    trial.n_edit = change->n_edit;
+    trial.edits = work->changes[number].edits;
+    trial.n_edit = work->changes[number].n_edit;
     if (trials->can_skip) {
         trial.layer = pack->beginnings[0].layer;
         trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
     }
-    ATTN_TRY(attn_trial_run(&trial, session, err));
-    outcome->n_row = attn_session_n_edited_row(*session);
-    return attn_answer_read(trials->answer, *session, &reading, err);
-}
-
-static enum attn_status try_alone(const struct work *work, const struct pack *pack,
-                                  struct attn_error *err)
-{
-    const size_t n_vocab = attn_model_config(work->trials->run->model)->n_vocab;
-    float *logits = attn_alloc_uninitialized(n_vocab, sizeof *logits, err);
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    if (!logits)
+    reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
+    if (!reading.logits)
         return ATTN_NO_MEMORY;
-    status = try_one(work, pack, logits, &session, err);
+    status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK) {
+        outcome->n_row = attn_session_n_edited_row(session);
+        status = attn_answer_read(trials->answer, session, &reading, err);
+    }
     attn_session_free(session);
-    attn_free(logits);
+    attn_free(reading.logits);
     return status;
 }
 
