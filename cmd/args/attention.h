@@ -2,8 +2,8 @@
  * attention.h - which attention is computed: --attention, --mask and what belongs to them.
  *
  *     struct attention_args attention = ATTENTION_ARGS_DEFAULT;
- *     attention_check(&attention);                  // before anything is opened
- *     attention_change(&attention, &change, &mask); // what was given, and nothing else
+ *     attention_check(&attention, err);                  // before anything is opened
+ *     attention_change(&attention, &change, &mask, err); // what was given, and nothing else
  */
 #ifndef CMD_ATTENTION_ARGS_H
 #define CMD_ATTENTION_ARGS_H
