@@ -52,8 +52,8 @@ struct logit_split {
     double *along;       /* [H*Ev] W_O u of that layer */
     double *row;         /* [D] scratch */
     double sum;
-    struct read_key *keys; /* [n_key] owns */
-    size_t n_key, capacity;
+    struct read_key *keys; /* [n_key] by token */
+    size_t n_key;
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -326,31 +326,25 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 /* --- By token --------------------------------------------------------------------------------- */
 
 /* Keeps what HEAD of LAYER reads from each key. */
-static enum attn_status read_keys(struct logit_split *split, int layer, int head,
-                                  struct attn_error *err)
+static void read_keys(struct logit_split *split, int layer, int head)
 {
-    const struct attn_dims *dims = attn_selection_dims(split->frame.selection);
-    const bool is_cross = split->frame.config->is_cross[layer];
-    const size_t width = split->frame.config->d_value;
-    const size_t n = is_cross ? dims->n_source : dims->n_position;
-    const int group = (int)(split->frame.config->n_head / split->frame.config->n_kv_head);
-    const enum attn_site site =
-        (attn_selection_has_site(split->frame.selection, ATTN_SITE_PATTERN_DROPPED))
-            ? ATTN_SITE_PATTERN_DROPPED
-            : ATTN_SITE_PATTERN;
+    const struct attn_selection *selection = split->frame.selection;
+    const struct attn_config *config = split->frame.config;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t width = config->d_value;
+    const size_t n = config->is_cross[layer] ? dims->n_source : dims->n_position;
+    const int kv_head = head / (int)(config->n_head / config->n_kv_head);
+    const enum attn_site site = attn_selection_has_site(selection, ATTN_SITE_PATTERN_DROPPED)
+                                    ? ATTN_SITE_PATTERN_DROPPED
+                                    : ATTN_SITE_PATTERN;
     const float *pattern = attn_capture_head(split->frame.capture, site, layer, head);
-    const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, head / group);
-    void *block = split->keys;
+    const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
+    const double *along = split->along + (size_t)head * width;
 
-    ATTN_TRY(attn_grow(&block, &split->capacity, split->n_key + n, sizeof *split->keys, err));
-    split->keys = block;
     for (size_t key = 0; key < n; key++)
         if (pattern[key] != 0)
-            split->keys[split->n_key++] =
-                (struct read_key){layer, head, key,
-                                  (double)pattern[key] * dot(split->along + (size_t)head * width,
-                                                             v + key * width, width)};
-    return ATTN_OK;
+            split->keys[split->n_key++] = (struct read_key){
+                layer, head, key, (double)pattern[key] * dot(along, v + key * width, width)};
 }
 
 /* By magnitude, the largest first; then by layer, head and key. */
@@ -373,11 +367,15 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
     const struct attn_run *run = split->frame.run;
     const struct attn_config *config = split->frame.config;
     const size_t n_most = split->args->n_most > 0 ? split->args->n_most : DEFAULT_MOST;
+    const size_t n = run->text.n > run->source.n ? run->text.n : run->source.n;
 
+    split->keys =
+        attn_frame_alloc(&split->frame, config->n_layer * config->n_head, n * sizeof *split->keys);
+    ATTN_TRY(attn_frame_memory(&split->frame, err));
     for (int layer = 0; layer < (int)config->n_layer; layer++) {
         find_layer_direction(split, layer);
         for (int head = 0; head < (int)config->n_head; head++)
-            ATTN_TRY(read_keys(split, layer, head, err));
+            read_keys(split, layer, head);
     }
     if (split->n_key > 0)
         qsort(split->keys, split->n_key, sizeof *split->keys, by_magnitude);
@@ -437,11 +435,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_output(split, err);
 }
 
-static void release(void *state)
-{
-    attn_free(((struct logit_split *)state)->keys);
-}
-
 static const struct attn_experiment experiment = {
     .name = "attribute",
     .columns = columns,
@@ -454,7 +447,6 @@ static const struct attn_experiment experiment = {
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,

@@ -222,30 +222,23 @@ static void add_input(struct sheet *sheet)
 static void add_strips(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
-    struct strip k = {sheet->k, sheet->top - 56, sheet->k_cell, row->q, row->d_head, sheet->k_most,
-                      1};
-    struct strip v = {.x = sheet->v, .cell = sheet->v_cell, .n = row->d_value};
 
     if (row->has_products)
-        add_strip(sheet, k);
+        add_strip(sheet, (struct strip){sheet->k, sheet->top - 56, sheet->k_cell, row->q,
+                                        row->d_head, sheet->k_most, 1});
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
+        const double y = sheet->top + (double)i * PITCH + 3;
 
-        k.y = v.y = sheet->top + (double)i * PITCH + 3;
-        k.vector = key->k;
-        v.vector = key->v;
         if (row->has_products)
-            add_strip(sheet, k);
+            add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
+                                            sheet->k_most, 1});
         if (!row->has_values)
             continue;
-        v.x = sheet->v;
-        v.most = sheet->v_most;
-        v.factor = 1;
-        add_strip(sheet, v);
-        v.x = sheet->product;
-        v.most = sheet->z_most;
-        v.factor = (double)key->kept;
-        add_strip(sheet, v);
+        add_strip(sheet, (struct strip){sheet->v, y, sheet->v_cell, key->v, row->d_value,
+                                        sheet->v_most, 1});
+        add_strip(sheet, (struct strip){sheet->product, y, sheet->v_cell, key->v, row->d_value,
+                                        sheet->z_most, (double)key->kept});
     }
     if (row->has_values)
         add_strip(sheet, (struct strip){sheet->product, sheet->bottom + 12, sheet->v_cell, row->z,
