@@ -3,7 +3,7 @@
  * and scales from numbers to places in a map.
  */
 #include "encode/colormap_internal.h"
-#include "tests/support/blues.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "trace/site_internal.h"
 
