@@ -40,6 +40,21 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
+bool attn_text_is_right_to_left(const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        uint32_t c;
+        size_t length = attn_utf8_decode(text + at, size - at, &c);
+
+        if ((c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
+            (c >= 0xfe70 && c <= 0xfefc) || (c >= 0x10800 && c <= 0x10fff) ||
+            (c >= 0x1e800 && c <= 0x1efff))
+            return true;
+        at += length > 0 ? length : 1;
+    }
+    return false;
+}
+
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis)
 {

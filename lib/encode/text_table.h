@@ -85,6 +85,10 @@ size_t attn_text_width(const char *text, size_t size);
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
 
+/* Whether TEXT holds a letter that is written from right to left: Hebrew to Arabic, their
+ * presentation forms, or one of the old scripts above U+10800. */
+bool attn_text_is_right_to_left(const char *text, size_t size);
+
 /* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis);

@@ -8,9 +8,9 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "base/utf8.h"
 #include "encode/base64.h"
 #include "encode/png_file.h"
+#include "encode/text_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -247,22 +247,6 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
 /* --- Text ---------------------------------------------------------------------------------- */
 
-/* Whether text holds a letter that is written from right to left. */
-static bool is_right_to_left(const char *text, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        uint32_t c;
-        size_t length = attn_utf8_decode(text + at, n - at, &c);
-
-        if ((c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
-            (c >= 0xfe70 && c <= 0xfefc) || (c >= 0x10800 && c <= 0x10fff) ||
-            (c >= 0x1e800 && c <= 0x1efff))
-            return true;
-        at += length > 0 ? length : 1;
-    }
-    return false;
-}
-
 static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
                         const struct attn_shape_text *text)
 {
@@ -279,7 +263,7 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
         append_attribute(out, "x", text->x);
         append_attribute(out, "y", text->y);
     }
-    if (is_right_to_left(bytes, text->n))
+    if (attn_text_is_right_to_left(bytes, text->n))
         attn_buffer_append_string(out, " unicode-bidi=\"isolate\"");
     attn_buffer_append_char(out, '>');
     append_escaped(out, bytes, text->n);

@@ -15,7 +15,6 @@ enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
 struct attn_levels {
     struct attn_writer *writer;
     attn_site_set sites;
-    struct attn_levels_limits limits;
     struct attn_level_matrix *items; /* [n] owns */
     size_t n;
     size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
@@ -122,87 +121,46 @@ static size_t pooled(size_t n, size_t limit)
     return n == 0 ? 1 : (n - 1) / limit + 1;
 }
 
-static struct attn_level_matrix shape_of(const struct attn_levels *levels,
-                                         const struct attn_extent *extent)
+attn_site_set attn_levels_sites(const struct attn_writer *writer)
 {
-    const struct attn_levels_limits *limits = &levels->limits;
-    struct attn_level_matrix m = {.n_row = extent->n_row,
-                                  .n_column = extent->n_col,
-                                  .row_k = pooled(extent->n_row, limits->n_row),
-                                  .column_k = pooled(extent->n_col, limits->n_column),
-                                  .least = INFINITY,
-                                  .most = -INFINITY};
-
-    if (limits->is_square && m.row_k < m.column_k)
-        m.row_k = m.column_k;
-    if (limits->is_square && m.column_k < m.row_k)
-        m.column_k = m.row_k;
-    m.n_cell_row = pooled(extent->n_row, m.row_k);
-    m.n_cell_column = pooled(extent->n_col, m.column_k);
-    return m;
-}
-
-uint64_t attn_levels_sites(const struct attn_writer *writer)
-{
-    const uint64_t selected = attn_selection_sites(writer->labels.selection);
-    const uint64_t named = writer->options.picture->sites & selected;
-    const uint64_t pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
-    const uint64_t lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
+    const attn_site_set selected = attn_selection_sites(writer->labels.selection);
+    const attn_site_set named = writer->options.picture->sites & selected;
+    const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
+    const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
 
     return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
 }
 
-static bool is_kept(const struct attn_levels *levels, enum attn_site site)
-{
-    return (levels->sites & ATTN_SITE_BIT(site)) != 0;
-}
-
-static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
-{
-    struct attn_levels *levels = user;
-
-    (void)err;
-    if (is_kept(levels, site))
-        levels->n += attn_writer_extent(writer, site, layer).n_head;
-    return ATTN_OK;
-}
-
-size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites)
-{
-    struct attn_levels levels = {.sites = sites};
-
-    attn_writer_each_site(writer, count_site, &levels, NULL);
-    return levels.n;
-}
-
+/* Lists the matrices of a site; before there is a list, only counts them. */
 static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
                                  int layer, struct attn_error *err)
 {
     struct attn_levels *levels = user;
     const struct attn_extent extent = attn_writer_extent(writer, site, layer);
     const bool has_heads = attn_site_has_heads(site);
-    struct attn_level_matrix shape = shape_of(levels, &extent);
+    const bool is_kept = (levels->sites & ATTN_SITE_BIT(site)) != 0;
+    int head = has_heads ? -1 : ATTN_ALL_HEADS;
 
     (void)err;
-    levels->first_of_slot[attn_writer_slot(site, layer)] = SIZE_MAX;
-    if (!is_kept(levels, site))
-        return ATTN_OK;
-    levels->first_of_slot[attn_writer_slot(site, layer)] = levels->n;
-    shape.site = site;
-    shape.layer = layer;
-    shape.head = has_heads ? -1 : ATTN_ALL_HEADS;
-    for (size_t h = 0; h < extent.n_head; h++) {
+    levels->first_of_slot[attn_writer_slot(site, layer)] = is_kept ? levels->n : SIZE_MAX;
+    for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
         do
-            shape.head += has_heads;
-        while (has_heads && !attn_writer_has_head(writer, site, layer, shape.head));
-        levels->items[levels->n++] = shape;
+            head += has_heads;
+        while (has_heads && !attn_writer_has_head(writer, site, layer, head));
+        if (levels->items)
+            levels->items[levels->n] = (struct attn_level_matrix){.site = site,
+                                                                  .layer = layer,
+                                                                  .head = head,
+                                                                  .n_row = extent.n_row,
+                                                                  .n_column = extent.n_col,
+                                                                  .n_row_left = extent.n_row,
+                                                                  .least = INFINITY,
+                                                                  .most = -INFINITY};
     }
     return ATTN_OK;
 }
 
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
-                                    const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err)
 {
     struct attn_levels *made = attn_alloc(1, sizeof *made, err);
@@ -211,16 +169,34 @@ enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set si
         return ATTN_NO_MEMORY;
     made->writer = writer;
     made->sites = sites;
-    made->limits = *limits;
-    made->items = attn_alloc(attn_levels_count(writer, sites), sizeof *made->items, err);
     made->first_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *made->first_of_slot, err);
-    if (!made->items || !made->first_of_slot) {
+    if (made->first_of_slot) {
+        attn_writer_each_site(writer, add_site, made, err);
+        made->items = attn_alloc(made->n, sizeof *made->items, err);
+    }
+    if (!made->items) {
         attn_levels_free(made);
         return ATTN_NO_MEMORY;
     }
+    made->n = 0;
     attn_writer_each_site(writer, add_site, made, err);
+    attn_levels_limit(made, &(struct attn_levels_limits){.n_row = SIZE_MAX, .n_column = SIZE_MAX});
     *levels = made;
     return ATTN_OK;
+}
+
+void attn_levels_limit(struct attn_levels *levels, const struct attn_levels_limits *limits)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        struct attn_level_matrix *m = &levels->items[i];
+
+        m->row_k = pooled(m->n_row, limits->n_row);
+        m->column_k = pooled(m->n_column, limits->n_column);
+        if (limits->is_square)
+            m->row_k = m->column_k = m->row_k > m->column_k ? m->row_k : m->column_k;
+        m->n_cell_row = pooled(m->n_row, m->row_k);
+        m->n_cell_column = pooled(m->n_column, m->column_k);
+    }
 }
 
 /* --- Taking -------------------------------------------------------------------------------- */
@@ -309,17 +285,19 @@ void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t 
 }
 
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err)
+                                  const struct attn_place *place, size_t *whole,
+                                  struct attn_error *err)
 {
     /* the cells of a hidden column do not come */
     const bool hides_first =
         levels->writer->options.picture->hides_first && attn_site_has_keys(event->site);
+    const size_t first = levels->first_of_slot[attn_writer_slot(event->site, event->layer)];
     struct attn_level_matrix *m;
 
-    if (!is_kept(levels, event->site))
+    *whole = SIZE_MAX;
+    if (first == SIZE_MAX)
         return ATTN_OK;
-    m = &levels->items[levels->first_of_slot[attn_writer_slot(event->site, event->layer)] +
-                       place->head];
+    m = &levels->items[first + place->head];
     ATTN_TRY(open_cells(m, err));
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t begin = (place->row + r) / m->row_k * m->n_cell_column, k = m->column_k;
@@ -335,6 +313,9 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
         if (hides_first && m->n_column > 0)
             put(m, begin, ATTN_CELL_HIDDEN, 0);
     }
+    m->n_row_left -= event->n_row < m->n_row_left ? event->n_row : m->n_row_left;
+    if (m->n_row_left == 0)
+        *whole = first + place->head;
     return ATTN_OK;
 }
 

@@ -3,8 +3,9 @@
  * fits a given number of cells, as its events come.
  *
  *     struct attn_levels *levels;
- *     attn_levels_create(writer, &limits, &levels, &err);            // in _open of a format
- *     attn_levels_take(levels, event, place, &err);                  // in _event
+ *     attn_levels_create(writer, sites, &levels, &err);              // in _open of a format
+ *     attn_levels_limit(levels, &limits);
+ *     attn_levels_take(levels, event, place, &whole, &err);          // in _event
  *     for (size_t i = 0; i < attn_levels_n(levels); i++) {           // in _finish
  *         const struct attn_level_matrix *m = attn_levels_at(levels, i);
  *         float value;
@@ -40,6 +41,7 @@ struct attn_level_matrix {
     float least, most;                /* of the finite values; least > most without any */
     size_t n_not_finite;              /* cells, not pooled */
     size_t n_value;                   /* cells that are values, not pooled */
+    size_t n_row_left;                /* that did not come yet */
     void *cells;                      /* owns; NULL until the first row comes */
 };
 
@@ -47,21 +49,22 @@ struct attn_levels;
 
 /* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
  * it. */
-uint64_t attn_levels_sites(const struct attn_writer *writer);
-
-/* How many matrices of SITES the selection of WRITER has. */
-size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites);
+attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
 /* For the matrices of the selection of WRITER, which is borrowed, in the order of the events:
  * layer, site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
  * SITES are kept. */
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
-                                    const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* Keeps the cells of an event, if its site is among those that are kept. */
+/* How far they are pooled, before the first event; without it they are not. */
+void attn_levels_limit(struct attn_levels *levels, const struct attn_levels_limits *limits);
+
+/* Keeps the cells of an event, if its site is among those that are kept. *WHOLE is the number of
+ * the matrix whose last row has come with it, or SIZE_MAX. */
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err);
+                                  const struct attn_place *place, size_t *whole,
+                                  struct attn_error *err);
 
 /* The matrices, I below attn_levels_n; borrowed. */
 size_t attn_levels_n(const struct attn_levels *levels);

@@ -42,11 +42,6 @@ struct csv_writer {
     struct attn_buffer header; /* the first row of a file, being made */
 };
 
-static struct csv_writer *csv_of(struct attn_writer *writer)
-{
-    return (struct csv_writer *)writer;
-}
-
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat` of each of N positions, or `3` without tokens. */
@@ -99,48 +94,38 @@ static void release_labels(struct csv_labels *labels)
 static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
-    struct attn_file_names *files = &writer->run->files;
-    int n_head =
-        attn_site_has_heads(site) ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
-    struct attn_buffer name = {0};
+    const bool has_heads = attn_site_has_heads(site);
+    const int n_head = has_heads ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
 
     (void)user;
-    for (int head = 0; head < n_head && !name.has_failed; head++) {
-        if (attn_site_has_heads(site) && !attn_writer_has_head(writer, site, layer, head))
-            continue;
-        name.size = 0;
-        attn_writer_append_file_name(&name, writer, site, layer, head);
-        if (!name.has_failed)
-            attn_file_names_append(files, name.data);
-    }
-    files->text.has_failed |= name.has_failed;
-    attn_buffer_release(&name);
-    return attn_buffer_check(&files->text, err);
+    for (int head = 0; head < n_head; head++)
+        if (!has_heads || attn_writer_has_head(writer, site, layer, head))
+            ATTN_TRY(attn_writer_list_file(writer, site, layer, head, err));
+    return ATTN_OK;
 }
 
-static enum attn_status create_file(struct csv_writer *w, const struct attn_trace_event *event,
-                                    struct attn_sink **sink, struct attn_error *err)
+/* The file of EVENT, which begins with a row of labels: what the rows are, then the tokens for
+ * matrices, numbers for vectors. */
+static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct csv_file **file,
+                                  struct attn_error *err)
 {
-    struct attn_buffer name = {0};
-    enum attn_status status;
+    const bool is_matrix = attn_site_has_keys(event->site);
+    struct attn_sink *sink = w->base.sink;
+    void *files = w->files;
+    const enum attn_status status =
+        attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
 
-    attn_writer_append_file_name(&name, &w->base, event->site, event->layer, event->head);
-    status = attn_buffer_check(&name, err);
-    if (status == ATTN_OK)
-        status = attn_directory_create_file(w->base.directory, name.data, sink, err);
-    attn_buffer_release(&name);
-    return status;
-}
-
-/* The first row: what the rows are, then the tokens for matrices, numbers for vectors. */
-static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
-                                     size_t width, struct attn_sink *sink, struct attn_error *err)
-{
-    bool is_matrix = attn_site_has_keys(event->site);
-
+    w->files = files;
+    ATTN_TRY(status);
+    if (!sink)
+        ATTN_TRY(
+            attn_writer_create_file(&w->base, event->site, event->layer, event->head, &sink, err));
+    *file = &w->files[w->n_file++];
+    **file = (struct csv_file){event->site, event->layer, event->head, place->extent.n_row, sink};
     attn_buffer_reset(&w->header);
     attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
-    for (size_t i = 0; i < width; i++) {
+    for (size_t i = 0; i < place->extent.n_col; i++) {
         attn_buffer_append_char(&w->header, ',');
         if (is_matrix)
             append_label(&w->header, key_labels(w, event->layer), i);
@@ -150,54 +135,6 @@ static enum attn_status write_header(struct csv_writer *w, const struct attn_tra
     attn_buffer_append_char(&w->header, '\n');
     attn_sink_write(sink, w->header.data, w->header.size);
     return attn_buffer_check(&w->header, err);
-}
-
-static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct csv_file **file,
-                                  struct attn_error *err)
-{
-    struct attn_sink *sink = w->base.sink;
-    void *files = w->files;
-    const enum attn_status status =
-        attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
-
-    w->files = files;
-    ATTN_TRY(status);
-    if (!sink)
-        ATTN_TRY(create_file(w, event, &sink, err));
-    *file = &w->files[w->n_file++];
-    **file = (struct csv_file){
-        .site = event->site,
-        .layer = event->layer,
-        .head = event->head,
-        .n_row_left = place->extent.n_row,
-        .sink = sink,
-    };
-    return write_header(w, event, place->extent.n_col, sink, err);
-}
-
-/* The file of EVENT, opened where it is not. */
-static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct csv_file **file,
-                                  struct attn_error *err)
-{
-    for (size_t i = w->n_file; i-- > 0;) {
-        *file = &w->files[i];
-        if ((*file)->site == event->site && (*file)->layer == event->layer &&
-            (*file)->head == event->head)
-            return ATTN_OK;
-    }
-    return open_file(w, event, place, file, err);
-}
-
-static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
-                                   struct attn_error *err)
-{
-    struct attn_sink *sink = file->sink;
-
-    *file = w->files[--w->n_file];
-    return sink == w->base.sink ? attn_sink_check(sink, err)
-                                : attn_directory_commit_file(w->base.directory, sink, err);
 }
 
 /* --- Rows ---------------------------------------------------------------------------------- */
@@ -218,35 +155,34 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
 static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct csv_writer *w = csv_of(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
     struct csv_file *file = NULL;
+    struct attn_sink *sink;
 
-    ATTN_TRY(find_file(w, event, place, &file, err));
-    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, file->sink, err));
-    ATTN_TRY(attn_sink_check(file->sink, err));
+    for (size_t i = w->n_file; !file && i-- > 0;)
+        if (w->files[i].site == event->site && w->files[i].layer == event->layer &&
+            w->files[i].head == event->head)
+            file = &w->files[i];
+    if (!file)
+        ATTN_TRY(open_file(w, event, place, &file, err));
+    sink = file->sink;
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, sink, err));
+    ATTN_TRY(attn_sink_check(sink, err));
     file->n_row_left -= event->n_row < file->n_row_left ? event->n_row : file->n_row_left;
-    return file->n_row_left == 0 ? close_file(w, file, err) : ATTN_OK;
+    if (file->n_row_left > 0)
+        return ATTN_OK;
+    *file = w->files[--w->n_file];
+    return sink == writer->sink ? ATTN_OK
+                                : attn_directory_commit_file(writer->directory, sink, err);
 }
 
 /* --- Opening and the end ------------------------------------------------------------------- */
 
-static size_t count_matrices(const struct attn_writer *writer)
-{
-    int n_layer = (int)attn_selection_dims(writer->labels.selection)->n_layer;
-    size_t n = 0;
-
-    for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++)
-            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
-                n += attn_writer_extent(writer, site, layer).n_head;
-    return n;
-}
-
 static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-    struct csv_writer *w = csv_of(writer);
-    const size_t n_matrix = count_matrices(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
+    size_t n_matrix = 0;
 
     ATTN_TRY(attn_token_texts_init(&w->labels.tokens, &writer->labels, err));
     ATTN_TRY(attn_token_texts_init_source(&w->source_labels.tokens, &writer->labels, err));
@@ -254,6 +190,10 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     ATTN_TRY(make_labels(&w->source_labels, dims->n_source, err));
     if (writer->directory)
         return attn_writer_each_site(writer, list_files, NULL, err);
+    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
+                n_matrix += attn_writer_extent(writer, site, layer).n_head;
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
@@ -264,7 +204,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
 
 static void release_csv(struct attn_writer *writer)
 {
-    struct csv_writer *w = csv_of(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
 
     for (size_t i = 0; i < w->n_file; i++)
         if (w->files[i].sink != writer->sink)

@@ -95,8 +95,10 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
     return digits;
 }
 
-void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
-                                  enum attn_site site, int layer, int head)
+/* Appends what the file of HEAD in a directory is called; NAME is for the caller to release. */
+static enum attn_status append_file_name(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_buffer *name,
+                                         struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     const struct attn_array_axes *axes = writer->labels.axes;
@@ -113,6 +115,34 @@ void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_wr
         attn_buffer_append_char(name, '.');
     attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
     attn_buffer_string(name);
+    return attn_buffer_check(name, err);
+}
+
+enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
+                                       int head, struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK) {
+        attn_file_names_append(&writer->run->files, name.data);
+        status = attn_buffer_check(&writer->run->files.text, err);
+    }
+    attn_buffer_release(&name);
+    return status;
+}
+
+enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_sink **sink,
+                                         struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK)
+        status = attn_directory_create_file(writer->directory, name.data, sink, err);
+    attn_buffer_release(&name);
+    return status;
 }
 
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,

@@ -229,10 +229,13 @@ struct attn_head_number {
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head);
 
-/* Appends "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv": what the file of HEAD in a
- * directory is called; HEAD counts when the site has heads. */
-void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
-                                  enum attn_site site, int layer, int head);
+/* The file of HEAD in the writer's directory, "L00H03.pattern.csv", "B00H03.pattern.csv" or
+ * "logits.csv", among the files of the run; and made. HEAD counts when the site has heads. */
+enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
+                                       int head, struct attn_error *err);
+enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_sink **sink,
+                                         struct attn_error *err);
 
 /* Appends what a matrix of a run is called above it, with the view of a pattern: "layer 2, head 5:
  * pattern", "batch 0, head 3: pattern, words" of arrays, "logits" of a site without layers. HEAD

@@ -1,7 +1,5 @@
-/* thumbnails.c - see thumbnails.h. */
-#include "terminal/thumbnails.h"
-
-#include <string.h>
+/* heatmap_thumbnails.c - all heads of a run as small heat maps; see heatmap_internal.h. */
+#include "terminal/heatmap_internal.h"
 
 enum {
     LEFT = 8,       /* columns of "layer 1 " */
@@ -52,15 +50,6 @@ static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t f
     return most;
 }
 
-/* Whether any head of a layer was chosen. */
-static bool is_shown(const struct attn_thumbnails *t, size_t down)
-{
-    for (size_t across = 0; across < t->n_across; across++)
-        if (find(t, down, across))
-            return true;
-    return false;
-}
-
 static size_t count_lines(const struct attn_thumbnails *t)
 {
     size_t n = N_OTHER;
@@ -69,36 +58,6 @@ static size_t count_lines(const struct attn_thumbnails *t)
         for (size_t first = 0; first < t->n_across; first += t->n_at_once)
             n += block_lines(t, down, first);
     return n;
-}
-
-/* The side of the largest matrix. */
-static size_t largest_side(const struct attn_thumbnails *t)
-{
-    size_t largest = 1;
-
-    for (size_t i = 0; i < attn_levels_n(t->levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(t->levels, i);
-
-        if (m->site != t->site)
-            continue;
-        largest = m->n_cell_row > largest ? m->n_cell_row : largest;
-        largest = m->n_cell_column > largest ? m->n_cell_column : largest;
-    }
-    return largest;
-}
-
-/* Columns of the widest thumbnail, and one between two. */
-static size_t find_pitch(const struct attn_thumbnails *t)
-{
-    size_t widest = 1;
-
-    for (size_t i = 0; i < attn_levels_n(t->levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(t->levels, i);
-        const size_t width = m->site == t->site ? divide_up(m->n_cell_column, pooling_of(t, m)) : 0;
-
-        widest = width > widest ? width : widest;
-    }
-    return widest + 1;
 }
 
 /* As many heads beside each other as have room. */
@@ -117,15 +76,23 @@ void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
     const struct attn_labels *labels = &map->writer->labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     const size_t n_batch = labels->axes ? labels->axes->n_batch : 1;
-    size_t largest, side;
+    size_t largest = 1, side; /* of the largest matrix */
 
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
                                   .site = site,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch,
-                                  .step = 1};
-    largest = largest_side(t);
+                                  .step = 1,
+                                  .pitch = 2};
+    for (size_t i = 0; i < attn_levels_n(levels); i++) {
+        const struct attn_level_matrix *m = attn_levels_at(levels, i);
+
+        if (m->site != site)
+            continue;
+        largest = m->n_cell_row > largest ? m->n_cell_row : largest;
+        largest = m->n_cell_column > largest ? m->n_cell_column : largest;
+    }
     side = (map->width - LEFT) / t->n_across;
     side = side > LEAST_SIDE ? side - 1 : LEAST_SIDE;
     side = side < MOST_SIDE ? side : MOST_SIDE;
@@ -136,20 +103,19 @@ void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
         t->step++;
         t->n_line = count_lines(t);
     }
-    t->pitch = find_pitch(t);
+    for (size_t i = 0; i < attn_levels_n(levels); i++) { /* one column between two */
+        const struct attn_level_matrix *m = attn_levels_at(levels, i);
+        const size_t width = m->site == site ? divide_up(m->n_cell_column, pooling_of(t, m)) : 0;
+
+        t->pitch = width + 1 > t->pitch ? width + 1 : t->pitch;
+    }
 }
 
 /* --- Drawing --------------------------------------------------------------------------------- */
 
-static enum attn_status end_line(const struct attn_thumbnails *t, struct attn_error *err)
-{
-    return attn_color_line_write(&t->map->line, t->map->sink, err);
-}
-
 /* "  head  0       1"; numbers that have no room are left out. */
 static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn_error *err)
 {
-    struct attn_buffer *label = &t->map->label;
     size_t at = 0;
 
     attn_color_line_string(&t->map->line, "  head  ");
@@ -158,65 +124,52 @@ static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn
 
         if (at > column)
             continue;
-        label->size = 0;
-        attn_buffer_append_format(label, "%zu ", across);
         attn_color_line_blanks(&t->map->line, column - at);
-        attn_color_line_append(&t->map->line, label->data, label->size);
-        at = column + label->size;
+        attn_buffer_append_format(&t->map->label, "%zu ", across);
+        at = column + t->map->label.size;
+        attn_heatmap_put_label(t->map);
     }
-    return end_line(t, err);
+    return attn_heatmap_end_line(t->map, err);
 }
 
-/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT
- * columns; blank below the first line. */
-static void append_left(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
+/* A line of the heads FIRST and on of a layer, after "layer 1 ", "layer10 ", "batch 0 ", or
+ * " head14 " of heads that have wrapped, in LEFT columns; these are blank below the first line. */
+static enum attn_status draw_line(const struct attn_thumbnails *t, size_t down, size_t first,
+                                  size_t line, struct attn_error *err)
 {
-    const struct attn_array_axes *axes = t->map->writer->labels.axes;
-    struct attn_buffer *label = &t->map->label;
+    struct attn_heatmap *map = t->map;
+    const struct attn_array_axes *axes = map->writer->labels.axes;
+    size_t n_left;
 
-    label->size = 0;
     if (line == 0 && first > 0)
-        attn_buffer_append_format(label, " head%2zu", first);
+        attn_buffer_append_format(&map->label, " head%2zu", first);
     else if (line == 0 && (!axes || axes->rank == 4))
-        attn_buffer_append_format(label, "%s%2zu", axes ? "batch" : "layer", down);
-    attn_color_line_append(&t->map->line, label->data, label->size);
-    attn_color_line_blanks(&t->map->line, label->size < LEFT ? LEFT - label->size : 0);
-}
+        attn_buffer_append_format(&map->label, "%s%2zu", axes ? "batch" : "layer", down);
+    n_left = map->label.size;
+    attn_heatmap_put_label(map);
+    attn_color_line_blanks(&map->line, n_left < LEFT ? LEFT - n_left : 0);
+    for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++) {
+        const struct attn_level_matrix *matrix = find(t, down, across);
+        size_t used = 0;
 
-static void append_thumbnail(const struct attn_thumbnails *t,
-                             const struct attn_level_matrix *matrix, size_t line)
-{
-    size_t used = 0;
+        if (matrix) {
+            const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
+            const size_t k = pooling_of(t, matrix);
 
-    if (matrix) {
-        const struct attn_heatmap_colors colors = attn_heatmap_colors(t->map->writer, matrix);
-        const size_t k = pooling_of(t, matrix);
-
-        for (; used < divide_up(matrix->n_cell_column, k); used++)
-            attn_heatmap_half(t->map, matrix, &colors, k, 2 * line, used);
+            for (; used < divide_up(matrix->n_cell_column, k); used++)
+                attn_heatmap_half(map, matrix, &colors, k, 2 * line, used);
+        }
+        attn_color_line_blanks(&map->line, t->pitch - used);
     }
-    attn_color_line_blanks(&t->map->line, t->pitch - used);
-}
-
-static enum attn_status draw_block(const struct attn_thumbnails *t, size_t down, size_t first,
-                                   struct attn_error *err)
-{
-    const size_t n_line = block_lines(t, down, first);
-
-    for (size_t line = 0; line < n_line; line++) {
-        append_left(t, down, first, line);
-        for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++)
-            append_thumbnail(t, find(t, down, across), line);
-        ATTN_TRY(end_line(t, err));
-    }
-    return ATTN_OK;
+    return attn_heatmap_end_line(map, err);
 }
 
 /* "queries down, keys across        0 ░▒▓█ 1, square root", and what is not as it seems. */
 static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {
-    const struct attn_level_matrix *any = attn_levels_at(t->levels, 0);
-    const struct attn_heatmap_colors colors = attn_heatmap_colors(t->map->writer, any);
+    struct attn_heatmap *map = t->map;
+    const struct attn_heatmap_colors colors =
+        attn_heatmap_colors(map, attn_levels_at(t->levels, 0));
     size_t k = 1;
 
     for (size_t i = 0; i < attn_levels_n(t->levels); i++) {
@@ -225,25 +178,24 @@ static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn
 
         k = of_matrix > k ? of_matrix : k;
     }
-    attn_color_line_string(&t->map->line, "queries down, keys across");
-    t->map->label.size = 0;
+    attn_color_line_string(&map->line, "queries down, keys across");
     if (k > 1)
-        attn_buffer_append_format(&t->map->label, ", the largest of %zu x %zu", k, k);
-    attn_color_line_append(&t->map->line, t->map->label.data, t->map->label.size);
-    attn_color_line_blanks(&t->map->line, k > 1 || t->step > 1 ? 3 : LEGEND_GAP);
-    attn_heatmap_append_ramp(t->map, &colors);
-    t->map->label.size = 0;
+        attn_buffer_append_format(&map->label, ", the largest of %zu x %zu", k, k);
+    attn_heatmap_put_label(map);
+    attn_color_line_blanks(&map->line, k > 1 || t->step > 1 ? 3 : LEGEND_GAP);
+    attn_heatmap_append_ramp(map, &colors);
     if (t->step > 1)
-        attn_buffer_append_format(&t->map->label, "; one layer of %zu", t->step);
-    attn_color_line_append(&t->map->line, t->map->label.data, t->map->label.size);
-    return end_line(t, err);
+        attn_buffer_append_format(&map->label, "; one layer of %zu", t->step);
+    return attn_heatmap_end_line(map, err);
 }
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
     ATTN_TRY(draw_header(t, err));
-    for (size_t down = 0; down < t->n_down; down += t->step)
-        for (size_t first = 0; first < t->n_across && is_shown(t, down); first += t->n_at_once)
-            ATTN_TRY(draw_block(t, down, first, err));
+    for (size_t down = 0; down < t->n_down;
+         down += t->step) /* a layer without heads has no lines */
+        for (size_t first = 0; first < t->n_across; first += t->n_at_once)
+            for (size_t line = 0, n = block_lines(t, down, first); line < n; line++)
+                ATTN_TRY(draw_line(t, down, first, line, err));
     return draw_legend(t, err);
 }
