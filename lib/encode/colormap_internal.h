@@ -6,6 +6,11 @@
 
 struct attn_buffer;
 
+static inline uint32_t attn_rgb_number(struct attn_rgb color) /* 0xRRGGBB */
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
 /* The nearest of a terminal's 256 colours, 16 .. 255, for LEVEL. Along a map, or each half of a
  * diverging one, their lightness goes one way. */
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);

@@ -336,11 +336,8 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
     const struct pixels *pixels = user;
     const uint32_t *row = (const void *)(pixels->data + y * pixels->stride);
 
-    for (size_t x = 0; x < pixels->width; x++) {
-        *rgb++ = (unsigned char)(row[x] >> 16);
-        *rgb++ = (unsigned char)(row[x] >> 8);
-        *rgb++ = (unsigned char)row[x];
-    }
+    for (size_t x = 0; x < pixels->width; x++)
+        rgb = attn_png_put_color(rgb, row[x]);
 }
 
 static enum attn_status write_pixels(const struct drawing *drawing, struct attn_sink *sink,

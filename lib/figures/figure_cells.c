@@ -21,14 +21,9 @@ enum {
     VALUE_COLUMNS = 24,               /* in matrices of so many columns at most */
 };
 
-static uint32_t rgb_of(struct attn_rgb color)
-{
-    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
-}
-
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
 {
-    return rgb_of(attn_colormap_color(pen->map, pen->options->theme, level));
+    return attn_rgb_number(attn_colormap_color(pen->map, pen->options->theme, level));
 }
 
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
@@ -38,7 +33,7 @@ bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
 
 uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
 {
-    return rgb_of(attn_cell_color(kind, theme));
+    return attn_rgb_number(attn_cell_color(kind, theme));
 }
 
 /* The cell of row R and column C of VIEW. */
@@ -124,7 +119,7 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
 
 static uint32_t hatch_color(const struct attn_figure_pen *pen, enum attn_cell_kind kind)
 {
-    return rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
+    return attn_rgb_number(attn_cell_hatch_color(kind, pen->options->theme));
 }
 
 /* A hatch of KIND through one cell, upwards or downwards. */

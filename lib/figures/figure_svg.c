@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/base64.h"
+#include "encode/embed.h"
 #include "encode/png_file.h"
 #include "encode/text_table.h"
 
@@ -49,20 +49,6 @@ static void append_attribute(struct attn_buffer *out, const char *name, double n
 static void append_color(struct attn_buffer *out, const char *name, uint32_t color)
 {
     attn_buffer_append_format(out, " %s=\"#%06x\"", name, (unsigned)color);
-}
-
-/* The text of an element: UTF-8 without controls. */
-static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '&')
-            attn_buffer_append_string(out, "&amp;");
-        else if (text[i] == '<')
-            attn_buffer_append_string(out, "&lt;");
-        else if (text[i] == '>')
-            attn_buffer_append_string(out, "&gt;");
-        else
-            attn_buffer_append_char(out, text[i]);
 }
 
 /* --- Cells as paths ------------------------------------------------------------------------ */
@@ -124,11 +110,8 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
     if (y % image->scale == 0)
         attn_shapes_cluster_row(image->figure, image->cluster, y / image->scale, image->row);
     for (size_t x = 0; x < (size_t)image->cluster->width; x++)
-        for (size_t i = 0; i < image->scale; i++) {
-            *rgb++ = (unsigned char)(image->row[x] >> 16);
-            *rgb++ = (unsigned char)(image->row[x] >> 8);
-            *rgb++ = (unsigned char)image->row[x];
-        }
+        for (size_t i = 0; i < image->scale; i++)
+            rgb = attn_png_put_color(rgb, image->row[x]);
 }
 
 /* SINK is for the caller to free. */
@@ -266,7 +249,7 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
     if (attn_text_is_right_to_left(bytes, text->n))
         attn_buffer_append_string(out, " unicode-bidi=\"isolate\"");
     attn_buffer_append_char(out, '>');
-    append_escaped(out, bytes, text->n);
+    attn_markup_append(out, bytes, text->n, false);
     attn_buffer_append_string(out, "</text>\n");
 }
 
@@ -306,7 +289,7 @@ static void append_said(struct attn_buffer *out, const struct attn_shapes *figur
 
     if (title) {
         attn_buffer_append_string(out, "<title>");
-        append_escaped(out, title, n);
+        attn_markup_append(out, title, n, false);
         attn_buffer_append_string(out, "</title>\n");
     }
     attn_buffer_append_string(out, "<desc>");
@@ -317,7 +300,7 @@ static void append_said(struct attn_buffer *out, const struct attn_shapes *figur
             continue;
         attn_buffer_append_string(out, note->name);
         attn_buffer_append_string(out, ": ");
-        append_escaped(out, figure->text.data + note->first, note->n);
+        attn_markup_append(out, figure->text.data + note->first, note->n, false);
         attn_buffer_append_char(out, '\n');
     }
     attn_buffer_append_string(out, "</desc>\n");

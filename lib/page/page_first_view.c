@@ -3,35 +3,13 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/base64.h"
 #include "encode/colormap_internal.h"
+#include "encode/embed.h"
 #include "encode/png_file.h"
 #include "output/picture_internal.h"
 
 #include <math.h>
 #include <string.h>
-
-void attn_html_append(struct attn_buffer *out, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        switch (text[i]) {
-        case '<':
-            attn_buffer_append_string(out, "&lt;");
-            break;
-        case '>':
-            attn_buffer_append_string(out, "&gt;");
-            break;
-        case '&':
-            attn_buffer_append_string(out, "&amp;");
-            break;
-        case '"':
-            attn_buffer_append_string(out, "&quot;");
-            break;
-        default:
-            attn_buffer_append_char(out, text[i]);
-        }
-    }
-}
 
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels)
@@ -100,11 +78,6 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
     return ATTN_OK;
 }
 
-static uint32_t number_of(struct attn_rgb color)
-{
-    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
-}
-
 /* Colours of weights are 1 .. 254, in equal steps of the square root. */
 static void fill_palette(struct picture *picture, const struct attn_picture_options *options)
 {
@@ -115,12 +88,12 @@ static void fill_palette(struct picture *picture, const struct attn_picture_opti
     const struct attn_colormap *map =
         attn_picture_colormap(options, &scale, theme == ATTN_THEME_DARK ? "viridis" : "blues");
 
-    picture->palette[MASKED] = number_of(attn_cell_color(ATTN_CELL_MASKED, theme));
+    picture->palette[MASKED] = attn_rgb_number(attn_cell_color(ATTN_CELL_MASKED, theme));
     picture->palette[GROUND] = theme == ATTN_THEME_DARK ? 0x101317 : 0xffffff;
     for (int i = 1; i < GROUND; i++) {
         const double root = (i - 1) / 253.0;
 
-        picture->palette[i] = number_of(
+        picture->palette[i] = attn_rgb_number(
             attn_colormap_color(map, theme, attn_color_level(&scale, range, root * root)));
     }
 }
@@ -194,7 +167,7 @@ static void append_label(struct attn_buffer *out, const struct attn_token_texts 
     attn_buffer_append_format(out, "<th>%zu ", position);
     if (size > 0) {
         attn_buffer_append_string(out, "<bdi>");
-        attn_html_append(out, text, size);
+        attn_markup_append(out, text, size, true);
         attn_buffer_append_string(out, "</bdi>");
     }
     attn_buffer_append_string(out, "</th>");

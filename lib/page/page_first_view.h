@@ -23,9 +23,6 @@ struct attn_page_first_view {
 enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
                                             struct attn_sink *sink, struct attn_error *err);
 
-/* Appends TEXT [n] with the characters that HTML gives a meaning as references. */
-void attn_html_append(struct attn_buffer *out, const char *text, size_t n);
-
 /* Appends what a head is called: "layer 2, head 5"; of arrays "batch 0, head 3", "head 3". */
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels);

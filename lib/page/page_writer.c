@@ -22,6 +22,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
+#include "encode/embed.h"
 #include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 
@@ -179,7 +180,7 @@ static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
 static void append_title(struct page_writer *w, struct attn_buffer *out)
 {
     if (w->heading.size > 0)
-        attn_html_append(out, w->heading.data, w->heading.size);
+        attn_markup_append(out, w->heading.data, w->heading.size, true);
     else
         attn_buffer_append_string(out, "attention");
 }
@@ -189,7 +190,7 @@ static void append_heading(struct page_writer *w, struct attn_buffer *out)
     if (w->heading.size == 0)
         return;
     attn_buffer_append_string(out, "<h1><bdi>");
-    attn_html_append(out, w->heading.data, w->heading.size);
+    attn_markup_append(out, w->heading.data, w->heading.size, true);
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
@@ -215,7 +216,7 @@ static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
     struct attn_buffer printable = {0};
 
     attn_escape_append(&printable, text->data, text->size);
-    attn_html_append(out, printable.data, printable.size);
+    attn_markup_append(out, printable.data, printable.size, true);
     out->has_failed |= text->has_failed || printable.has_failed;
     attn_buffer_release(&printable);
     attn_buffer_release(text);
@@ -231,7 +232,7 @@ static void append_text(struct page_writer *w, struct attn_buffer *out)
     n = shortened(&text);
     if (n > 0) {
         attn_buffer_append_string(out, ": <bdi>");
-        attn_html_append(out, text.data, n);
+        attn_markup_append(out, text.data, n, true);
         attn_buffer_append_string(out, n < text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
     }
     out->has_failed |= text.has_failed;

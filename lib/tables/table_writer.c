@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/given.h"
-#include "encode/csv_field.h"
+#include "encode/embed.h"
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
 #include "encode/text_table.h"
