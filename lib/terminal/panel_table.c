@@ -44,56 +44,16 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
     };
 }
 
-static enum attn_status add(struct attn_text_panels *panels, struct attn_text_panel panel,
-                            struct attn_error *err)
-{
-    size_t n = panel.rows.n_shown * panel.columns.n_shown;
-    void *items = panels->items;
-
-    ATTN_TRY(attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err));
-    panels->items = items;
-    panel.values = attn_alloc(n, sizeof *panel.values, err);
-    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
-    panels->items[panels->n++] = panel;
-    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Of a row that is shown at PLACE those cells that are shown. */
-static void keep_row(struct attn_text_panel *panel, struct attn_row row, size_t place)
-{
-    size_t n = panel->columns.n_shown;
-    struct attn_cells cells;
-
-    while (attn_row_next(&row, &cells))
-        for (size_t c = 0; c < n; c++) {
-            size_t column = window_thing(panel->columns, c);
-
-            if (column < cells.first || column - cells.first >= cells.n)
-                continue;
-            panel->is_visible[place * n + c] = true;
-            panel->values[place * n + c] = cells.values[column - cells.first];
-        }
-}
-
-/* The place of a panel, panels->n when it is not there. The one that is looked for came last, or
- * is near it. */
-static size_t find(const struct attn_text_panels *panels, enum attn_site site, int layer, int head)
-{
-    for (size_t i = panels->n; i-- > 0;) {
-        const struct attn_text_panel *panel = &panels->items[i];
-
-        if (panel->site == site && panel->layer == layer && panel->head == head)
-            return i;
-    }
-    return panels->n;
-}
-
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
                                                     enum attn_site site, int layer, int head)
 {
-    const size_t i = find(panels, site, layer, head);
+    for (size_t i = panels->n; i-- > 0;) { /* it came last, or is near what did */
+        const struct attn_text_panel *panel = &panels->items[i];
 
-    return i < panels->n ? &panels->items[i] : NULL;
+        if (panel->site == site && panel->layer == layer && panel->head == head)
+            return panel;
+    }
+    return NULL;
 }
 
 static int compare_panels(const void *a, const void *b)
@@ -111,20 +71,51 @@ void attn_text_panels_sort(struct attn_text_panels *panels)
         qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
 }
 
+/* Makes room for the cells of SHAPE. */
+static enum attn_status add(struct attn_text_panels *panels, const struct attn_text_panel *shape,
+                            struct attn_error *err)
+{
+    const size_t n = shape->rows.n_shown * shape->columns.n_shown;
+    struct attn_text_panel panel = *shape;
+    void *items = panels->items;
+
+    ATTN_TRY(attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err));
+    panels->items = items;
+    panel.values = attn_alloc(n, sizeof *panel.values, err);
+    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
+    panels->items[panels->n++] = panel;
+    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err)
 {
-    const size_t i = find(panels, shape->site, shape->layer, shape->head);
+    const struct window columns = shape->columns;
+    const struct attn_text_panel *panel =
+        attn_text_panels_find(panels, shape->site, shape->layer, shape->head);
 
-    if (i == panels->n)
-        ATTN_TRY(add(panels, *shape, err));
+    if (!panel) {
+        ATTN_TRY(add(panels, shape, err));
+        panel = &panels->items[panels->n - 1];
+    }
     for (size_t r = 0; r < event->n_row; r++) {
-        size_t row = window_place(shape->rows, place->row + r);
+        const size_t shown = window_place(shape->rows, place->row + r);
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
 
-        if (row != SIZE_MAX)
-            keep_row(&panels->items[i], attn_event_row(event, r), row);
+        if (shown == SIZE_MAX)
+            continue;
+        while (attn_row_next(&row, &cells))
+            for (size_t c = 0; c < columns.n_shown; c++) {
+                const size_t column = window_thing(columns, c);
+
+                if (column < cells.first || column - cells.first >= cells.n)
+                    continue;
+                panel->is_visible[shown * columns.n_shown + c] = true;
+                panel->values[shown * columns.n_shown + c] = cells.values[column - cells.first];
+            }
     }
     return ATTN_OK;
 }
@@ -141,28 +132,16 @@ void attn_text_panels_release(struct attn_text_panels *panels)
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-static void begin(struct attn_panel_table *t, const struct attn_writer *writer)
+enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
+                                       bool has_labels, struct attn_error *err)
 {
     t->writer = writer;
     t->digits = DIGITS;
     t->table.depth = writer->options.picture->depth;
-}
-
-enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       struct attn_error *err)
-{
-    begin(t, writer);
-    ATTN_TRY(attn_token_texts_init(&t->tokens, &writer->labels, err));
-    return attn_token_texts_init_source(&t->source_tokens, &writer->labels, err);
-}
-
-enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
-                                              const struct attn_writer *writer,
-                                              struct attn_error *err)
-{
-    begin(t, writer);
-    ATTN_TRY(attn_token_labels_init(&t->tokens, &writer->labels, err));
-    return attn_token_labels_init_source(&t->source_tokens, &writer->labels, err);
+    ATTN_TRY((has_labels ? attn_token_labels_init : attn_token_texts_init)(&t->tokens,
+                                                                           &writer->labels, err));
+    return (has_labels ? attn_token_labels_init_source
+                       : attn_token_texts_init_source)(&t->source_tokens, &writer->labels, err);
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)
@@ -173,7 +152,7 @@ void attn_panel_table_release(struct attn_panel_table *t)
     attn_buffer_release(&t->label);
 }
 
-/* A token for the edge of a matrix. */
+/* Makes the label of a token for the edge of a matrix. */
 static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
                        size_t position)
 {
@@ -193,11 +172,6 @@ static void add_label(struct attn_panel_table *t, const struct attn_token_texts 
     attn_text_table_cell(&t->table, t->label.data, t->label.size);
 }
 
-bool attn_panel_table_has_tokens(const struct attn_panel_table *t)
-{
-    return t->tokens.n > 0;
-}
-
 /* The tokens of what a layer attends to. */
 static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t, int layer)
 {
@@ -209,7 +183,7 @@ static const struct attn_token_texts *key_tokens(const struct attn_panel_table *
 static void add_header(struct attn_panel_table *t, const struct attn_text_panel *panel,
                        const char *corner, const struct attn_token_texts *tokens)
 {
-    if (attn_panel_table_has_tokens(t))
+    if (t->tokens.n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
     attn_text_table_string(&t->table, corner);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
@@ -222,36 +196,27 @@ static void add_header(struct attn_panel_table *t, const struct attn_text_panel 
     }
 }
 
-/* Columns of the positions and labels of its rows. */
-static size_t label_columns(struct attn_panel_table *t, const struct attn_text_panel *panel)
+size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel)
 {
-    const char *corner = attn_writer_row_name(t->writer, panel->site);
-    size_t widest = strlen(corner), digits = 1;
+    size_t widest = strlen(attn_writer_row_name(t->writer, panel->site)), digits = 1, width;
 
     for (size_t n = t->writer->n_position; n > 10; n /= 10)
         digits++;
-    if (!attn_panel_table_has_tokens(t))
-        return digits > widest ? digits : widest;
-    for (size_t r = 0; r < panel->rows.n_shown; r++) {
-        const size_t row = window_thing(panel->rows, r);
-        size_t width;
-
-        make_label(t, &t->tokens, t->writer->queries[row]);
-        width = attn_text_width(t->label.data, t->label.size);
-        widest = width > widest ? width : widest;
+    if (t->tokens.n == 0) {
+        width = digits > widest ? digits : widest;
+    } else {
+        for (size_t r = 0; r < panel->rows.n_shown; r++) {
+            make_label(t, &t->tokens, t->writer->queries[window_thing(panel->rows, r)]);
+            width = attn_text_width(t->label.data, t->label.size);
+            widest = width > widest ? width : widest;
+        }
+        if (is_shortened(panel->rows) && digits < strlen("..."))
+            digits = strlen("...");
+        width = digits + 2 + widest;
     }
-    if (is_shortened(panel->rows) && digits < strlen("..."))
-        digits = strlen("...");
-    return digits + 2 + widest;
-}
-
-size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    size_t width = label_columns(t, panel) + (is_shortened(panel->columns) ? 2 + strlen("...") : 0);
-
+    width += is_shortened(panel->columns) ? 2 + strlen("...") : 0;
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
-        size_t widest = 0;
-
+        widest = 0;
         for (size_t r = 0; r < panel->rows.n_shown; r++) {
             char number[ATTN_FIXED_TEXT_SIZE];
             const float value = panel->values[r * panel->columns.n_shown + c];
@@ -262,20 +227,6 @@ size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text
         width += 2 + widest;
     }
     return width;
-}
-
-static void add_headers(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    const char *corner = attn_writer_row_name(t->writer, panel->site);
-    const struct attn_token_texts *tokens = key_tokens(t, panel->layer);
-
-    if (!attn_site_has_keys(panel->site) || tokens->n == 0) {
-        add_header(t, panel, corner, NULL);
-        return;
-    }
-    if (is_shortened(panel->columns)) /* one cannot count them then */
-        add_header(t, panel, "", NULL);
-    add_header(t, panel, corner, tokens);
 }
 
 /* Weights stand on their colours, where each has the same in every matrix. */
@@ -305,9 +256,9 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
     if (!is_key)
         position = t->writer->queries[position];
     attn_text_table_number(&t->table, position);
-    if (attn_panel_table_has_tokens(t) && tokens->n == 0)
+    if (t->tokens.n > 0 && tokens->n == 0)
         attn_text_table_string(&t->table, "");
-    else if (attn_panel_table_has_tokens(t))
+    else if (t->tokens.n > 0)
         add_label(t, tokens, position);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t at = row * panel->columns.n_shown + c;
@@ -334,13 +285,18 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, struct attn_sink *sink,
                                         struct attn_error *err)
 {
-    const size_t n_label = attn_panel_table_has_tokens(t) ? 2 : 1;
+    const struct attn_token_texts *keys = key_tokens(t, panel->layer);
+    const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
+    const char *corner = attn_writer_row_name(t->writer, panel->site);
+    const size_t n_label = t->tokens.n > 0 ? 2 : 1;
 
     attn_text_table_begin(&t->table,
                           n_label + panel->columns.n_shown + is_shortened(panel->columns));
-    if (attn_panel_table_has_tokens(t))
+    if (t->tokens.n > 0)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
-    add_headers(t, panel);
+    if (has_keys && is_shortened(panel->columns)) /* one cannot count them then */
+        add_header(t, panel, "", NULL);
+    add_header(t, panel, corner, has_keys ? keys : NULL);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             attn_panel_table_add_gap(t);

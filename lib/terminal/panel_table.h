@@ -117,17 +117,10 @@ struct attn_panel_table {
     int digits;               /* after the point */
 };
 
+/* HAS_LABELS: tokens are shown as pictures show them (attn_token_labels_init). */
 enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       struct attn_error *err);
-
-/* The same with the labels of pictures (attn_token_labels_init). */
-enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
-                                              const struct attn_writer *writer,
-                                              struct attn_error *err);
+                                       bool has_labels, struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
-
-/* Whether rows and columns have texts beside their numbers. */
-bool attn_panel_table_has_tokens(const struct attn_panel_table *t);
 
 /* Columns that the table of PANEL takes, vectors or a matrix without labels above its columns. */
 size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel);

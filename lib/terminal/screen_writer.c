@@ -83,7 +83,7 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     w->map.most_number_rows = MOST_ROWS;
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
-    ATTN_TRY(attn_panel_table_init_labels(&w->table, writer, err));
+    ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
     attn_levels_limit(w->levels, &limits);
     ATTN_TRY(attn_measurement_create(attn_metric_find("far"), &settings, selection,
