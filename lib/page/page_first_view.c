@@ -1,5 +1,5 @@
-/* page_first_view.c - see page_first_view.h. */
-#include "page/page_first_view.h"
+/* page_first_view.c - see page_internal.h. */
+#include "page/page_internal.h"
 
 #include "base/memory.h"
 #include "base/sink_internal.h"

@@ -1,5 +1,5 @@
-/* page_run.c - see page_run.h. */
-#include "page/page_run.h"
+/* page_run.c - see page_internal.h. */
+#include "page/page_internal.h"
 
 #include "base/escape.h"
 #include "base/path.h"

@@ -4,16 +4,14 @@
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254
+ * block of each (page_data.c) with a byte a cell, 0 where it is masked, else 1 + round(254
  * sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then the low ones,
  * of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
- * attention. Then follow the run (page_run.h), the thumbnails, the first view, and the script.
+ * attention. Then follow the run (page_run.c), the thumbnails, the first view, and the script.
  */
 #include "output/view.h"
 #include "output/writer.h"
-#include "page/page_data.h"
-#include "page/page_first_view.h"
-#include "page/page_run.h"
+#include "page/page_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -438,9 +436,8 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
                                    const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct attn_page_head *head = attn_page_heads_find(&w->heads, event, place);
+    struct attn_page_head *head = attn_page_heads_take(&w->heads, event, place);
 
-    attn_page_heads_measure(&w->heads, event);
     for (size_t r = 0; r < event->n_row; r++) {
         read_row(event, r, w->row, head->n_column);
         take_row(w, head);
