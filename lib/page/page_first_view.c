@@ -36,28 +36,18 @@ struct picture {
     struct attn_sink *png; /* owns; what is drawn */
 };
 
-static size_t largest_thumb(const struct attn_page_heads *heads)
-{
-    size_t side = 1;
-
-    for (size_t i = 0; i < heads->n; i++) {
-        const struct attn_page_head *head = &heads->items[i];
-
-        side = head->n_thumb_row > side ? head->n_thumb_row : side;
-        side = head->n_thumb_col > side ? head->n_thumb_col : side;
-    }
-    return side;
-}
-
 /* Groups of heads follow one another; heads stand in the column of their number. */
 static enum attn_status place_heads(struct picture *picture, const struct attn_page_heads *heads,
                                     struct attn_error *err)
 {
+    size_t side = 1; /* cells of the largest thumbnail */
     int group = -1;
 
     for (size_t i = 0; i < heads->n; i++) {
         picture->n_down += heads->items[i].group != group;
         group = heads->items[i].group;
+        side = heads->items[i].n_thumb_row > side ? heads->items[i].n_thumb_row : side;
+        side = heads->items[i].n_thumb_col > side ? heads->items[i].n_thumb_col : side;
         if ((size_t)heads->items[i].number + 1 > picture->n_across)
             picture->n_across = (size_t)heads->items[i].number + 1;
     }
@@ -72,9 +62,8 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
         picture->places[down * picture->n_across + (size_t)heads->items[i].number] =
             &heads->items[i];
     }
-    picture->side = largest_thumb(heads);
-    picture->cell = picture->side < USUAL_SIDE ? USUAL_SIDE / picture->side : 1;
-    picture->side *= picture->cell;
+    picture->cell = side < USUAL_SIDE ? USUAL_SIDE / side : 1;
+    picture->side = side * picture->cell;
     return ATTN_OK;
 }
 
@@ -118,10 +107,51 @@ static void fill_row(void *user, size_t y, unsigned char *row)
     }
 }
 
-/* What it makes is the picture's, also after a failure. */
-static enum attn_status draw_picture(struct picture *picture,
-                                     const struct attn_page_first_view *view,
-                                     struct attn_buffer *out, struct attn_error *err)
+/* --- The table ------------------------------------------------------------------------------- */
+
+/* The heading of a row or a column. */
+static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
+                         size_t position)
+{
+    size_t size;
+    const char *text = attn_token_text(texts, position, &size);
+
+    attn_buffer_append_format(out, "<th>%zu %s", position, size > 0 ? "<bdi>" : "");
+    attn_markup_append(out, text, size, true);
+    attn_buffer_append_string(out, size > 0 ? "</bdi></th>" : "</th>");
+}
+
+static void append_table(const struct attn_page_first_view *view, struct attn_buffer *out)
+{
+    const struct attn_page_head *head = view->head;
+
+    attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
+    attn_page_head_append_name(out, head, &view->writer->labels);
+    attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
+    for (size_t c = 0; c < head->n_column; c++)
+        append_label(out, head->is_source ? view->source_tokens : view->tokens, c);
+    attn_buffer_append_string(out, "</tr>\n");
+    for (size_t r = 0; r < head->n_row; r++) {
+        attn_buffer_append_string(out, "<tr>");
+        append_label(out, view->tokens, view->writer->queries[r]);
+        for (size_t c = 0; c < head->n_column; c++) {
+            const float w = view->cells[r * head->n_column + c];
+
+            if (isnan(w))
+                attn_buffer_append_string(out, "<td></td>");
+            else if (isinf(w))
+                attn_buffer_append_string(out, "<td>!!</td>");
+            else
+                attn_buffer_append_format(out, "<td>%.*f</td>", view->n_digit, (double)w);
+        }
+        attn_buffer_append_string(out, "</tr>\n");
+    }
+    attn_buffer_append_string(out, "</table>\n");
+}
+
+/* Makes all of the view. PICTURE is empty, for the caller to release. */
+static enum attn_status make_view(struct picture *picture, const struct attn_page_first_view *view,
+                                  struct attn_buffer *out, struct attn_error *err)
 {
     struct attn_png_image image = {
         .palette = picture->palette, .n_color = 256, .fill_row = fill_row, .user = picture};
@@ -142,75 +172,6 @@ static enum attn_status draw_picture(struct picture *picture,
     bytes = attn_sink_bytes(picture->png, &size);
     attn_base64_append(out, bytes, size);
     attn_buffer_append_string(out, "\"></p>\n");
-    return ATTN_OK;
-}
-
-static enum attn_status append_picture(const struct attn_page_first_view *view,
-                                       struct attn_buffer *out, struct attn_error *err)
-{
-    struct picture picture = {0};
-    const enum attn_status status = draw_picture(&picture, view, out, err);
-
-    attn_sink_free(picture.png);
-    attn_free(picture.places);
-    return status;
-}
-
-/* --- The table ------------------------------------------------------------------------------- */
-
-static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
-                         size_t position)
-{
-    size_t size;
-    const char *text = attn_token_text(texts, position, &size);
-
-    attn_buffer_append_format(out, "<th>%zu ", position);
-    if (size > 0) {
-        attn_buffer_append_string(out, "<bdi>");
-        attn_markup_append(out, text, size, true);
-        attn_buffer_append_string(out, "</bdi>");
-    }
-    attn_buffer_append_string(out, "</th>");
-}
-
-static void append_row(const struct attn_page_first_view *view, size_t r, struct attn_buffer *out)
-{
-    const struct attn_page_head *head = view->head;
-
-    attn_buffer_append_string(out, "<tr>");
-    append_label(out, view->tokens, view->writer->queries[r]);
-    for (size_t c = 0; c < head->n_column; c++) {
-        const float w = view->cells[r * head->n_column + c];
-
-        if (isnan(w))
-            attn_buffer_append_string(out, "<td></td>");
-        else if (isinf(w))
-            attn_buffer_append_string(out, "<td>!!</td>");
-        else
-            attn_buffer_append_format(out, "<td>%.*f</td>", view->n_digit, (double)w);
-    }
-    attn_buffer_append_string(out, "</tr>\n");
-}
-
-static void append_table(const struct attn_page_first_view *view, struct attn_buffer *out)
-{
-    const struct attn_page_head *head = view->head;
-
-    attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
-    attn_page_head_append_name(out, head, &view->writer->labels);
-    attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
-    for (size_t c = 0; c < head->n_column; c++)
-        append_label(out, head->is_source ? view->source_tokens : view->tokens, c);
-    attn_buffer_append_string(out, "</tr>\n");
-    for (size_t r = 0; r < head->n_row; r++)
-        append_row(view, r, out);
-    attn_buffer_append_string(out, "</table>\n");
-}
-
-static enum attn_status make(const struct attn_page_first_view *view, struct attn_buffer *out,
-                             struct attn_error *err)
-{
-    ATTN_TRY(append_picture(view, out, err));
     if (view->cells)
         append_table(view, out);
     return attn_buffer_check(out, err);
@@ -219,11 +180,14 @@ static enum attn_status make(const struct attn_page_first_view *view, struct att
 enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
                                             struct attn_sink *sink, struct attn_error *err)
 {
+    struct picture picture = {0};
     struct attn_buffer text = {0};
-    const enum attn_status status = make(view, &text, err);
+    const enum attn_status status = make_view(&picture, view, &text, err);
 
     if (status == ATTN_OK)
         attn_sink_write(sink, text.data, text.size);
+    attn_sink_free(picture.png);
+    attn_free(picture.places);
     attn_buffer_release(&text);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/embed.h"
 #include "encode/json_writer.h"
+#include "encode/png_file.h"
 #include "output/labels_json.h"
 #include "output/picture_internal.h"
 
@@ -45,48 +46,34 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-static void push_ramp(struct run_json *to, const struct attn_colormap *map, enum attn_theme theme,
-                      const char *ending)
-{
-    unsigned char bytes[ATTN_N_COLOR][3];
-    char name[64];
-    struct attn_buffer *out;
-
-    for (int i = 0; i < ATTN_N_COLOR; i++) {
-        const struct attn_rgb color = attn_colormap_color(map, theme, i);
-
-        bytes[i][0] = color.r;
-        bytes[i][1] = color.g;
-        bytes[i][2] = color.b;
-    }
-    snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), ending);
-    attn_json_key(&to->json, name);
-    out = attn_json_value(&to->json);
-    attn_buffer_append_char(out, '"');
-    attn_base64_append(out, bytes, sizeof bytes);
-    attn_buffer_append_char(out, '"');
-}
-
 /* All maps, 256 times red, green and blue each; of diverging ones that of either theme. */
 static void push_colormaps(struct run_json *to)
 {
+    static const char *const endings[] = {"", "-dark"};
+    struct attn_buffer *out;
+
     attn_json_begin(push_key(to, "colormaps"), '{');
     to->json.comma = ",\n";
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
+        const int n_theme = attn_colormap_is_diverging(map) ? 2 : 1;
 
-        push_ramp(to, map, ATTN_THEME_LIGHT, "");
-        if (attn_colormap_is_diverging(map))
-            push_ramp(to, map, ATTN_THEME_DARK, "-dark");
+        for (int theme = ATTN_THEME_LIGHT; theme < n_theme; theme++) {
+            unsigned char bytes[ATTN_N_COLOR][3];
+            char name[64];
+
+            for (int level = 0; level < ATTN_N_COLOR; level++)
+                attn_png_put_color(bytes[level],
+                                   attn_rgb_number(attn_colormap_color(map, theme, level)));
+            snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), endings[theme]);
+            out = attn_json_value(attn_json_key(&to->json, name));
+            attn_buffer_append_char(out, '"');
+            attn_base64_append(out, bytes, sizeof bytes);
+            attn_buffer_append_char(out, '"');
+        }
     }
     to->json.comma = ",";
     attn_json_end(&to->json);
-}
-
-static void push_color(struct attn_json_writer *json, struct attn_rgb color)
-{
-    attn_buffer_append_format(attn_json_value(json), "\"#%02x%02x%02x\"", color.r, color.g,
-                              color.b);
 }
 
 /* Ground and hatch of the cells without a value, in both themes. */
@@ -106,8 +93,9 @@ static void push_cells(struct run_json *to)
         attn_json_begin(attn_json_key(json, kinds[i].name), '{');
         for (int theme = ATTN_THEME_LIGHT; theme <= ATTN_THEME_DARK; theme++) {
             attn_json_begin(attn_json_key(json, themes[theme]), '[');
-            push_color(json, attn_cell_color(kinds[i].kind, theme));
-            push_color(json, attn_cell_hatch_color(kinds[i].kind, theme));
+            attn_buffer_append_format(attn_json_value(json), "\"#%06x\",\"#%06x\"",
+                                      attn_rgb_number(attn_cell_color(kinds[i].kind, theme)),
+                                      attn_rgb_number(attn_cell_hatch_color(kinds[i].kind, theme)));
             attn_json_end(json);
         }
         attn_json_end(json);
@@ -145,55 +133,6 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* Whether something stands between each token and the one before it: 0 or 1 of each; null where
- * that is not known. */
-static void push_gaps(struct run_json *to)
-{
-    const struct attn_writer *writer = to->run->writer;
-    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
-    struct attn_json_writer *json = push_key(to, "gaps");
-
-    if (!begin) {
-        attn_json_null(json);
-        return;
-    }
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < writer->n_position; i++)
-        attn_json_integer(json, i > 0 && begin[i] > end[i - 1]);
-    attn_json_end(json);
-}
-
-/* The positions of the rows; null: all. */
-static void push_queries(struct run_json *to)
-{
-    const struct attn_writer *writer = to->run->writer;
-    struct attn_json_writer *json = push_key(to, "queries");
-
-    if (writer->n_query == writer->n_position) {
-        attn_json_null(json);
-        return;
-    }
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < writer->n_query; i++)
-        attn_json_size(json, writer->queries[i]);
-    attn_json_end(json);
-}
-
-static void push_options(struct run_json *to)
-{
-    const struct attn_labels *labels = &to->run->writer->labels;
-    struct attn_json_writer *json = push_key(to, "options");
-
-    attn_json_begin(json, '{');
-    for (size_t i = 0; i < labels->n_option; i++) {
-        size_t n_value;
-        const char *value = attn_path_last(labels->options[i].value, &n_value);
-
-        attn_json_string(attn_json_key(json, labels->options[i].name), value, n_value);
-    }
-    attn_json_end(json);
-}
-
 /* TEXTS as a list; null where they are what stands before. */
 static void push_texts(struct run_json *to, const char *name, const struct attn_token_texts *texts,
                        bool is_same)
@@ -214,39 +153,61 @@ static void push_texts(struct run_json *to, const char *name, const struct attn_
     attn_json_end(json);
 }
 
-/* Whether no token is escaped in TEXTS: an escape is longer than what it stands for. */
-static bool are_plain(const struct attn_token_texts *texts, const size_t *sizes)
-{
-    size_t n_byte = 0;
-
-    for (size_t p = 0; p < texts->n; p++)
-        n_byte += sizes[p];
-    return texts->bytes.size == n_byte;
-}
-
-static bool are_equal(const struct attn_token_texts *a, const struct attn_token_texts *b)
-{
-    const size_t size = a->bytes.size;
-
-    return size == b->bytes.size && (size == 0 || memcmp(a->bytes.data, b->bytes.data, size) == 0);
-}
-
 /* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
 static void push_tokens(struct run_json *to)
 {
     const struct attn_page_run *run = to->run;
     const struct attn_labels *labels = &run->writer->labels;
+    const struct attn_token_texts *texts[] = {run->texts, run->source_texts};
+    const struct attn_token_texts *names[] = {run->names, run->source_names};
+    const size_t *sizes[] = {labels->token_sizes, labels->source_token_sizes};
+    bool is_plain[2], is_equal[2];
 
+    for (int i = 0; i < 2; i++) {
+        const size_t size = texts[i]->bytes.size;
+        size_t n_byte = 0; /* an escape is longer than what it stands for */
+
+        for (size_t p = 0; p < texts[i]->n; p++)
+            n_byte += sizes[i][p];
+        is_plain[i] = size == n_byte;
+        is_equal[i] = size == names[i]->bytes.size &&
+                      (size == 0 || memcmp(texts[i]->bytes.data, names[i]->bytes.data, size) == 0);
+    }
     attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens,
                             labels->token_sizes, run->texts->n);
     attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
                             labels->source_token_sizes, run->source_texts->n);
-    push_texts(to, "texts", run->texts, are_plain(run->texts, labels->token_sizes));
-    push_texts(to, "source_texts", run->source_texts,
-               are_plain(run->source_texts, labels->source_token_sizes));
-    push_texts(to, "labels", run->names, are_equal(run->names, run->texts));
-    push_texts(to, "source_labels", run->source_names,
-               are_equal(run->source_names, run->source_texts));
+    push_texts(to, "texts", run->texts, is_plain[0]);
+    push_texts(to, "source_texts", run->source_texts, is_plain[1]);
+    push_texts(to, "labels", run->names, is_equal[0]);
+    push_texts(to, "source_labels", run->source_names, is_equal[1]);
+}
+
+/* Whether something stands between each token and the one before it, 0 or 1, or null where that is
+ * not known; and the positions of the rows, or null: all. */
+static void push_positions(struct run_json *to)
+{
+    const struct attn_writer *writer = to->run->writer;
+    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
+
+    push_key(to, "gaps");
+    if (begin) {
+        attn_json_begin(&to->json, '[');
+        for (size_t i = 0; i < writer->n_position; i++)
+            attn_json_integer(&to->json, i > 0 && begin[i] > end[i - 1]);
+        attn_json_end(&to->json);
+    } else {
+        attn_json_null(&to->json);
+    }
+    push_key(to, "queries");
+    if (writer->n_query < writer->n_position) {
+        attn_json_begin(&to->json, '[');
+        for (size_t i = 0; i < writer->n_query; i++)
+            attn_json_size(&to->json, writer->queries[i]);
+        attn_json_end(&to->json);
+    } else {
+        attn_json_null(&to->json);
+    }
 }
 
 static void push_labels(struct run_json *to)
@@ -267,11 +228,17 @@ static void push_labels(struct run_json *to)
     attn_json_string(push_key(to, "text"), labels->tokens ? run->text->data : NULL,
                      run->text->size);
     attn_json_text(push_key(to, "site"), "pattern");
-    push_options(to);
+    attn_json_begin(push_key(to, "options"), '{');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        size_t n_value;
+        const char *value = attn_path_last(labels->options[i].value, &n_value);
+
+        attn_json_string(attn_json_key(&to->json, labels->options[i].name), value, n_value);
+    }
+    attn_json_end(&to->json);
     push_tokens(to);
     attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, run->writer->n_position);
-    push_gaps(to);
-    push_queries(to);
+    push_positions(to);
     push_look(to);
     push_key(to, "predictions");
     if (run->predictions->size > 0)
@@ -298,12 +265,10 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
     attn_json_size(attn_json_key(json, "cols"), head->n_column);
     attn_json_bool(attn_json_key(json, "is_source"), head->is_source);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
+    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         push_number(attn_json_key(json, names[i]), 6, head->values[i]);
-    }
-    if (head->n_outside > 0) {
+    if (head->n_outside > 0)
         attn_json_size(attn_json_key(json, "outside"), head->n_outside);
-    }
     if (head->not_finite.size > 0) {
         attn_json_begin(attn_json_key(json, "not_finite"), '[');
         attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
@@ -337,20 +302,6 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
-/* "label": how TEXT is shown, where that is anything else. */
-static void push_label(struct attn_json_writer *json, const char *text, size_t size)
-{
-    struct attn_buffer label = {0};
-
-    if (text)
-        attn_escape_append(&label, text, size);
-    if (label.size > size) {
-        attn_json_string(attn_json_key(json, "label"), label.data, label.size);
-    }
-    json->out->has_failed |= label.has_failed;
-    attn_buffer_release(&label);
-}
-
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions)
 {
@@ -360,6 +311,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
+        struct attn_buffer label = {0}; /* how the token is shown, where that is anything else */
 
         json.comma = ",\n";
         attn_json_begin(&json, '{');
@@ -367,7 +319,12 @@ void attn_page_append_predictions(struct attn_buffer *out,
         attn_json_size(attn_json_key(&json, "position"), top->position);
         attn_json_integer(attn_json_key(&json, "id"), top->id);
         attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
-        push_label(&json, top->token, top->token_size);
+        if (top->token)
+            attn_escape_append(&label, top->token, top->token_size);
+        if (label.size > top->token_size)
+            attn_json_string(attn_json_key(&json, "label"), label.data, label.size);
+        out->has_failed |= label.has_failed;
+        attn_buffer_release(&label);
         push_number(attn_json_key(&json, "probability"), 6, top->probability);
         attn_json_end(&json);
     }
@@ -380,9 +337,8 @@ void attn_page_append_predictions(struct attn_buffer *out,
         json.comma = ",\n";
         attn_json_begin(&json, '{');
         json.comma = ",";
-        if (predictions->has_positions) {
+        if (predictions->has_positions)
             attn_json_size(attn_json_key(&json, "position"), next->position);
-        }
         attn_json_text(attn_json_key(&json, "text"), next->text);
         push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
         attn_json_end(&json);

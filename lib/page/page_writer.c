@@ -109,23 +109,18 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     return ATTN_INVALID;
 }
 
-/* All tokens one after the other, with a blank where the text has something between them. */
-static void join_tokens(struct page_writer *w)
+/* Makes the text, all tokens one after the other with a blank where something lies between them, and
+ * the title. */
+static void make_title(struct page_writer *w)
 {
     const struct attn_labels *labels = &w->base.labels;
+    const char *given = w->base.options.picture->title;
 
     for (size_t p = 0; p < w->texts.n; p++) {
         if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
             attn_buffer_append_char(&w->text, ' ');
         attn_buffer_append(&w->text, labels->tokens[p], labels->token_sizes[p]);
     }
-}
-
-static void make_title(struct page_writer *w)
-{
-    const struct attn_labels *labels = &w->base.labels;
-    const char *given = w->base.options.picture->title;
-
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else {
@@ -147,15 +142,6 @@ static void make_title(struct page_writer *w)
     w->heading.has_failed |= w->title.has_failed;
 }
 
-static size_t widest(const struct page_writer *w)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->heads.n; i++)
-        n = w->heads.items[i].n_column > n ? w->heads.items[i].n_column : n;
-    return n;
-}
-
 static bool has_table(const struct attn_page_head *head)
 {
     return head->n_row <= ATTN_PAGE_MOST_ROWS && head->n_column <= ATTN_PAGE_MOST_ROWS;
@@ -163,11 +149,17 @@ static bool has_table(const struct attn_page_head *head)
 
 static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
 {
-    for (size_t i = 0; i < w->heads.n; i++)
-        if (has_table(&w->heads.items[i]))
+    size_t widest = 0;
+
+    for (size_t i = 0; i < w->heads.n; i++) {
+        const struct attn_page_head *head = &w->heads.items[i];
+
+        widest = head->n_column > widest ? head->n_column : widest;
+        if (has_table(head))
             w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
-    w->row = attn_alloc_uninitialized(widest(w), sizeof *w->row, err);
-    w->exact_row = attn_alloc_uninitialized(widest(w), sizeof *w->exact_row, err);
+    }
+    w->row = attn_alloc_uninitialized(widest, sizeof *w->row, err);
+    w->exact_row = attn_alloc_uninitialized(widest, sizeof *w->exact_row, err);
     w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
     w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
     return w->row && w->exact_row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
@@ -192,78 +184,53 @@ static void append_heading(struct page_writer *w, struct attn_buffer *out)
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
-static void append_count(struct attn_buffer *out, size_t n, const char *what)
-{
-    attn_buffer_append_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
-}
-
-/* The beginning of the text, which ends between characters. */
-static size_t shortened(const struct attn_buffer *text)
-{
-    size_t n = text->size;
-
-    if (n > MOST_TEXT)
-        for (n = MOST_TEXT; n > 0 && ((unsigned char)text->data[n] & 0xc0) == 0x80;)
-            n--;
-    return n;
-}
-
-/* TEXT from outside, printable and with references; releases it. */
-static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
+/* Appends what is in TEXT, printable and with references, of at most MOST bytes. */
+static void append_printable(struct attn_buffer *out, struct attn_buffer *text, size_t most)
 {
     struct attn_buffer printable = {0};
-
-    attn_escape_append(&printable, text->data, text->size);
-    attn_markup_append(out, printable.data, printable.size, true);
-    out->has_failed |= text->has_failed || printable.has_failed;
-    attn_buffer_release(&printable);
-    attn_buffer_release(text);
-}
-
-/* The beginning of the text, printable. */
-static void append_text(struct page_writer *w, struct attn_buffer *out)
-{
-    struct attn_buffer text = {0};
     size_t n;
 
-    attn_escape_append(&text, w->text.data, w->text.size);
-    n = shortened(&text);
-    if (n > 0) {
-        attn_buffer_append_string(out, ": <bdi>");
-        attn_markup_append(out, text.data, n, true);
-        attn_buffer_append_string(out, n < text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
-    }
-    out->has_failed |= text.has_failed;
-    attn_buffer_release(&text);
+    attn_escape_append(&printable, text->data, text->size);
+    n = printable.size;
+    if (n > most) /* it ends between characters */
+        for (n = most; n > 0 && ((unsigned char)printable.data[n] & 0xc0) == 0x80;)
+            n--;
+    attn_markup_append(out, printable.data, n, true);
+    attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
+    out->has_failed |= text->has_failed || printable.has_failed;
+    attn_buffer_release(&printable);
 }
 
 /* Sizes, the text, and the options that shaped the run. */
 static void append_about(struct page_writer *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
-    static const char *const tokens[] = {"token", "tokens"}, *const queries[] = {"query",
-                                                                                 "queries"};
-    const char *const *rows = labels->axes ? queries : tokens;
+    const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
+    struct attn_buffer option = {0};
 
-    append_count(out, w->heads.n, "head");
-    attn_buffer_append_string(out, ", ");
-    attn_buffer_append_format(out, "%zu %s", w->base.n_position, rows[w->base.n_position != 1]);
+    attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
     if (labels->axes) {
-        attn_buffer_append_string(out, ", ");
-        append_count(out, w->heads.items[0].n_column, "key");
+        attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
+                                  n_key == 1 ? "" : "s");
     } else {
-        append_text(w, out);
+        attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
+    }
+    if (!labels->axes && w->text.size > 0) {
+        attn_buffer_append_string(out, ": <bdi>");
+        append_printable(out, &w->text, MOST_TEXT);
+        attn_buffer_append_string(out, "</bdi>");
     }
     for (size_t i = 0; i < labels->n_option; i++) {
-        struct attn_buffer option = {0};
         size_t size;
         const char *value = attn_path_last(labels->options[i].value, &size);
 
+        option.size = 0;
         attn_buffer_append_format(&option, "%s %.*s", labels->options[i].name, (int)size, value);
         attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
-        append_escaped(out, &option);
+        append_printable(out, &option, SIZE_MAX);
     }
     attn_buffer_append_string(out, labels->n_option > 0 ? ")</span>" : "");
+    attn_buffer_release(&option);
 }
 
 static void append_theme(struct page_writer *w, struct attn_buffer *out)
@@ -293,14 +260,6 @@ static const struct mark {
     {"@SCRIPT@", NULL, attn_page_js, attn_page_js_end},
 };
 
-static const struct mark *find_mark(const char *at)
-{
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
-            return &marks[i];
-    return NULL;
-}
-
 /* Writes the document up to a mark to stop at, or its end. */
 static enum attn_status write_document(struct page_writer *w, struct attn_error *err)
 {
@@ -309,8 +268,11 @@ static enum attn_status write_document(struct page_writer *w, struct attn_error 
 
     for (bool is_going_on = true; is_going_on && w->rest < attn_page_html_end;) {
         const char *at = memchr(w->rest, '@', (size_t)(attn_page_html_end - w->rest));
-        const struct mark *mark = at ? find_mark(at) : NULL;
+        const struct mark *mark = NULL;
 
+        for (size_t i = 0; at && !mark && i < sizeof marks / sizeof *marks; i++)
+            if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
+                mark = &marks[i];
         attn_buffer_append(&out, w->rest, (size_t)((at ? at : attn_page_html_end) - w->rest));
         w->rest = !at ? attn_page_html_end : at + (mark ? strlen(mark->name) : 1);
         if (mark && mark->append)
@@ -374,29 +336,23 @@ static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* The block of exact attention, which waited for the end of that of the chosen. */
-static void write_exact(struct page_writer *w, const struct attn_page_head *head)
-{
-    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
-
-    snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
-    attn_page_data_begin(w->data, id);
-    move_bytes(w, &w->exact_high);
-    move_bytes(w, &w->exact_low);
-    attn_page_data_end(w->data);
-}
-
 static enum attn_status end_head(struct page_writer *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
     const size_t i = (size_t)(head - w->heads.items);
     const bool has_failed =
         w->low.has_failed || w->exact_high.has_failed || w->exact_low.has_failed;
+    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
 
     move_bytes(w, &w->low);
     attn_page_data_end(w->data);
-    if (is_comparison(w))
-        write_exact(w, head);
+    if (is_comparison(w)) { /* exact attention waited for the end of the chosen */
+        snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
+        attn_page_data_begin(w->data, id);
+        move_bytes(w, &w->exact_high);
+        move_bytes(w, &w->exact_low);
+        attn_page_data_end(w->data);
+    }
     attn_page_heads_end(&w->heads, head);
     if (i == 0 || head->values[ATTN_PAGE_far] > w->heads.items[w->start].values[ATTN_PAGE_far]) {
         w->start = i;
@@ -408,42 +364,29 @@ static enum attn_status end_head(struct page_writer *w, struct attn_page_head *h
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* The row that was read into w->row. */
-static void take_row(struct page_writer *w, struct attn_page_head *head)
-{
-    const size_t n = head->n_column;
-
-    if (w->n_row == 0)
-        attn_page_data_begin(w->data, head->id);
-    attn_page_head_take_row(head, w->n_row, w->row);
-    put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
-    if (has_table(head))
-        memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
-}
-
-static void take_exact_row(struct page_writer *w, struct attn_page_head *head)
-{
-    const size_t n = head->n_column;
-    unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
-
-    attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
-    put_levels(w, w->exact_row, n, high, &w->exact_low);
-    w->exact_high.size += high ? n : 0;
-}
-
 /* Takes an event, or two of the same rows. */
 static enum attn_status take_event(struct page_writer *w, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
     struct attn_page_head *head = attn_page_heads_take(&w->heads, event, place);
+    const size_t n = head->n_column;
 
     for (size_t r = 0; r < event->n_row; r++) {
-        read_row(event, r, w->row, head->n_column);
-        take_row(w, head);
+        read_row(event, r, w->row, n);
+        if (w->n_row == 0)
+            attn_page_data_begin(w->data, head->id);
+        attn_page_head_take_row(head, w->n_row, w->row);
+        put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+        if (has_table(head))
+            memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (exact) {
-            read_row(exact, r, w->exact_row, head->n_column);
-            take_exact_row(w, head);
+            unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
+
+            read_row(exact, r, w->exact_row, n);
+            attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
+            put_levels(w, w->exact_row, n, high, &w->exact_low);
+            w->exact_high.size += high ? n : 0;
         }
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
@@ -481,24 +424,10 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-/* The title of a figure, with references as it stands there. */
-static void write_title(const char *svg, size_t n, struct attn_sink *sink)
-{
-    static const char opening[] = "<title>", none[] = "attention";
-    const char *begin = memmem(svg, n, opening, sizeof opening - 1), *end = NULL;
-
-    if (begin) {
-        begin += sizeof opening - 1;
-        end = memchr(begin, '<', n - (size_t)(begin - svg));
-    }
-    if (end && end > begin)
-        attn_sink_write(sink, begin, (size_t)(end - begin));
-    else
-        attn_sink_write(sink, none, sizeof none - 1);
-}
-
-/* A page that is one figure, SVG [n], without a script: the page has no view for it. */
-static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
+/* A page that is the figure in SVG, without a script: the page has no view for it. Its title is that
+ * of the figure, with references as it stands there. */
+static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
+                                     struct attn_error *err)
 {
     static const char before[] =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -507,24 +436,25 @@ static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>";
     static const char between[] = "</title>\n</head>\n<body>\n", after[] = "</body>\n</html>\n";
-
-    attn_sink_write(sink, before, sizeof before - 1);
-    write_title(svg, n, sink);
-    attn_sink_write(sink, between, sizeof between - 1);
-    attn_sink_write(sink, svg, n);
-    attn_sink_write(sink, after, sizeof after - 1);
-}
-
-static enum attn_status draw_svg(const struct attn_shapes *figure, struct attn_sink *svg,
-                                 struct attn_sink *sink, struct attn_error *err)
-{
-    const char *bytes;
+    static const char opening[] = "<title>", none[] = "attention";
+    const char *bytes, *begin, *end = NULL;
     size_t n;
 
-    ATTN_TRY(attn_figure_svg_write(figure, svg, err));
     ATTN_TRY(attn_sink_check(svg, err));
     bytes = attn_sink_bytes(svg, &n);
-    write_figure(bytes, n, sink);
+    attn_sink_write(sink, before, sizeof before - 1);
+    begin = memmem(bytes, n, opening, sizeof opening - 1);
+    if (begin) {
+        begin += sizeof opening - 1;
+        end = memchr(begin, '<', n - (size_t)(begin - bytes));
+    }
+    if (end && end > begin)
+        attn_sink_write(sink, begin, (size_t)(end - begin));
+    else
+        attn_sink_write(sink, none, sizeof none - 1);
+    attn_sink_write(sink, between, sizeof between - 1);
+    attn_sink_write(sink, bytes, n);
+    attn_sink_write(sink, after, sizeof after - 1);
     return ATTN_OK;
 }
 
@@ -538,37 +468,11 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
     *n_unknown = 0;
     ATTN_TRY(attn_sink_create_memory(&svg, err));
-    status = draw_svg(figure, svg, sink, err);
+    status = attn_figure_svg_write(figure, svg, err);
+    if (status == ATTN_OK)
+        status = write_figure(svg, sink, err);
     attn_sink_free(svg);
     return status;
-}
-
-/* Figures that the page has no view for. */
-static bool is_figure(const struct attn_picture_options *picture)
-{
-    return picture->figure == ATTN_FIGURE_POINTS || picture->figure == ATTN_FIGURE_PATCHES;
-}
-
-static enum attn_status open_figure(struct page_writer *w, struct attn_error *err)
-{
-    if (is_comparison(w))
-        return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
-                              attn_figure_name(w->base.options.picture->figure));
-    ATTN_TRY(attn_sink_create_memory(&w->svg, err));
-    return attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
-                                   &w->base.options, &w->figure, err);
-}
-
-static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
-{
-    const char *svg;
-    size_t n;
-
-    ATTN_TRY(attn_writer_finish(w->figure, err));
-    ATTN_TRY(attn_sink_check(w->svg, err));
-    svg = attn_sink_bytes(w->svg, &n);
-    write_figure(svg, n, w->base.sink);
-    return ATTN_OK;
 }
 
 /* --- The format ------------------------------------------------------------------------------ */
@@ -576,9 +480,16 @@ static enum attn_status finish_figure(struct page_writer *w, struct attn_error *
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct page_writer *w = (struct page_writer *)writer;
+    const enum attn_figure figure = writer->options.picture->figure;
 
-    if (is_figure(writer->options.picture))
-        return open_figure(w, err);
+    if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
+        if (is_comparison(w))
+            return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
+                                  attn_figure_name(figure));
+        ATTN_TRY(attn_sink_create_memory(&w->svg, err));
+        return attn_writer_create_sink(attn_format_find("svg"), w->svg, &writer->labels,
+                                       &writer->options, &w->figure, err);
+    }
     writer->is_in_order = true;
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
@@ -591,30 +502,14 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
-    join_tokens(w);
     make_title(w);
     ATTN_TRY(attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err));
     return write_document(w, err);
 }
 
-static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *err)
+static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
 {
-    attn_page_data_begin(w->data, "thumbs-data");
-    for (size_t i = 0; i < w->heads.n; i++) {
-        const struct attn_page_head *head = &w->heads.items[i];
-        const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
-        unsigned char *out = attn_page_data_reserve(w->data, n);
-
-        if (out)
-            memcpy(out, head->thumb, n);
-    }
-    attn_page_data_end(w->data);
-    return attn_page_data_finish(w->data, err);
-}
-
-static enum attn_status finish_patterns(struct page_writer *w, struct attn_error *err)
-{
-    const struct attn_writer *writer = &w->base;
+    struct page_writer *w = (struct page_writer *)writer;
     const struct attn_page_run run = {.writer = writer,
                                       .heads = &w->heads,
                                       .texts = &w->texts,
@@ -631,24 +526,31 @@ static enum attn_status finish_patterns(struct page_writer *w, struct attn_error
                                               .heads = &w->heads,
                                               .tokens = &w->names,
                                               .source_tokens = &w->source_names,
-                                              .head = &w->heads.items[w->start],
+                                              .head = w->heads.items + w->start,
                                               .cells = w->has_best ? w->best : NULL,
                                               .n_digit = w->n_byte == 2 ? 4 : 2};
 
+    if (w->figure) {
+        ATTN_TRY(attn_writer_finish(w->figure, err));
+        return write_figure(w->svg, writer->sink, err);
+    }
     ATTN_TRY(attn_buffer_check(&w->heading, err));
     ATTN_TRY(attn_buffer_check(&w->text, err));
-    ATTN_TRY(write_thumbs(w, err));
+    attn_page_data_begin(w->data, "thumbs-data");
+    for (size_t i = 0; i < w->heads.n; i++) {
+        const struct attn_page_head *head = &w->heads.items[i];
+        const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
+        unsigned char *out = attn_page_data_reserve(w->data, n);
+
+        if (out)
+            memcpy(out, head->thumb, n);
+    }
+    attn_page_data_end(w->data);
+    ATTN_TRY(attn_page_data_finish(w->data, err));
     ATTN_TRY(attn_page_run_write(&run, writer->sink, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
     ATTN_TRY(attn_page_first_view_write(&view, writer->sink, err));
     return write_document(w, err);
-}
-
-static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
-{
-    struct page_writer *w = (struct page_writer *)writer;
-
-    return w->figure ? finish_figure(w, err) : finish_patterns(w, err);
 }
 
 static void release_page(struct attn_writer *writer)
