@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -73,6 +74,15 @@ void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_
                             const char *string)
 {
     attn_shapes_add_text(shapes, text, string, strlen(string));
+}
+
+void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                            size_t number)
+{
+    char digits[24];
+
+    attn_shapes_add_text(shapes, text, digits,
+                         (size_t)snprintf(digits, sizeof digits, "%zu", number));
 }
 
 /* Controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: a note is for reading. */

@@ -118,6 +118,8 @@ void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_te
                           const char *bytes, size_t n);
 void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_text *text,
                             const char *string);
+void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                            size_t number);
 
 /* Copies the value, made printable: title, description, model, ... NAME is borrowed. */
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value,

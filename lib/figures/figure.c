@@ -37,18 +37,6 @@ enum {
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
 
-/* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
-static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
-                             size_t n_column)
-{
-    if (attn_text_width(text, size) <= n_column) {
-        attn_buffer_append(out, text, size);
-        return;
-    }
-    attn_buffer_append(out, text, attn_text_fit(text, size, n_column - 1));
-    attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
-}
-
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n)
 {
@@ -74,7 +62,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         attn_buffer_append_format(label, "'%.*s'",
                                   (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
     } else {
-        append_shortened(label, text, size, LABEL_COLUMNS);
+        attn_text_append_cut(label, text, size, LABEL_COLUMNS, ATTN_ELLIPSIS);
     }
     *n = label->size;
     return label->data;
@@ -148,33 +136,30 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
 
 /* --- What it is ---------------------------------------------------------------------------- */
 
-static void append_part(struct attn_buffer *out, const char *name, int number)
+/* Appends the model and what the matrices have in common: "fable, layer 2, head 5"; of a table the
+ * model alone. */
+static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    if (out->size > 0)
-        attn_buffer_append_string(out, ", ");
-    attn_buffer_append_format(out, "%s %d", name, number);
-}
-
-static void append_model(struct attn_buffer *out, const char *model)
-{
-    size_t size;
-    const char *name = attn_path_last(model, &size);
-
-    attn_buffer_append(out, name, size);
-}
-
-/* What the matrices have in common. */
-static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out)
-{
+    const struct attn_figure_grid *grid = pen->content->grid;
     const struct attn_writer *writer = pen->content->writer;
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
-    const struct attn_array_axes *axes = writer->labels.axes;
-    const struct attn_head_number number =
-        attn_writer_head_number(writer, first->site, first->head);
+    const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
+    const char *model = grid ? grid->model : writer->labels.model, *separator = "";
+    struct attn_head_number number;
     bool has_one_layer = first->layer != ATTN_NO_LAYER && !axes;
     bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
+    if (model) {
+        size_t size;
+        const char *name = attn_path_last(model, &size);
+
+        attn_buffer_append(out, name, size);
+        separator = ", ";
+    }
+    if (grid)
+        return;
+    number = attn_writer_head_number(writer, first->site, first->head);
     for (size_t i = 1; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
         const struct attn_head_number other =
@@ -184,24 +169,12 @@ static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out
         has_one_head &= other.head == number.head;
         has_one_batch &= other.batch == number.batch;
     }
-    if (writer->labels.model)
-        append_model(out, writer->labels.model);
     if (has_one_layer)
-        append_part(out, "layer", first->layer);
+        attn_buffer_append_format(out, "%slayer %d", separator, first->layer);
     if (has_one_batch)
-        append_part(out, "batch", number.batch);
+        attn_buffer_append_format(out, "%sbatch %d", separator, number.batch);
     if (has_one_head)
-        append_part(out, "head", number.head);
-}
-
-static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_figure_grid *grid = pen->content->grid;
-
-    if (!grid)
-        append_matrices(pen, out);
-    else if (grid->model)
-        append_model(out, grid->model);
+        attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }
 
 /* --- The heading --------------------------------------------------------------------------- */
@@ -246,19 +219,6 @@ static void find_subtitle(struct attn_figure_pen *pen)
             attn_buffer_append_string(&pen->subtitle, view_texts[i]);
             attn_buffer_append_string(&pen->subtitle, "; ");
         }
-}
-
-/* The text that was run, as far as its tokens tell. Labels of arrays are no text. */
-static void append_run_text(const struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_labels *labels = &pen->content->writer->labels;
-    const size_t n = attn_selection_dims(labels->selection)->n_position;
-
-    for (size_t i = 0; labels->tokens && !labels->axes && i < n; i++) {
-        if (i > 0 && labels->begin && labels->begin[i] > labels->end[i - 1])
-            attn_buffer_append_char(out, ' ');
-        attn_buffer_append(out, labels->tokens[i], labels->token_sizes[i]);
-    }
 }
 
 /* The text that the subtitle ends in, or NULL. */
@@ -314,7 +274,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
     text = run_text(pen, &n);
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     if (text && n_column > said.size + 1)
-        append_shortened(&said, text, n, n_column - said.size);
+        attn_text_append_cut(&said, text, n, n_column - said.size, ATTN_ELLIPSIS);
     else if (said.size > 0)
         said.size -= 2; /* without "; " */
     line.size = SUBTITLE_SIZE;
@@ -436,17 +396,6 @@ static bool is_path(const char *value)
            (n >= sizeof ending - 1 && strcmp(value + n - (sizeof ending - 1), ending) == 0);
 }
 
-static void append_options(const struct attn_labels *labels, struct attn_buffer *out)
-{
-    for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_option *option = &labels->options[i];
-
-        attn_buffer_append_format(out, "%s--%s", i > 0 ? " " : "", option->name);
-        if (option->value[0] != '\0')
-            attn_buffer_append_format(out, " %s", is_path(option->value) ? "FILE" : option->value);
-    }
-}
-
 static void add_note(struct attn_figure_pen *pen, const char *name)
 {
     attn_shapes_add_note(pen->shapes, name, pen->scratch.data, pen->scratch.size);
@@ -458,9 +407,9 @@ static void add_notes(struct attn_figure_pen *pen)
 {
     append_title(pen, &pen->scratch);
     add_note(pen, "Title");
-    if (!pen->content->grid)
-        append_run_text(pen, &pen->scratch);
-    else if (pen->content->grid->text)
+    if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
+        attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
+    else if (pen->content->grid && pen->content->grid->text)
         attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
     add_note(pen, "Text");
     append_subject(pen, &pen->scratch);
@@ -469,8 +418,14 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Site");
     attn_color_scale_append(&pen->scale, &pen->scratch);
     add_note(pen, "Scale");
-    if (!pen->content->grid)
-        append_options(&pen->content->writer->labels, &pen->scratch);
+    for (size_t i = 0; !pen->content->grid && i < pen->content->writer->labels.n_option; i++) {
+        const struct attn_option *option = &pen->content->writer->labels.options[i];
+
+        attn_buffer_append_format(&pen->scratch, "%s--%s", i > 0 ? " " : "", option->name);
+        if (option->value[0] != '\0')
+            attn_buffer_append_format(&pen->scratch, " %s",
+                                      is_path(option->value) ? "FILE" : option->value);
+    }
     add_note(pen, "Options");
     attn_buffer_append_string(&pen->scratch, "attn-cli " ATTN_VERSION);
     add_note(pen, "Software");
@@ -478,22 +433,11 @@ static void add_notes(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-static void set_palette(struct attn_figure_pen *pen)
-{
-    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
-
-    for (int level = 0; level < ATTN_N_COLOR; level++)
-        palette[level] = attn_figure_color(pen, level);
-    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
-        palette[ATTN_N_COLOR - 1 + kind] =
-            attn_figure_nothing_color((enum attn_cell_kind)kind, pen->options->theme);
-    attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
-}
-
 static void open_pen(struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
 
     pen->scale = pen->content->grid
                      ? pen->content->grid->scale
@@ -505,7 +449,12 @@ static void open_pen(struct attn_figure_pen *pen)
     pen->rule = is_dark ? 0x3c3c3c : 0xd4d4d4;
     pen->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
     pen->shapes->paper = is_dark ? 0x121212 : 0xffffff;
-    set_palette(pen);
+    for (int level = 0; level < ATTN_N_COLOR; level++)
+        palette[level] = attn_figure_color(pen, level);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        palette[ATTN_N_COLOR - 1 + kind] =
+            attn_figure_nothing_color((enum attn_cell_kind)kind, pen->options->theme);
+    attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
     find_subtitle(pen);
 }
@@ -521,29 +470,26 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
                           attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
 }
 
+/* Whether what is not a matrix of keys has few enough columns, and not too many cells have a number
+ * where these are asked for: a text each. */
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-
-    if (attn_site_has_keys(matrix->site) || matrix->n_column <= MOST_COMPONENTS)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
-                   attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
-    attn_error_hint(err, "--figure points shows such rows as points, --csv and --npz write them");
-    return ATTN_INVALID;
-}
-
-/* Numbers in cells, where they are asked for: a text each. */
-static enum attn_status check_values(const struct attn_figure_pen *pen, struct attn_error *err)
-{
     const enum attn_figure kind = pen->content->kind;
     const bool has_cells =
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
+    if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
+        matrix->n_column > MOST_COMPONENTS) {
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
+                       attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
+        attn_error_hint(err,
+                        "--figure points shows such rows as points, --csv and --npz write them");
+        return ATTN_INVALID;
+    }
     for (size_t i = 0; has_cells && i < pen->content->n; i++) {
-        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
-
+        matrix = attn_figure_matrix(pen, i);
         n += matrix->n_cell_row * matrix->n_cell_column;
     }
     if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
@@ -582,9 +528,7 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
 
-    if (pen->content->kind != ATTN_FIGURE_POINTS)
-        ATTN_TRY(check_content(pen, err));
-    ATTN_TRY(check_values(pen, err));
+    ATTN_TRY(check_content(pen, err));
     ATTN_TRY(kinds[pen->content->kind](pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));

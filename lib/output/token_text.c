@@ -64,6 +64,17 @@ bool attn_token_is_added(const struct attn_labels *run, size_t position)
            position + run->n_back >= attn_selection_dims(run->selection)->n_position;
 }
 
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)
+{
+    const size_t n = attn_selection_dims(run->selection)->n_position;
+
+    for (size_t i = 0; run->tokens && i < n; i++) {
+        if (i > 0 && run->begin && run->begin[i] > run->end[i - 1])
+            attn_buffer_append_char(out, ' ');
+        attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
+    }
+}
+
 /* --- Pieces of characters ------------------------------------------------------------------ */
 
 /* Bytes of tokens, one after the other. */

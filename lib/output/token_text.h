@@ -45,6 +45,10 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
 
 void attn_token_texts_release(struct attn_token_texts *texts);
 
+/* Appends the text that was run, as far as its tokens tell: one after the other, with a blank where
+ * something lies between them. */
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
+
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);
 

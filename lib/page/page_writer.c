@@ -109,18 +109,13 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     return ATTN_INVALID;
 }
 
-/* Makes the text, all tokens one after the other with a blank where something lies between them, and
- * the title. */
+/* Makes the text and the title. */
 static void make_title(struct page_writer *w)
 {
     const struct attn_labels *labels = &w->base.labels;
     const char *given = w->base.options.picture->title;
 
-    for (size_t p = 0; p < w->texts.n; p++) {
-        if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
-            attn_buffer_append_char(&w->text, ' ');
-        attn_buffer_append(&w->text, labels->tokens[p], labels->token_sizes[p]);
-    }
+    attn_labels_append_text(labels, &w->text);
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else {
