@@ -144,7 +144,7 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
     const struct attn_writer *writer = pen->content->writer;
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
     const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
-    const char *model = grid ? grid->model : writer->labels.model, *separator = "";
+    const char *model = grid ? grid->model : writer->labels.model;
     struct attn_head_number number;
     bool has_one_layer = first->layer != ATTN_NO_LAYER && !axes;
     bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
@@ -155,7 +155,6 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
         const char *name = attn_path_last(model, &size);
 
         attn_buffer_append(out, name, size);
-        separator = ", ";
     }
     if (grid)
         return;
@@ -170,9 +169,9 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
         has_one_batch &= other.batch == number.batch;
     }
     if (has_one_layer)
-        attn_buffer_append_format(out, "%slayer %d", separator, first->layer);
+        attn_buffer_append_format(out, "%slayer %d", out->size > 0 ? ", " : "", first->layer);
     if (has_one_batch)
-        attn_buffer_append_format(out, "%sbatch %d", separator, number.batch);
+        attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
     if (has_one_head)
         attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }

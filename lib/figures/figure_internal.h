@@ -127,9 +127,6 @@ struct attn_figure_place {
     double x, y, side; /* of a cell; whole numbers */
 };
 
-/* The level of a value of row ROW of MATRIX. */
-int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                      size_t row, double value);
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
 
 uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme);

@@ -114,7 +114,7 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
             rgb = attn_png_put_color(rgb, image->row[x]);
 }
 
-/* SINK is for the caller to free. */
+/* The image as base64. SINK is empty, for the caller to free. */
 static enum attn_status append_png(struct attn_buffer *out, struct svg_image *image,
                                    struct attn_sink **sink, struct attn_error *err)
 {
@@ -171,16 +171,6 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
     append_attribute(out, "width", box->width);
     append_attribute(out, "height", box->height);
     append_color(out, "fill", box->color);
-    attn_buffer_append_string(out, "/>\n");
-}
-
-static void append_dot(struct attn_buffer *out, const struct attn_shape_dot *dot)
-{
-    attn_buffer_append_string(out, "<circle");
-    append_attribute(out, "cx", dot->x);
-    append_attribute(out, "cy", dot->y);
-    append_attribute(out, "r", dot->radius);
-    append_color(out, "fill", dot->color);
     attn_buffer_append_string(out, "/>\n");
 }
 
@@ -281,34 +271,12 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
 
 /* --- The document -------------------------------------------------------------------------- */
 
-/* `<NAME>` with the notes that are not the title, or the title alone. */
-static void append_said(struct attn_buffer *out, const struct attn_shapes *figure)
-{
-    size_t n;
-    const char *title = attn_shapes_note(figure, "Title", &n);
-
-    if (title) {
-        attn_buffer_append_string(out, "<title>");
-        attn_markup_append(out, title, n, false);
-        attn_buffer_append_string(out, "</title>\n");
-    }
-    attn_buffer_append_string(out, "<desc>");
-    for (size_t i = 0; i < figure->n_note; i++) {
-        const struct attn_shape_note *note = &figure->notes[i];
-
-        if (strcmp(note->name, "Title") == 0)
-            continue;
-        attn_buffer_append_string(out, note->name);
-        attn_buffer_append_string(out, ": ");
-        attn_markup_append(out, figure->text.data + note->first, note->n, false);
-        attn_buffer_append_char(out, '\n');
-    }
-    attn_buffer_append_string(out, "</desc>\n");
-}
-
+/* The element, what is said of the figure, and its paper. */
 static void append_head(struct attn_buffer *out, const struct attn_shapes *figure)
 {
     const double points = figure->points > 0 ? figure->points : ATTN_SHAPES_POINTS;
+    size_t n;
+    const char *title = attn_shapes_note(figure, "Title", &n);
 
     attn_buffer_append_string(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
                                    "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"");
@@ -321,7 +289,22 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     append_number(out, figure->height);
     attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"" //
                                    "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
-    append_said(out, figure);
+    if (title) {
+        attn_buffer_append_string(out, "<title>");
+        attn_markup_append(out, title, n, false);
+        attn_buffer_append_string(out, "</title>\n");
+    }
+    attn_buffer_append_string(out, "<desc>");
+    for (size_t i = 0; i < figure->n_note; i++) {
+        const struct attn_shape_note *note = &figure->notes[i];
+
+        if (strcmp(note->name, "Title") == 0)
+            continue;
+        attn_buffer_append_format(out, "%s: ", note->name);
+        attn_markup_append(out, figure->text.data + note->first, note->n, false);
+        attn_buffer_append_char(out, '\n');
+    }
+    attn_buffer_append_string(out, "</desc>\n");
     append_box(out, &(struct attn_shape_box){0, 0, figure->width, figure->height, figure->paper});
 }
 
@@ -343,7 +326,12 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         append_box(out, &shapes[0].box);
         break;
     case ATTN_SHAPE_DOT:
-        append_dot(out, &shapes[0].dot);
+        attn_buffer_append_string(out, "<circle");
+        append_attribute(out, "cx", shapes[0].dot.x);
+        append_attribute(out, "cy", shapes[0].dot.y);
+        append_attribute(out, "r", shapes[0].dot.radius);
+        append_color(out, "fill", shapes[0].dot.color);
+        attn_buffer_append_string(out, "/>\n");
         break;
     case ATTN_SHAPE_LINE:
         *n_written = append_lines(out, shapes, n);

@@ -10,7 +10,7 @@
 #include "output/token_text.h"
 #include "output/writer.h"
 
-/* --- Heads (page_heads.c) ---------------------------------------------------------------------- */
+/* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
 /*
  * Of each there are, beside its data block, as its rows come: a thumbnail, five measures, and cells
@@ -91,7 +91,7 @@ static inline unsigned attn_page_level(float square_root, float top)
     return 1 + (unsigned)(square_root * top + 0.5F);
 }
 
-/* --- Data (page_data.c) ------------------------------------------------------------------------ */
+/* --- Data (page_data.c) ---------------------------------------------------------------------- */
 
 /*
  * The data blocks of a page: bytes as base64 of raw deflate, each block in an element of its own,
@@ -133,7 +133,7 @@ enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 
-/* --- The run (page_run.c) ---------------------------------------------------------------------- */
+/* --- The run (page_run.c) -------------------------------------------------------------------- */
 
 /*
  * What a page knows of its run, as one JSON object in an element that a browser does not show:
@@ -166,7 +166,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
 enum attn_status attn_page_run_write(const struct attn_page_run *run, struct attn_sink *sink,
                                      struct attn_error *err);
 
-/* --- The first view (page_first_view.c) -------------------------------------------------------- */
+/* --- The first view (page_first_view.c) ------------------------------------------------------ */
 
 /* What a page shows before its script runs, and where none runs: all heads as one picture, and a
  * table of one of them. */

@@ -419,8 +419,8 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-/* A page that is the figure in SVG, without a script: the page has no view for it. Its title is that
- * of the figure, with references as it stands there. */
+/* A page that is the figure in SVG, without a script: the page has no view for it. Its title is the
+ * figure's, with references as it stands there. */
 static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                      struct attn_error *err)
 {
