@@ -415,9 +415,10 @@ static void set_colors(struct sheet *sheet)
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 {
-    ATTN_TRY(attn_token_labels_init(&sheet->queries, sheet->labels, err));
-    ATTN_TRY(sheet->row->is_cross ? attn_token_labels_init_source(&sheet->keys, sheet->labels, err)
-                                  : attn_token_labels_init(&sheet->keys, sheet->labels, err));
+    ATTN_TRY(attn_token_labels_init(&sheet->queries, sheet->row->is_cross ? &sheet->keys : NULL,
+                                    sheet->labels, err));
+    if (!sheet->row->is_cross)
+        ATTN_TRY(attn_token_labels_init(&sheet->keys, NULL, sheet->labels, err));
     set_colors(sheet);
     find_largest(sheet);
     place_columns(sheet);

@@ -121,8 +121,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     struct attn_levels_limits limits;
 
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
-    ATTN_TRY(attn_token_labels_init(&w->tokens, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init_source(&w->source_tokens, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(&w->tokens, &w->source_tokens, &writer->labels, err));
     w->content = (struct attn_figure_content){
         .kind = writer->options.picture->figure,
         .writer = writer,

@@ -252,7 +252,7 @@ static enum attn_status read_axes(const struct attn_table *table,
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
-        ATTN_TRY(attn_token_labels_init(tokens, grid->run, err));
+        ATTN_TRY(attn_token_labels_init(tokens, NULL, grid->run, err));
     }
     ATTN_TRY(read_axis(table, &rows, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &cells->columns, err));

@@ -53,19 +53,6 @@ static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_
     return (int64_t *)(void *)array.data;
 }
 
-static enum attn_status add_ids(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                struct attn_error *err)
-{
-    int64_t *ids;
-
-    if (!writer->labels.ids)
-        return ATTN_OK;
-    ids = add_integers(arrays, "ids", writer->n_position, err);
-    for (size_t p = 0; ids && p < writer->n_position; p++)
-        ids[p] = writer->labels.ids[p];
-    return ids ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 /* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
 static size_t put_code_points(const char *text, size_t size, uint32_t *out)
 {
@@ -108,20 +95,6 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
     snprintf(array.name, sizeof array.name, "%s", name);
     snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
     return add(arrays, array, width * sizeof(uint32_t), err);
-}
-
-/* queries: which positions the rows of the arrays are. */
-static enum attn_status add_queries(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                    struct attn_error *err)
-{
-    int64_t *queries;
-
-    if (attn_selection_is_all_queries(writer->labels.selection))
-        return ATTN_OK;
-    queries = add_integers(arrays, "queries", writer->n_query, err);
-    for (size_t i = 0; queries && i < writer->n_query; i++)
-        queries[i] = (int64_t)writer->queries[i];
-    return queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static bool wants_heads(const struct attn_writer *writer, int layer)
@@ -227,15 +200,29 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
                                 struct attn_token_texts *texts,
                                 struct attn_token_texts *source_texts, struct attn_error *err)
 {
+    const struct attn_labels *labels = &writer->labels;
+    int64_t *integers;
+
     arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
     if (!arrays->of_slot)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(add_ids(arrays, writer, err));
-    ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(source_texts, &writer->labels, err));
+    if (labels->ids) {
+        integers = add_integers(arrays, "ids", writer->n_position, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t p = 0; p < writer->n_position; p++)
+            integers[p] = labels->ids[p];
+    }
+    ATTN_TRY(attn_token_texts_init(texts, source_texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", texts, err));
     ATTN_TRY(add_texts(arrays, "source_tokens", source_texts, err));
-    ATTN_TRY(add_queries(arrays, writer, err));
+    if (!attn_selection_is_all_queries(labels->selection)) { /* which the rows of arrays are */
+        integers = add_integers(arrays, "queries", writer->n_query, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t i = 0; i < writer->n_query; i++)
+            integers[i] = (int64_t)writer->queries[i];
+    }
     ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
     return attn_writer_each_site(writer, add_site, arrays, err);

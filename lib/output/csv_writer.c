@@ -184,8 +184,8 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     struct csv_writer *w = (struct csv_writer *)writer;
     size_t n_matrix = 0;
 
-    ATTN_TRY(attn_token_texts_init(&w->labels.tokens, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(&w->source_labels.tokens, &writer->labels, err));
+    ATTN_TRY(
+        attn_token_texts_init(&w->labels.tokens, &w->source_labels.tokens, &writer->labels, err));
     ATTN_TRY(make_labels(&w->labels, dims->n_position, err));
     ATTN_TRY(make_labels(&w->source_labels, dims->n_source, err));
     if (writer->directory)

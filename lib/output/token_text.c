@@ -5,24 +5,32 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* Room for the ends of the texts of N tokens; without TOKENS there are none. */
-static enum attn_status begin(struct attn_token_texts *texts, const char *const *tokens, size_t n,
-                              struct attn_error *err)
+/* Makes texts of N TOKENS; those without TOKENS are none. */
+typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
+                                    const size_t *sizes, size_t n, struct attn_error *err);
+
+static enum attn_status make_both(make_fn make, struct attn_token_texts *texts,
+                                  struct attn_token_texts *source, const struct attn_labels *run,
+                                  struct attn_error *err)
 {
-    if (!tokens)
-        return ATTN_OK;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+
+    if (texts && run->tokens)
+        ATTN_TRY(make(texts, run->tokens, run->token_sizes, dims->n_position, err));
+    if (source && run->source_tokens)
+        ATTN_TRY(make(source, run->source_tokens, run->source_token_sizes, dims->n_source, err));
+    return ATTN_OK;
+}
+
+/* A make_fn. */
+static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
+                                   const size_t *sizes, size_t n, struct attn_error *err)
+{
     texts->ends = attn_alloc(n, sizeof *texts->ends, err);
     if (!texts->ends)
         return ATTN_NO_MEMORY;
     texts->n = n;
-    return ATTN_OK;
-}
-
-static enum attn_status make(struct attn_token_texts *texts, const char *const *tokens,
-                             const size_t *sizes, size_t n, struct attn_error *err)
-{
-    ATTN_TRY(begin(texts, tokens, n, err));
-    for (size_t p = 0; p < texts->n; p++) {
+    for (size_t p = 0; p < n; p++) {
         attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
         texts->ends[p] = texts->bytes.size;
     }
@@ -30,17 +38,10 @@ static enum attn_status make(struct attn_token_texts *texts, const char *const *
 }
 
 enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+                                       struct attn_token_texts *source,
                                        const struct attn_labels *run, struct attn_error *err)
 {
-    return make(texts, run->tokens, run->token_sizes,
-                attn_selection_dims(run->selection)->n_position, err);
-}
-
-enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_labels *run, struct attn_error *err)
-{
-    return make(texts, run->source_tokens, run->source_token_sizes,
-                attn_selection_dims(run->selection)->n_source, err);
+    return make_both(make_texts, texts, source, run, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
@@ -131,14 +132,18 @@ static void append_character(struct attn_token_texts *texts, struct token_cursor
     }
 }
 
+/* A make_fn. */
 static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err)
 {
     struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
 
-    ATTN_TRY(begin(texts, tokens, n, err));
-    while (texts->n > 0 && has_bytes(&cursor)) {
+    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
+    if (!texts->ends)
+        return ATTN_NO_MEMORY;
+    texts->n = n;
+    while (has_bytes(&cursor)) {
         char bytes[MOST_BYTES];
         const size_t length = read_character(cursor, bytes);
 
@@ -156,18 +161,10 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
 }
 
 enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
+                                        struct attn_token_texts *source,
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    return make_labels(texts, run->tokens, run->token_sizes,
-                       attn_selection_dims(run->selection)->n_position, err);
-}
-
-enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
-                                               const struct attn_labels *run,
-                                               struct attn_error *err)
-{
-    return make_labels(texts, run->source_tokens, run->source_token_sizes,
-                       attn_selection_dims(run->selection)->n_source, err);
+    return make_both(make_labels, texts, source, run, err);
 }
 
 size_t attn_token_labels_n_split(const struct attn_labels *run)

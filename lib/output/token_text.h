@@ -16,14 +16,11 @@ struct attn_token_texts {
     size_t n;                 /* positions; 0 when the run has no tokens */
 };
 
-/* Of the run's tokens. */
+/* TEXTS are of the run's tokens, SOURCE of those that layers with cross-attention look at; either may
+ * be NULL. */
 enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+                                       struct attn_token_texts *source,
                                        const struct attn_labels *run, struct attn_error *err);
-
-/* Of the tokens that layers with cross-attention look at. */
-enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_labels *run,
-                                              struct attn_error *err);
 
 /*
  * The same for pictures and for tables that people read. Tokens that are pieces of one character,
@@ -32,10 +29,8 @@ enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
  * on.
  */
 enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
+                                        struct attn_token_texts *source,
                                         const struct attn_labels *run, struct attn_error *err);
-enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
-                                               const struct attn_labels *run,
-                                               struct attn_error *err);
 
 /* How many characters of the run's tokens are in several pieces. */
 size_t attn_token_labels_n_split(const struct attn_labels *run);

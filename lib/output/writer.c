@@ -169,6 +169,7 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_picture_append_view(writer->options.picture, out);
 }
 
+/* An attn_visit_fn. */
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -235,28 +236,22 @@ struct attn_event_queue {
     size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
 };
 
-static enum attn_status count_lanes(struct attn_writer *writer, void *user, enum attn_site site,
-                                    int layer, struct attn_error *err)
-{
-    struct attn_event_queue *queue = user;
-
-    (void)err;
-    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
-    queue->n_lane += attn_writer_extent(writer, site, layer).n_head;
-    return ATTN_OK;
-}
-
+/* An attn_visit_fn: the lanes of a site; before there are lanes, their number. */
 static enum attn_status set_lanes(struct attn_writer *writer, void *user, enum attn_site site,
                                   int layer, struct attn_error *err)
 {
-    const struct attn_event_queue *queue = user;
+    struct attn_event_queue *queue = user;
     const struct attn_extent extent = attn_writer_extent(writer, site, layer);
-    struct lane *lanes = queue->lanes + queue->lanes_of_slot[attn_writer_slot(site, layer)];
 
     (void)err;
-    for (size_t h = 0; h < extent.n_head; h++)
-        lanes[h] = (struct lane){
-            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lanes[h].first};
+    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
+    for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
+        struct lane *lane = &queue->lanes[queue->n_lane + h];
+
+        *lane = (struct lane){
+            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+    }
+    queue->n_lane += extent.n_head;
     return ATTN_OK;
 }
 
@@ -272,9 +267,12 @@ static enum attn_status create_queue(struct attn_writer *writer, struct attn_err
     q->lanes_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *q->lanes_of_slot, err);
     if (!q->lanes_of_slot)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_writer_each_site(writer, count_lanes, q, err));
+    ATTN_TRY(attn_writer_each_site(writer, set_lanes, q, err));
     q->lanes = attn_alloc(q->n_lane, sizeof *q->lanes, err);
-    return q->lanes ? attn_writer_each_site(writer, set_lanes, q, err) : ATTN_NO_MEMORY;
+    if (!q->lanes)
+        return ATTN_NO_MEMORY;
+    q->n_lane = 0;
+    return attn_writer_each_site(writer, set_lanes, q, err);
 }
 
 /* Keeps rows that fit a piece. */
@@ -410,27 +408,6 @@ static enum attn_status take_in_order(struct attn_event_queue *queue,
         }
     }
     return ATTN_OK;
-}
-
-/* Whether nothing waits: false after all rows came means that some came out of order. */
-static bool is_empty(const struct attn_event_queue *queue)
-{
-    for (size_t i = 0; i < queue->n_lane; i++)
-        if (queue->lanes[i].first)
-            return false;
-    return true;
-}
-
-static void free_queue(struct attn_event_queue *queue)
-{
-    if (!queue)
-        return;
-    for (size_t i = 0; queue->lanes && i < queue->n_lane; i++)
-        while (queue->lanes[i].first)
-            drop_first(&queue->lanes[i]);
-    attn_free(queue->lanes);
-    attn_free(queue->lanes_of_slot);
-    attn_free(queue);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -619,11 +596,9 @@ struct row_batch {
 static void append_rows(const void *context, size_t i, struct attn_buffer *text)
 {
     const struct row_batch *rows = context;
-    size_t begin = i * rows->n_at_once, n = rows->event->n_row - begin;
+    const size_t begin = i * rows->n_at_once, end = begin + rows->n_at_once;
 
-    if (n > rows->n_at_once)
-        n = rows->n_at_once;
-    for (size_t r = begin; r < begin + n; r++)
+    for (size_t r = begin; r < end && r < rows->event->n_row; r++)
         rows->append_row(rows->writer, rows->event, rows->place, r, text);
 }
 
@@ -645,11 +620,14 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
 
 static enum attn_status check_rows(const struct attn_writer *writer, struct attn_error *err)
 {
+    const struct attn_event_queue *queue = writer->queue;
+
     if (writer->n_row_left > 0)
         return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
                               writer->n_row_left);
-    if (writer->queue && !is_empty(writer->queue))
-        return attn_error_set(err, ATTN_INVALID, "rows came out of order");
+    for (size_t i = 0; queue && i < queue->n_lane; i++)
+        if (queue->lanes[i].first) /* all rows came, and some wait */
+            return attn_error_set(err, ATTN_INVALID, "rows came out of order");
     return ATTN_OK;
 }
 
@@ -667,21 +645,22 @@ static enum attn_status finish(struct attn_writer *writer, struct attn_error *er
 
 /* --- The public calls ---------------------------------------------------------------------- */
 
-static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
-{
-    attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
-    return writer->failure.status;
-}
-
 /* Keeps the first failure, so that no later call can make a broken file appear. */
 static enum attn_status keep_failure(struct attn_writer *writer, enum attn_status status,
                                      struct attn_error *err)
 {
-    if (status == ATTN_OK)
-        return ATTN_OK;
-    attn_error_set(&writer->failure, status, "%s",
-                   err && err->status != ATTN_OK ? err->message : attn_status_text(status));
+    if (status != ATTN_OK)
+        attn_error_set(&writer->failure, status, "%s",
+                       err && err->status != ATTN_OK ? err->message : attn_status_text(status));
     return status;
+}
+
+/* The first failure again; ATTN_OK when there was none. */
+static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
+    return writer->failure.status;
 }
 
 /* Where a writer writes: one of the three. */
@@ -803,24 +782,22 @@ enum attn_status attn_writer_create_in(const struct attn_format *format,
                   err);
 }
 
-enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
-                                   struct attn_error *err)
-{
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
-    return keep_failure(writer, take_event(writer, event, NULL, err), err);
-}
-
 bool attn_writer_takes_pairs(const struct attn_writer *writer)
 {
     return writer->ops->pair && writer->options.picture->is_difference;
 }
 
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(repeat_failure(writer, err));
+    return keep_failure(writer, take_event(writer, event, NULL, err), err);
+}
+
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
+    ATTN_TRY(repeat_failure(writer, err));
     return keep_failure(writer, take_event(writer, chosen, exact, err), err);
 }
 
@@ -828,31 +805,38 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
-    if (writer->ops->predictions) {
-        status = check_rows(writer, err);
-        if (status == ATTN_OK)
-            status = writer->ops->predictions(writer, predictions, err);
-    }
+    ATTN_TRY(repeat_failure(writer, err));
+    if (!writer->ops->predictions)
+        return ATTN_OK;
+    status = check_rows(writer, err);
+    if (status == ATTN_OK)
+        status = writer->ops->predictions(writer, predictions, err);
     return keep_failure(writer, status, err);
 }
 
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err)
 {
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
+    ATTN_TRY(repeat_failure(writer, err));
     return keep_failure(writer, finish(writer, err), err);
 }
 
 void attn_writer_free(struct attn_writer *writer)
 {
+    struct attn_event_queue *queue = writer ? writer->queue : NULL;
+
     if (!writer)
         return;
     writer->ops->release(writer);
-    free_queue(writer->queue);
+    for (size_t i = 0; queue && queue->lanes && i < queue->n_lane; i++)
+        while (queue->lanes[i].first)
+            drop_first(&queue->lanes[i]);
+    if (queue) {
+        attn_free(queue->lanes);
+        attn_free(queue->lanes_of_slot);
+    }
+    attn_free(queue);
     attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);

@@ -489,10 +489,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
-    ATTN_TRY(attn_token_texts_init(&w->texts, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(&w->source_texts, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init(&w->names, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init_source(&w->source_names, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init(&w->texts, &w->source_texts, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(&w->names, &w->source_names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;

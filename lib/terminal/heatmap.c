@@ -46,8 +46,7 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
     map->line.depth = map->picture->depth;
     map->most_number_rows = SIZE_MAX;
     map->width = width_of(map->picture);
-    ATTN_TRY(attn_token_labels_init(&map->tokens, &writer->labels, err));
-    return attn_token_labels_init_source(&map->source_tokens, &writer->labels, err);
+    return attn_token_labels_init(&map->tokens, &map->source_tokens, &writer->labels, err);
 }
 
 void attn_heatmap_release(struct attn_heatmap *map)

@@ -138,10 +138,8 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
     t->writer = writer;
     t->digits = DIGITS;
     t->table.depth = writer->options.picture->depth;
-    ATTN_TRY((has_labels ? attn_token_labels_init : attn_token_texts_init)(&t->tokens,
-                                                                           &writer->labels, err));
-    return (has_labels ? attn_token_labels_init_source
-                       : attn_token_texts_init_source)(&t->source_tokens, &writer->labels, err);
+    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(
+        &t->tokens, &t->source_tokens, &writer->labels, err);
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)
