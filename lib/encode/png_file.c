@@ -132,17 +132,6 @@ static void write_out(struct pixels *pixels)
     pixels->stream.avail_out = OUT_SIZE;
 }
 
-static void deflate_row(struct pixels *pixels, size_t size)
-{
-    pixels->stream.next_in = pixels->row;
-    pixels->stream.avail_in = (uInt)size;
-    while (pixels->stream.avail_in > 0) {
-        if (pixels->stream.avail_out == 0)
-            write_out(pixels);
-        deflate(&pixels->stream, Z_NO_FLUSH);
-    }
-}
-
 static void write_pixels(struct pixels *pixels, const struct attn_png_image *image)
 {
     const size_t size = 1 + image->width * (image->palette ? 1 : 3);
@@ -151,7 +140,13 @@ static void write_pixels(struct pixels *pixels, const struct attn_png_image *ima
     pixels->stream.next_out = pixels->out;
     for (size_t y = 0; y < image->height; y++) {
         image->fill_row(image->user, y, pixels->row + 1);
-        deflate_row(pixels, size);
+        pixels->stream.next_in = pixels->row;
+        pixels->stream.avail_in = (uInt)size;
+        while (pixels->stream.avail_in > 0) {
+            if (pixels->stream.avail_out == 0)
+                write_out(pixels);
+            deflate(&pixels->stream, Z_NO_FLUSH);
+        }
     }
     while (deflate(&pixels->stream, Z_FINISH) != Z_STREAM_END)
         write_out(pixels);

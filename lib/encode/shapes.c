@@ -85,21 +85,6 @@ void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_
                          (size_t)snprintf(digits, sizeof digits, "%zu", number));
 }
 
-/* Controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: a note is for reading. */
-static void append_printable(struct attn_buffer *out, const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        uint32_t code_point;
-        size_t n = attn_utf8_decode(text + at, size - at, &code_point);
-
-        if (n > 0 && attn_utf8_is_printable(code_point))
-            attn_buffer_append(out, text + at, n);
-        else
-            attn_escape_append(out, text + at, n > 0 ? n : code_point);
-        at += n > 0 ? n : code_point;
-    }
-}
-
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value, size_t n)
 {
     struct attn_shape_note *note = &shapes->notes[shapes->n_note];
@@ -108,7 +93,17 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    append_printable(&shapes->text, value, n);
+    /* controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: it is for reading */
+    for (size_t at = 0, length; at < n; at += length) {
+        uint32_t code_point;
+        const size_t decoded = attn_utf8_decode(value + at, n - at, &code_point);
+
+        length = decoded > 0 ? decoded : code_point;
+        if (decoded > 0 && attn_utf8_is_printable(code_point))
+            attn_buffer_append(&shapes->text, value + at, length);
+        else
+            attn_escape_append(&shapes->text, value + at, length);
+    }
     note->n = shapes->text.size - note->first;
     shapes->n_note++;
 }

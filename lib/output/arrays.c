@@ -258,7 +258,10 @@ void attn_arrays_release(struct attn_arrays *arrays)
 
 bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_site_has_heads(site) && !attn_writer_is_head_first(writer, site);
+    const enum attn_site_layout layout = attn_site_layout(site);
+
+    return attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
+           layout != ATTN_LAYOUT_RANK && (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
 }
 
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,

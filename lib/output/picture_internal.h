@@ -2,12 +2,7 @@
 #ifndef ATTN_OUTPUT_PICTURE_INTERNAL_H
 #define ATTN_OUTPUT_PICTURE_INTERNAL_H
 
-#include "base/buffer.h"
 #include "output/picture.h"
-
-/* Appends what a title or a legend says of a view: ", words, without the first key, each row
- * divided by its sum"; nothing without a view. */
-void attn_picture_append_view(const struct attn_picture_options *options, struct attn_buffer *out);
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
 

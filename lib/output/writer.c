@@ -68,14 +68,6 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
     }
 }
 
-bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site)
-{
-    enum attn_site_layout layout = attn_site_layout(site);
-
-    return layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK ||
-           (writer->labels.axes && layout != ATTN_LAYOUT_VECTOR);
-}
-
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head)
 {
@@ -148,6 +140,7 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum 
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
                              int head, struct attn_buffer *out)
 {
+    const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_array_axes *axes = writer->labels.axes;
     const struct attn_head_number number = attn_writer_head_number(writer, site, head);
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
@@ -165,8 +158,11 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (attn_site_has_keys(site))
-        attn_picture_append_view(writer->options.picture, out);
+    if (!attn_site_has_keys(site))
+        return;
+    attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
+    attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
+    attn_buffer_append_string(out, picture->renormalizes ? ", each row divided by its sum" : "");
 }
 
 /* An attn_visit_fn. */

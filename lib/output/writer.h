@@ -219,9 +219,6 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
                                       int layer);
 
-/* Whether the rows of one head lie together in arrays: [H, T, n], and not [T, H, n]. */
-bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site);
-
 /* A head by its number in the batch. Without batches `batch` is 0. */
 struct attn_head_number {
     int batch, head;
