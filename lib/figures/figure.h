@@ -4,7 +4,7 @@
  * figure_writer.c writes them.
  *
  *     struct attn_figure_content content = {.kind = ATTN_FIGURE_GRID, .writer = writer,
- *                                           .levels = levels, .n = attn_levels_n(levels)};
+ *                                           .levels = levels, .n = levels->n};
  *     struct attn_shapes shapes = {0};
  *     status = attn_figure_measure(&content, &err);       // before anything is computed
  *     status = attn_figure_draw(&content, &shapes, &err); // when all cells have come

@@ -56,7 +56,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
                                                                  size_t i)
 {
     return pen->content->grid ? &pen->content->grid->matrix
-                              : attn_levels_at(pen->content->levels, pen->content->first + i);
+                              : &pen->content->levels->items[pen->content->first + i];
 }
 
 /* --- The frame (figure.c) ------------------------------------------------------------------ */
@@ -167,22 +167,19 @@ double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 
-/*
- * A figure as SVG 1.1: text stays text, and cells are paths, one a color, as long as there are not
- * too many; else they are a PNG inside. Equal figures give equal bytes everywhere. A failure of
- * SINK is for the caller to look at. ATTN_NO_MEMORY.
- */
-enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
-                                       struct attn_error *err);
-
 /* Whether cairo and pango are there, which draw PNG and PDF. They are opened when a figure is drawn
  * and not linked, so that a start without pictures does not look for them. ATTN_IO when not, at the
  * stage ATTN_STAGE_OUTPUT; NAME is what needs them. */
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err);
 
-/* Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
+/*
+ * Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
  * characters of which no font is installed, drawn as boxes of hex digits. Equal figures give equal
- * bytes where the same fonts are installed. */
+ * bytes where the same fonts are installed, and SVG everywhere. In SVG 1.1 text stays text, and
+ * cells are paths, one a color, as long as there are not too many; else they are a PNG inside.
+ */
+enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err);
 enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
                                        size_t *n_unknown, struct attn_error *err);
 enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,

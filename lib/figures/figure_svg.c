@@ -343,13 +343,14 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
 }
 
 enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
-                                       struct attn_error *err)
+                                       size_t *n_unknown, struct attn_error *err)
 {
     struct attn_buffer out = {0};
     size_t n, n_written;
     const struct attn_shape *shapes = attn_shapes_list(figure, &n);
     enum attn_status status = ATTN_OK;
 
+    *n_unknown = 0; /* it is text: whoever shows it has fonts, or has not */
     append_head(&out, figure);
     for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
         status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);

@@ -27,10 +27,10 @@ struct figure_writer {
 /* Checks one figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
 {
-    const enum attn_site site = attn_levels_at(w->levels, 0)->site;
+    const enum attn_site site = w->levels->items[0].site;
 
     for (size_t i = 1; i < w->content.n; i++) {
-        const enum attn_site other = attn_levels_at(w->levels, i)->site;
+        const enum attn_site other = w->levels->items[i].site;
 
         if (other == site)
             continue;
@@ -59,7 +59,7 @@ static enum attn_status check_each(struct figure_writer *w, struct attn_error *e
     for (; content.first < w->content.n; content.first++)
         ATTN_TRY(attn_figure_measure(&content, err));
     for (size_t i = 0; i < w->content.n; i++) {
-        const struct attn_level_matrix *matrix = attn_levels_at(w->levels, i);
+        const struct attn_level_matrix *matrix = &w->levels->items[i];
 
         ATTN_TRY(attn_writer_list_file(&w->base, matrix->site, matrix->layer, matrix->head, err));
     }
@@ -78,7 +78,7 @@ static enum attn_status draw_figure(struct figure_writer *w,
     ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
     w->n_unknown += n_unknown;
     for (size_t i = content->first; i < content->first + content->n; i++)
-        w->n_not_finite += attn_levels_at(w->levels, i)->n_not_finite;
+        w->n_not_finite += w->levels->items[i].n_not_finite;
     return attn_sink_check(sink, err);
 }
 
@@ -96,7 +96,7 @@ static enum attn_status write_figure(struct figure_writer *w,
 /* The file of matrix I in the directory. */
 static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
 {
-    const struct attn_level_matrix *matrix = attn_levels_at(w->levels, i);
+    const struct attn_level_matrix *matrix = &w->levels->items[i];
     struct attn_figure_content content = w->content;
     struct attn_sink *sink;
     enum attn_status status;
@@ -127,7 +127,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
         .writer = writer,
         .picture = writer->options.picture,
         .levels = w->levels,
-        .n = attn_levels_n(w->levels),
+        .n = w->levels->n,
         .is_in_points = attn_figure_is_in_points(writer->format),
         .tokens = &w->tokens,
         .source_tokens = &w->source_tokens,
@@ -183,14 +183,6 @@ static void release_figure(struct attn_writer *writer)
     attn_token_texts_release(&w->source_tokens);
 }
 
-/* SVG is text: whoever shows it has fonts, or has not. */
-static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_sink *sink,
-                                  size_t *n_unknown, struct attn_error *err)
-{
-    *n_unknown = 0;
-    return attn_figure_svg_write(shapes, sink, err);
-}
-
 #define FIGURE_OPS(draw_function, check_function)                                                  \
     {                                                                                              \
         .size = sizeof(struct figure_writer), .check = (check_function), .open = open_figure,      \
@@ -200,7 +192,7 @@ static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_
 
 static const struct attn_writer_ops png_ops =
     FIGURE_OPS(attn_figure_png_write, attn_figure_cairo_check);
-static const struct attn_writer_ops svg_ops = FIGURE_OPS(write_svg, NULL);
+static const struct attn_writer_ops svg_ops = FIGURE_OPS(attn_figure_svg_write, NULL);
 static const struct attn_writer_ops pdf_ops =
     FIGURE_OPS(attn_figure_pdf_write, attn_figure_cairo_check);
 

@@ -12,14 +12,6 @@
 
 enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
 
-struct attn_levels {
-    struct attn_writer *writer;
-    attn_site_set sites;
-    struct attn_level_matrix *items; /* [n] owns */
-    size_t n;
-    size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
-};
-
 /* --- One cell ------------------------------------------------------------------------------ */
 
 static const uint32_t float_nothing = 0x7fc00000;
@@ -317,16 +309,6 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     if (m->n_row_left == 0)
         *whole = first + place->head;
     return ATTN_OK;
-}
-
-size_t attn_levels_n(const struct attn_levels *levels)
-{
-    return levels->n;
-}
-
-const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i)
-{
-    return &levels->items[i];
 }
 
 const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,

@@ -6,8 +6,8 @@
  *     attn_levels_create(writer, sites, &levels, &err);              // in _open of a format
  *     attn_levels_limit(levels, &limits);
  *     attn_levels_take(levels, event, place, &whole, &err);          // in _event
- *     for (size_t i = 0; i < attn_levels_n(levels); i++) {           // in _finish
- *         const struct attn_level_matrix *m = attn_levels_at(levels, i);
+ *     for (size_t i = 0; i < levels->n; i++) {                       // in _finish
+ *         const struct attn_level_matrix *m = &levels->items[i];
  *         float value;
  *         if (attn_level_cell(m, row, column, &value) == ATTN_CELL_VALUE) ... value ...
  *
@@ -45,14 +45,20 @@ struct attn_level_matrix {
     void *cells;                      /* owns; NULL until the first row comes */
 };
 
-struct attn_levels;
+/* Matrices of a run, in the order of the events: layer, site, head. */
+struct attn_levels {
+    struct attn_writer *writer; /* borrowed */
+    attn_site_set sites;
+    struct attn_level_matrix *items; /* [n] owns */
+    size_t n;
+    size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
+};
 
 /* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
  * it. */
 attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
-/* For the matrices of the selection of WRITER, which is borrowed, in the order of the events:
- * layer, site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
+/* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
  * SITES are kept. */
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
@@ -65,10 +71,6 @@ void attn_levels_limit(struct attn_levels *levels, const struct attn_levels_limi
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err);
-
-/* The matrices, I below attn_levels_n; borrowed. */
-size_t attn_levels_n(const struct attn_levels *levels);
-const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i);
 
 /* The matrix of a head, or NULL when it was not chosen. */
 const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,

@@ -453,17 +453,15 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     return ATTN_OK;
 }
 
-/* Writes FIGURE to SINK, whose own failure is for the caller to look at; *N_UNKNOWN is 0: the
- * browser has the fonts. */
+/* Writes FIGURE to SINK, whose own failure is for the caller to look at. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
 {
     struct attn_sink *svg;
     enum attn_status status;
 
-    *n_unknown = 0;
     ATTN_TRY(attn_sink_create_memory(&svg, err));
-    status = attn_figure_svg_write(figure, svg, err);
+    status = attn_figure_svg_write(figure, svg, n_unknown, err);
     if (status == ATTN_OK)
         status = write_figure(svg, sink, err);
     attn_sink_free(svg);

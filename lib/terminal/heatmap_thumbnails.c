@@ -85,8 +85,8 @@ void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
                                   .n_across = dims->n_head / n_batch,
                                   .step = 1,
                                   .pitch = 2};
-    for (size_t i = 0; i < attn_levels_n(levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(levels, i);
+    for (size_t i = 0; i < levels->n; i++) {
+        const struct attn_level_matrix *m = &levels->items[i];
 
         if (m->site != site)
             continue;
@@ -103,8 +103,8 @@ void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
         t->step++;
         t->n_line = count_lines(t);
     }
-    for (size_t i = 0; i < attn_levels_n(levels); i++) { /* one column between two */
-        const struct attn_level_matrix *m = attn_levels_at(levels, i);
+    for (size_t i = 0; i < levels->n; i++) { /* one column between two */
+        const struct attn_level_matrix *m = &levels->items[i];
         const size_t width = m->site == site ? divide_up(m->n_cell_column, pooling_of(t, m)) : 0;
 
         t->pitch = width + 1 > t->pitch ? width + 1 : t->pitch;
@@ -168,12 +168,11 @@ static enum attn_status draw_line(const struct attn_thumbnails *t, size_t down, 
 static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {
     struct attn_heatmap *map = t->map;
-    const struct attn_heatmap_colors colors =
-        attn_heatmap_colors(map, attn_levels_at(t->levels, 0));
+    const struct attn_heatmap_colors colors = attn_heatmap_colors(map, &t->levels->items[0]);
     size_t k = 1;
 
-    for (size_t i = 0; i < attn_levels_n(t->levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(t->levels, i);
+    for (size_t i = 0; i < t->levels->n; i++) {
+        const struct attn_level_matrix *m = &t->levels->items[i];
         const size_t of_matrix = m->site == t->site ? m->column_k * pooling_of(t, m) : 1;
 
         k = of_matrix > k ? of_matrix : k;

@@ -46,11 +46,11 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
     if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
         attn_levels_limit(w->levels, &limits);
-    if (!is_tokens || (attn_levels_n(w->levels) == 1 && writer->n_query == 1))
+    if (!is_tokens || (w->levels->n == 1 && writer->n_query == 1))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "'--figure tokens' draws one row of one head, and %zu rows of %zu are selected",
-                   writer->n_query, attn_levels_n(w->levels));
+                   writer->n_query, w->levels->n);
     attn_error_hint(err, "choose one of each, as with --heads 0.0 --queries -1");
     return ATTN_INVALID;
 }
@@ -119,9 +119,9 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
 
 static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct attn_error *err)
 {
-    const struct attn_level_matrix *matrix = attn_levels_at(w->levels, i);
+    const struct attn_level_matrix *matrix = &w->levels->items[i];
     const enum attn_color_span span = attn_heatmap_colors(&w->map, matrix).scale.span;
-    const bool is_last = i + 1 == attn_levels_n(w->levels);
+    const bool is_last = i + 1 == w->levels->n;
 
     if (i == 0)
         ATTN_TRY(draw_title(w, err));
@@ -129,7 +129,7 @@ static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct a
         attn_sink_write(w->base.sink, "\n", 1);
     w->has_printed = true;
     /* one matrix has no name where there is a title */
-    if (!w->base.options.picture->title || attn_levels_n(w->levels) > 1)
+    if (!w->base.options.picture->title || w->levels->n > 1)
         ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
     ATTN_TRY(
         (w->figure == ATTN_FIGURE_TOKENS ? draw_tokens : attn_heatmap_draw)(&w->map, matrix, err));

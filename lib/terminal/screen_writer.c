@@ -49,7 +49,7 @@ struct screen_writer {
 /* How many context vectors and which thumbnails fit. */
 static void plan(struct screen_writer *w)
 {
-    const struct attn_level_matrix *first = attn_levels_at(w->levels, 0);
+    const struct attn_level_matrix *first = &w->levels->items[0];
     const size_t n_position = w->base.n_position;
     const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
     const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens);
@@ -138,11 +138,11 @@ static enum attn_status draw_model(struct screen_writer *w, struct attn_error *e
 /* The matrix of the head with the largest `far`, the first of equal ones. */
 static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
 {
-    const struct attn_level_matrix *chosen = attn_levels_at(w->levels, 0);
+    const struct attn_level_matrix *chosen = &w->levels->items[0];
 
     *largest = 0;
-    for (size_t i = 0; i < attn_levels_n(w->levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(w->levels, i);
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_level_matrix *m = &w->levels->items[i];
         double far[ATTN_METRIC_MOST];
 
         attn_measurement_find(w->far, m->layer, m->head, far);
