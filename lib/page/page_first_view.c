@@ -121,28 +121,29 @@ static void append_label(struct attn_buffer *out, const struct attn_token_texts 
     attn_buffer_append_string(out, size > 0 ? "</bdi></th>" : "</th>");
 }
 
-static void append_table(const struct attn_page_first_view *view, struct attn_buffer *out)
+static void append_table(const struct attn_page *page, struct attn_buffer *out)
 {
-    const struct attn_page_head *head = view->head;
+    const struct attn_page_head *head = &page->heads.items[page->start];
+    const int n_digit = page->n_byte == 2 ? 4 : 2;
 
     attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
-    attn_page_head_append_name(out, head, &view->writer->labels);
+    attn_page_head_append_name(out, head, &page->base.labels);
     attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
     for (size_t c = 0; c < head->n_column; c++)
-        append_label(out, head->is_source ? view->source_tokens : view->tokens, c);
+        append_label(out, &page->names[head->is_source], c);
     attn_buffer_append_string(out, "</tr>\n");
     for (size_t r = 0; r < head->n_row; r++) {
         attn_buffer_append_string(out, "<tr>");
-        append_label(out, view->tokens, view->writer->queries[r]);
+        append_label(out, &page->names[0], page->base.queries[r]);
         for (size_t c = 0; c < head->n_column; c++) {
-            const float w = view->cells[r * head->n_column + c];
+            const float w = page->best[r * head->n_column + c];
 
             if (isnan(w))
                 attn_buffer_append_string(out, "<td></td>");
             else if (isinf(w))
                 attn_buffer_append_string(out, "<td>!!</td>");
             else
-                attn_buffer_append_format(out, "<td>%.*f</td>", view->n_digit, (double)w);
+                attn_buffer_append_format(out, "<td>%.*f</td>", n_digit, (double)w);
         }
         attn_buffer_append_string(out, "</tr>\n");
     }
@@ -150,7 +151,7 @@ static void append_table(const struct attn_page_first_view *view, struct attn_bu
 }
 
 /* Makes all of the view. PICTURE is empty, for the caller to release. */
-static enum attn_status make_view(struct picture *picture, const struct attn_page_first_view *view,
+static enum attn_status make_view(struct picture *picture, const struct attn_page *page,
                                   struct attn_buffer *out, struct attn_error *err)
 {
     struct attn_png_image image = {
@@ -158,8 +159,8 @@ static enum attn_status make_view(struct picture *picture, const struct attn_pag
     const void *bytes;
     size_t size;
 
-    ATTN_TRY(place_heads(picture, view->heads, err));
-    fill_palette(picture, view->writer->options.picture);
+    ATTN_TRY(place_heads(picture, &page->heads, err));
+    fill_palette(picture, page->base.options.picture);
     image.width = picture->n_across * (picture->side + GAP) - GAP;
     image.height = picture->n_down * (picture->side + GAP) - GAP;
     ATTN_TRY(attn_sink_create_memory(&picture->png, err));
@@ -172,20 +173,19 @@ static enum attn_status make_view(struct picture *picture, const struct attn_pag
     bytes = attn_sink_bytes(picture->png, &size);
     attn_base64_append(out, bytes, size);
     attn_buffer_append_string(out, "\"></p>\n");
-    if (view->cells)
-        append_table(view, out);
+    if (page->has_best)
+        append_table(page, out);
     return attn_buffer_check(out, err);
 }
 
-enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
-                                            struct attn_sink *sink, struct attn_error *err)
+enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err)
 {
     struct picture picture = {0};
     struct attn_buffer text = {0};
-    const enum attn_status status = make_view(&picture, view, &text, err);
+    const enum attn_status status = make_view(&picture, page, &text, err);
 
     if (status == ATTN_OK)
-        attn_sink_write(sink, text.data, text.size);
+        attn_sink_write(page->base.sink, text.data, text.size);
     attn_sink_free(picture.png);
     attn_free(picture.places);
     attn_buffer_release(&text);

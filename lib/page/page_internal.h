@@ -133,6 +133,37 @@ enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 
+/* --- The page (page_writer.c) ----------------------------------------------------------------- */
+
+struct attn_page {
+    struct attn_writer base;
+    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
+    struct attn_sink *svg;      /* owns; what it writes */
+    struct attn_page_heads heads;
+    struct attn_page_data *data; /* owns */
+    struct attn_token_texts
+        texts[2]; /* of the run's tokens and its source's, as tables show them */
+    struct attn_token_texts names[2];  /* likewise, for people */
+    struct attn_buffer title, heading; /* itself, and printable */
+    struct attn_buffer text;           /* of all tokens */
+    struct attn_buffer predictions;    /* JSON; empty: none were asked for */
+    const char *rest;                  /* of the document, from the next mark on */
+    float top;                         /* the level of 1, without that of 0 */
+    int n_byte;                        /* of a cell in the data blocks, 1 or 2 */
+
+    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
+    float *row, *exact_row;
+    struct attn_buffer low;                   /* low bytes of the head that comes */
+    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
+    size_t n_row;                             /* of it that came */
+
+    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
+    float *cells, *best;
+    size_t n_kept; /* 0: no head is small enough */
+    size_t start;  /* the head that is shown first */
+    bool has_best; /* its cells are kept */
+};
+
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 
 /*
@@ -144,27 +175,13 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 /* What follows the id of a head in that of the block of its exact attention. */
 #define ATTN_PAGE_EXACT "-exact"
 
-/* What is said of a run beside its labels. */
-struct attn_page_run {
-    const struct attn_writer *writer;
-    const struct attn_page_heads *heads;
-    const struct attn_token_texts *texts, *source_texts; /* of tokens, as tables show them */
-    const struct attn_token_texts *names, *source_names; /* of tokens, for people */
-    const struct attn_buffer *title, *heading;           /* itself, and as it is shown */
-    const struct attn_buffer *text;                      /* of all tokens */
-    size_t start;                                        /* the head that is shown first */
-    int n_byte;                                          /* of a cell in the data blocks, 1 or 2 */
-    const struct attn_buffer *predictions;               /* JSON; empty: none were asked for */
-};
-
 /* Appends PREDICTIONS as an object, to be given later. */
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions);
 
 /* Writes the element with the object. Nothing in it ends the element or begins a comment: `<`, `>`,
  * `&` and line separators are escapes. */
-enum attn_status attn_page_run_write(const struct attn_page_run *run, struct attn_sink *sink,
-                                     struct attn_error *err);
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
 
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */
 
@@ -173,18 +190,8 @@ enum attn_status attn_page_run_write(const struct attn_page_run *run, struct att
 
 enum { ATTN_PAGE_MOST_ROWS = 64 }; /* and columns of a head that is shown as a table */
 
-struct attn_page_first_view {
-    const struct attn_writer *writer;
-    const struct attn_page_heads *heads;
-    const struct attn_token_texts *tokens, *source_tokens;
-    const struct attn_page_head *head; /* of the table */
-    const float *cells;                /* [n_row * n_column] NaN: masked; NULL: there is no table */
-    int n_digit;                       /* decimals of its numbers */
-};
-
-/* Writes both to SINK, whose failure is for the caller to look at. */
-enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
-                                            struct attn_sink *sink, struct attn_error *err);
+/* Writes both to the page's sink, whose failure is for the caller to look at. */
+enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err);
 
 /* Appends what a head is called: "layer 2, head 5"; of arrays "batch 0, head 3", "head 3". */
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,

@@ -18,7 +18,7 @@
 /* The object, in the making. Its own members stand on lines of their own; what is inside of them
  * has no blanks. */
 struct run_json {
-    const struct attn_page_run *run;
+    const struct attn_page *page;
     struct attn_buffer text;
     struct attn_json_writer json; /* of that */
 };
@@ -109,7 +109,7 @@ static void push_look(struct run_json *to)
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
-    const struct attn_picture_options *picture = to->run->writer->options.picture;
+    const struct attn_picture_options *picture = to->page->base.options.picture;
     const struct attn_color_scale *scale = &picture->color_scale;
 
     attn_json_text(push_key(to, "colormap"),
@@ -156,38 +156,35 @@ static void push_texts(struct run_json *to, const char *name, const struct attn_
 /* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
 static void push_tokens(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_labels *labels = &run->writer->labels;
-    const struct attn_token_texts *texts[] = {run->texts, run->source_texts};
-    const struct attn_token_texts *names[] = {run->names, run->source_names};
+    const struct attn_token_texts *texts = to->page->texts, *names = to->page->names;
+    const struct attn_labels *labels = &to->page->base.labels;
     const size_t *sizes[] = {labels->token_sizes, labels->source_token_sizes};
-    bool is_plain[2], is_equal[2];
 
+    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens, sizes[0],
+                            texts[0].n);
+    attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
+                            sizes[1], texts[1].n);
     for (int i = 0; i < 2; i++) {
-        const size_t size = texts[i]->bytes.size;
         size_t n_byte = 0; /* an escape is longer than what it stands for */
 
-        for (size_t p = 0; p < texts[i]->n; p++)
+        for (size_t p = 0; p < texts[i].n; p++)
             n_byte += sizes[i][p];
-        is_plain[i] = size == n_byte;
-        is_equal[i] = size == names[i]->bytes.size &&
-                      (size == 0 || memcmp(texts[i]->bytes.data, names[i]->bytes.data, size) == 0);
+        push_texts(to, i == 0 ? "texts" : "source_texts", &texts[i], texts[i].bytes.size == n_byte);
     }
-    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens,
-                            labels->token_sizes, run->texts->n);
-    attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
-                            labels->source_token_sizes, run->source_texts->n);
-    push_texts(to, "texts", run->texts, is_plain[0]);
-    push_texts(to, "source_texts", run->source_texts, is_plain[1]);
-    push_texts(to, "labels", run->names, is_equal[0]);
-    push_texts(to, "source_labels", run->source_names, is_equal[1]);
+    for (int i = 0; i < 2; i++) {
+        const size_t size = texts[i].bytes.size;
+
+        push_texts(to, i == 0 ? "labels" : "source_labels", &names[i],
+                   size == names[i].bytes.size &&
+                       (size == 0 || memcmp(texts[i].bytes.data, names[i].bytes.data, size) == 0));
+    }
 }
 
 /* Whether something stands between each token and the one before it, 0 or 1, or null where that is
  * not known; and the positions of the rows, or null: all. */
 static void push_positions(struct run_json *to)
 {
-    const struct attn_writer *writer = to->run->writer;
+    const struct attn_writer *writer = &to->page->base;
     const size_t *begin = writer->labels.begin, *end = writer->labels.end;
 
     push_key(to, "gaps");
@@ -212,21 +209,21 @@ static void push_positions(struct run_json *to)
 
 static void push_labels(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_labels *labels = &run->writer->labels;
+    const struct attn_page *page = to->page;
+    const struct attn_labels *labels = &page->base.labels;
     size_t n_model = 0;
     const char *model = labels->model ? attn_path_last(labels->model, &n_model) : NULL;
 
     attn_json_integer(push_key(to, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(push_key(to, "version"), ATTN_VERSION);
     attn_json_string(push_key(to, "model"), model, n_model);
-    attn_json_string(push_key(to, "title"), run->title->data ? run->title->data : "",
-                     run->title->size);
+    attn_json_string(push_key(to, "title"), page->title.data ? page->title.data : "",
+                     page->title.size);
     attn_json_string(push_key(to, "heading"),
-                     run->heading->size > run->title->size ? run->heading->data : NULL,
-                     run->heading->size);
-    attn_json_string(push_key(to, "text"), labels->tokens ? run->text->data : NULL,
-                     run->text->size);
+                     page->heading.size > page->title.size ? page->heading.data : NULL,
+                     page->heading.size);
+    attn_json_string(push_key(to, "text"), labels->tokens ? page->text.data : NULL,
+                     page->text.size);
     attn_json_text(push_key(to, "site"), "pattern");
     attn_json_begin(push_key(to, "options"), '{');
     for (size_t i = 0; i < labels->n_option; i++) {
@@ -237,13 +234,13 @@ static void push_labels(struct run_json *to)
     }
     attn_json_end(&to->json);
     push_tokens(to);
-    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, run->writer->n_position);
+    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, page->base.n_position);
     push_positions(to);
     push_look(to);
     push_key(to, "predictions");
-    if (run->predictions->size > 0)
-        attn_buffer_append(attn_json_value(&to->json), run->predictions->data,
-                           run->predictions->size);
+    if (page->predictions.size > 0)
+        attn_buffer_append(attn_json_value(&to->json), page->predictions.data,
+                           page->predictions.size);
     else
         attn_json_null(&to->json);
 }
@@ -280,24 +277,24 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
 
 static void push_heads(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_array_axes *axes = run->writer->labels.axes;
+    const struct attn_page *page = to->page;
+    const struct attn_array_axes *axes = page->base.labels.axes;
     struct attn_json_writer *json;
 
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
-    attn_json_integer(push_key(to, "bytes"), run->n_byte);
-    attn_json_size(push_key(to, "start"), run->start);
+    attn_json_integer(push_key(to, "bytes"), page->n_byte);
+    attn_json_size(push_key(to, "start"), page->start);
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
     attn_json_text(json, "");
-    if (run->writer->options.picture->is_difference)
+    if (page->base.options.picture->is_difference)
         attn_json_text(json, ATTN_PAGE_EXACT);
     attn_json_end(json);
     json = push_key(to, "heads");
     attn_json_begin(json, '[');
-    for (size_t i = 0; i < run->heads->n; i++) {
+    for (size_t i = 0; i < page->heads.n; i++) {
         attn_json_line(json);
-        push_head(json, &run->heads->items[i]);
+        push_head(json, &page->heads.items[i]);
     }
     attn_json_end(json);
 }
@@ -377,12 +374,12 @@ static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
     attn_sink_write(sink, json + begin, n - begin);
 }
 
-enum attn_status attn_page_run_write(const struct attn_page_run *run, struct attn_sink *sink,
-                                     struct attn_error *err)
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err)
 {
     static const char before[] = "<script type=\"application/json\" id=\"run\">\n";
     static const char after[] = "</script>\n";
-    struct run_json to = {.run = run, .json.comma = ","};
+    struct run_json to = {.page = page, .json.comma = ","};
+    struct attn_sink *sink = page->base.sink;
     enum attn_status status;
 
     to.json.out = &to.text;

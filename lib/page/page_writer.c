@@ -42,49 +42,22 @@ enum {
     MOST_TEXT = 160,          /* bytes of the text that stand below the title */
 };
 
-struct page_writer {
-    struct attn_writer base;
-    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
-    struct attn_sink *svg;      /* owns; what it writes */
-    struct attn_page_heads heads;
-    struct attn_page_data *data;                 /* owns */
-    struct attn_token_texts texts, source_texts; /* of tokens, as tables show them */
-    struct attn_token_texts names, source_names; /* of tokens, for people */
-    struct attn_buffer title, heading;           /* itself, and printable */
-    struct attn_buffer text, predictions;
-    const char *rest; /* of the document, from the next mark on */
-    float top;        /* the level of 1, without that of 0 */
-    int n_byte;       /* of a cell */
-
-    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
-    float *row, *exact_row;
-    struct attn_buffer low;                   /* low bytes of the head that comes */
-    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
-    size_t n_row;                             /* of it that came */
-
-    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
-    float *cells, *best;
-    size_t n_kept; /* 0: no head is small enough */
-    size_t start;  /* the head that is shown first */
-    bool has_best; /* its cells are kept */
-};
-
 /* --- Before the data ------------------------------------------------------------------------- */
 
-static bool is_comparison(const struct page_writer *w)
+static bool is_comparison(const struct attn_page *w)
 {
     return w->base.options.picture->is_difference;
 }
 
 /* Of all blocks; SIZE_MAX when they are more than can be counted. */
-static size_t count_cells(const struct page_writer *w)
+static size_t count_cells(const struct attn_page *w)
 {
     const size_t n_set = is_comparison(w) ? 2 : 1;
 
     return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
 }
 
-static enum attn_status check_selection(const struct page_writer *w, struct attn_error *err)
+static enum attn_status check_selection(const struct attn_page *w, struct attn_error *err)
 {
     const size_t n = count_cells(w);
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
@@ -110,7 +83,7 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
 }
 
 /* Makes the text and the title. */
-static void make_title(struct page_writer *w)
+static void make_title(struct attn_page *w)
 {
     const struct attn_labels *labels = &w->base.labels;
     const char *given = w->base.options.picture->title;
@@ -142,7 +115,7 @@ static bool has_table(const struct attn_page_head *head)
     return head->n_row <= ATTN_PAGE_MOST_ROWS && head->n_column <= ATTN_PAGE_MOST_ROWS;
 }
 
-static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
+static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 {
     size_t widest = 0;
 
@@ -162,7 +135,7 @@ static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
-static void append_title(struct page_writer *w, struct attn_buffer *out)
+static void append_title(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->heading.size > 0)
         attn_markup_append(out, w->heading.data, w->heading.size, true);
@@ -170,7 +143,7 @@ static void append_title(struct page_writer *w, struct attn_buffer *out)
         attn_buffer_append_string(out, "attention");
 }
 
-static void append_heading(struct page_writer *w, struct attn_buffer *out)
+static void append_heading(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->heading.size == 0)
         return;
@@ -197,7 +170,7 @@ static void append_printable(struct attn_buffer *out, struct attn_buffer *text, 
 }
 
 /* Sizes, the text, and the options that shaped the run. */
-static void append_about(struct page_writer *w, struct attn_buffer *out)
+static void append_about(struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
     const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
@@ -228,7 +201,7 @@ static void append_about(struct page_writer *w, struct attn_buffer *out)
     attn_buffer_release(&option);
 }
 
-static void append_theme(struct page_writer *w, struct attn_buffer *out)
+static void append_theme(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->theme == ATTN_THEME_DARK)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
@@ -240,7 +213,7 @@ static const char version[] = ATTN_VERSION;
  * place to stop at. */
 static const struct mark {
     const char *name;
-    void (*append)(struct page_writer *w, struct attn_buffer *out);
+    void (*append)(struct attn_page *w, struct attn_buffer *out);
     const char *begin, *end;
 } marks[] = {
     {"@THEME@", append_theme, NULL, NULL},
@@ -256,7 +229,7 @@ static const struct mark {
 };
 
 /* Writes the document up to a mark to stop at, or its end. */
-static enum attn_status write_document(struct page_writer *w, struct attn_error *err)
+static enum attn_status write_document(struct attn_page *w, struct attn_error *err)
 {
     struct attn_buffer out = {0};
     enum attn_status status;
@@ -301,7 +274,7 @@ static void read_row(const struct attn_trace_event *event, size_t r, float *row,
 }
 
 /* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */
-static void put_levels(const struct page_writer *w, const float *row, size_t n, unsigned char *high,
+static void put_levels(const struct attn_page *w, const float *row, size_t n, unsigned char *high,
                        struct attn_buffer *low)
 {
     unsigned char *lower = w->n_byte == 2 ? (unsigned char *)attn_buffer_reserve(low, n) : NULL;
@@ -322,7 +295,7 @@ static void put_levels(const struct page_writer *w, const float *row, size_t n, 
 }
 
 /* Adds BYTES to the open block, and empties them. */
-static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
+static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
 {
     unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
 
@@ -331,7 +304,7 @@ static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-static enum attn_status end_head(struct page_writer *w, struct attn_page_head *head,
+static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
     const size_t i = (size_t)(head - w->heads.items);
@@ -360,7 +333,7 @@ static enum attn_status end_head(struct page_writer *w, struct attn_page_head *h
 }
 
 /* Takes an event, or two of the same rows. */
-static enum attn_status take_event(struct page_writer *w, const struct attn_trace_event *event,
+static enum attn_status take_event(struct attn_page *w, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
@@ -393,7 +366,7 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
 static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
@@ -404,14 +377,14 @@ static enum attn_status pair_page(struct attn_writer *writer, const struct attn_
                                   const struct attn_trace_event *exact,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    return take_event((struct page_writer *)writer, chosen, exact, place, err);
+    return take_event((struct attn_page *)writer, chosen, exact, place, err);
 }
 
 static enum attn_status predictions_page(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     attn_page_append_predictions(&w->predictions, predictions);
     return attn_buffer_check(&w->predictions, err);
@@ -472,7 +445,7 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
     const enum attn_figure figure = writer->options.picture->figure;
 
     if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
@@ -487,8 +460,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
-    ATTN_TRY(attn_token_texts_init(&w->texts, &w->source_texts, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init(&w->names, &w->source_names, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init(&w->texts[0], &w->texts[1], &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(&w->names[0], &w->names[1], &writer->labels, err));
     ATTN_TRY(find_room(w, err));
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
@@ -500,26 +473,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 
 static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
-    const struct attn_page_run run = {.writer = writer,
-                                      .heads = &w->heads,
-                                      .texts = &w->texts,
-                                      .source_texts = &w->source_texts,
-                                      .names = &w->names,
-                                      .source_names = &w->source_names,
-                                      .title = &w->title,
-                                      .heading = &w->heading,
-                                      .text = &w->text,
-                                      .start = w->start,
-                                      .n_byte = w->n_byte,
-                                      .predictions = &w->predictions};
-    const struct attn_page_first_view view = {.writer = writer,
-                                              .heads = &w->heads,
-                                              .tokens = &w->names,
-                                              .source_tokens = &w->source_names,
-                                              .head = w->heads.items + w->start,
-                                              .cells = w->has_best ? w->best : NULL,
-                                              .n_digit = w->n_byte == 2 ? 4 : 2};
+    struct attn_page *w = (struct attn_page *)writer;
 
     if (w->figure) {
         ATTN_TRY(attn_writer_finish(w->figure, err));
@@ -538,24 +492,24 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     }
     attn_page_data_end(w->data);
     ATTN_TRY(attn_page_data_finish(w->data, err));
-    ATTN_TRY(attn_page_run_write(&run, writer->sink, err));
+    ATTN_TRY(attn_page_run_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
-    ATTN_TRY(attn_page_first_view_write(&view, writer->sink, err));
+    ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
 }
 
 static void release_page(struct attn_writer *writer)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     attn_writer_free(w->figure);
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
-    attn_token_texts_release(&w->texts);
-    attn_token_texts_release(&w->source_texts);
-    attn_token_texts_release(&w->names);
-    attn_token_texts_release(&w->source_names);
+    for (int i = 0; i < 2; i++) {
+        attn_token_texts_release(&w->texts[i]);
+        attn_token_texts_release(&w->names[i]);
+    }
     attn_buffer_release(&w->title);
     attn_buffer_release(&w->heading);
     attn_buffer_release(&w->text);
@@ -570,7 +524,7 @@ static void release_page(struct attn_writer *writer)
 }
 
 static const struct attn_writer_ops ops = {
-    .size = sizeof(struct page_writer),
+    .size = sizeof(struct attn_page),
     .open = open_page,
     .event = event_page,
     .pair = pair_page,
