@@ -81,19 +81,14 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *a
     }
 }
 
-/* The tokens of the run, or of the source that its layers attend to; NULL without tokens. */
-static const struct attn_token_texts *texts_of(const struct attn_figure_content *content,
-                                               bool is_of_source)
+/* The tokens of the run, or of what a LAYER attends to; NULL without tokens. */
+static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen, bool is_key,
+                                               int layer)
 {
-    const struct attn_token_texts *texts = is_of_source ? content->source_tokens : content->tokens;
+    const struct attn_figure_content *content = pen->content;
+    const size_t i = is_key && !attn_writer_has_own_keys(content->writer, layer);
 
-    return texts && texts->n > 0 ? texts : NULL;
-}
-
-/* The tokens of what a layer attends to. */
-static const struct attn_token_texts *key_texts(const struct attn_figure_pen *pen, int layer)
-{
-    return texts_of(pen->content, !attn_writer_has_own_keys(pen->content->writer, layer));
+    return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
 }
 
 struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
@@ -106,7 +101,7 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
     if (pen->content->grid) {
         axis = *pen->content->grid->rows;
     } else {
-        axis.texts = is_key ? key_texts(pen, matrix->layer) : texts_of(pen->content, false);
+        axis.texts = texts_of(pen, is_key, matrix->layer);
         axis.positions = is_key ? NULL : pen->content->writer->queries;
         axis.title = attn_site_has_keys(matrix->site) || layout == ATTN_LAYOUT_RANK
                          ? "query: attends"
@@ -128,7 +123,7 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
         axis.title = "projected key";
     else if (attn_site_has_keys(matrix->site)) {
         axis.title = "key: attended to";
-        axis.texts = key_texts(pen, matrix->layer);
+        axis.texts = texts_of(pen, true, matrix->layer);
     }
     measure_axis(pen, &axis);
     return axis;

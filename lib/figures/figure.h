@@ -43,7 +43,7 @@ struct attn_figure_content {
     const struct attn_levels *levels;
     size_t first, n;   /* the matrices of `levels` that are drawn, all of one site; n >= 1 */
     bool is_in_points; /* --cell counts points, and not pixels */
-    const struct attn_token_texts *tokens, *source_tokens; /* of the run */
+    const struct attn_token_texts *tokens; /* [2] of the run, and of its source */
 };
 
 /* Whether a cell's side counts points in files of FORMAT: PNG takes pixels. */

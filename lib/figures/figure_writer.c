@@ -15,8 +15,8 @@
 
 struct figure_writer {
     struct attn_writer base;
-    struct attn_levels *levels; /* owns */
-    struct attn_token_texts tokens, source_tokens;
+    struct attn_levels *levels;         /* owns */
+    struct attn_token_texts tokens[2];  /* of the run, and of its source */
     struct attn_figure_content content; /* of all matrices */
     size_t n_unknown;                   /* texts with characters of which no font is installed */
     size_t n_not_finite;                /* cells */
@@ -121,7 +121,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     struct attn_levels_limits limits;
 
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
-    ATTN_TRY(attn_token_labels_init(&w->tokens, &w->source_tokens, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
     w->content = (struct attn_figure_content){
         .kind = writer->options.picture->figure,
         .writer = writer,
@@ -129,8 +129,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
         .levels = w->levels,
         .n = w->levels->n,
         .is_in_points = attn_figure_is_in_points(writer->format),
-        .tokens = &w->tokens,
-        .source_tokens = &w->source_tokens,
+        .tokens = w->tokens,
     };
     if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
         w->content.kind =
@@ -179,8 +178,7 @@ static void release_figure(struct attn_writer *writer)
     struct figure_writer *w = (struct figure_writer *)writer;
 
     attn_levels_free(w->levels);
-    attn_token_texts_release(&w->tokens);
-    attn_token_texts_release(&w->source_tokens);
+    attn_token_texts_release(w->tokens, 2);
 }
 
 #define FIGURE_OPS(draw_function, check_function)                                                  \

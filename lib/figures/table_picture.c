@@ -252,7 +252,7 @@ static enum attn_status read_axes(const struct attn_table *table,
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
-        ATTN_TRY(attn_token_labels_init(tokens, NULL, grid->run, err));
+        ATTN_TRY(attn_token_labels_init(tokens, grid->run, err));
     }
     ATTN_TRY(read_axis(table, &rows, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &cells->columns, err));
@@ -272,15 +272,15 @@ static enum attn_status read_cells(const struct attn_table *table,
 {
     enum { MOST_DIGITS = 4, MANY = 1000 };
     struct attn_level_matrix matrix = {0};
-    struct attn_token_texts tokens = {0};
+    struct attn_token_texts tokens[2] = {0};
     const struct attn_column *column;
     enum attn_status status;
     size_t values;
     double most;
 
     ATTN_TRY(find_values(table, grid, &values, err));
-    status = read_axes(table, grid, cells, &tokens, err);
-    attn_token_texts_release(&tokens);
+    status = read_axes(table, grid, cells, tokens, err);
+    attn_token_texts_release(tokens, 2);
     ATTN_TRY(status);
     ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &matrix, err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
@@ -314,7 +314,7 @@ static enum attn_status read_cells(const struct attn_table *table,
 
 static void release_axis(struct table_axis *axis)
 {
-    attn_token_texts_release(&axis->texts);
+    attn_token_texts_release(&axis->texts, 1);
     attn_free(axis->positions);
     attn_free(axis->of_rows);
 }

@@ -195,10 +195,9 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return add(arrays, array, sizeof(float), err);
 }
 
-/* TEXTS and SOURCE_TEXTS are for the caller to release. */
+/* TEXTS are for the caller to release. */
 static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
-                                struct attn_token_texts *texts,
-                                struct attn_token_texts *source_texts, struct attn_error *err)
+                                struct attn_token_texts texts[2], struct attn_error *err)
 {
     const struct attn_labels *labels = &writer->labels;
     int64_t *integers;
@@ -213,9 +212,9 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
         for (size_t p = 0; p < writer->n_position; p++)
             integers[p] = labels->ids[p];
     }
-    ATTN_TRY(attn_token_texts_init(texts, source_texts, &writer->labels, err));
-    ATTN_TRY(add_texts(arrays, "tokens", texts, err));
-    ATTN_TRY(add_texts(arrays, "source_tokens", source_texts, err));
+    ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
+    ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
+    ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
     if (!attn_selection_is_all_queries(labels->selection)) { /* which the rows of arrays are */
         integers = add_integers(arrays, "queries", writer->n_query, err);
         if (!integers)
@@ -231,11 +230,10 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
 enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
                                   struct attn_error *err)
 {
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    const enum attn_status status = add_all(arrays, writer, &texts, &source_texts, err);
+    struct attn_token_texts texts[2] = {0};
+    const enum attn_status status = add_all(arrays, writer, texts, err);
 
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
+    attn_token_texts_release(texts, 2);
     return status;
 }
 

@@ -29,14 +29,14 @@ struct csv_file {
 
 /* Labels of positions or keys, quoted where needed, one after the other. */
 struct csv_labels {
-    struct attn_token_texts tokens;
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
 };
 
 struct csv_writer {
     struct attn_writer base;
-    struct csv_labels labels, source_labels;
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct csv_labels labels[2];
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer header; /* the first row of a file, being made */
@@ -45,7 +45,8 @@ struct csv_writer {
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat` of each of N positions, or `3` without tokens. */
-static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct attn_error *err)
+static enum attn_status make_labels(struct csv_labels *labels, size_t n,
+                                    const struct attn_token_texts *tokens, struct attn_error *err)
 {
     struct attn_buffer label = {0};
 
@@ -54,10 +55,10 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct 
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         size_t size;
-        const char *text = attn_token_text(&labels->tokens, i, &size);
+        const char *text = attn_token_text(tokens, i, &size);
 
         label.size = 0;
-        attn_buffer_append_format(&label, labels->tokens.n > 0 ? "%zu|" : "%zu", i);
+        attn_buffer_append_format(&label, tokens->n > 0 ? "%zu|" : "%zu", i);
         attn_buffer_append(&label, text, size);
         if (!label.has_failed)
             attn_csv_field_append(&labels->text, label.data, label.size);
@@ -68,24 +69,15 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct 
     return attn_buffer_check(&labels->text, err);
 }
 
-static void append_label(struct attn_buffer *text, const struct csv_labels *labels, size_t i)
+/* Appends the label of position I, or of what a layer attends to. */
+static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
+                         int layer, size_t i)
 {
+    const struct csv_labels *labels =
+        &w->labels[is_key && !attn_writer_has_own_keys(&w->base, layer)];
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
-}
-
-/* The labels of what a layer attends to. */
-static const struct csv_labels *key_labels(const struct csv_writer *w, int layer)
-{
-    return attn_writer_has_own_keys(&w->base, layer) ? &w->labels : &w->source_labels;
-}
-
-static void release_labels(struct csv_labels *labels)
-{
-    attn_token_texts_release(&labels->tokens);
-    attn_free(labels->ends);
-    attn_buffer_release(&labels->text);
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -128,7 +120,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     for (size_t i = 0; i < place->extent.n_col; i++) {
         attn_buffer_append_char(&w->header, ',');
         if (is_matrix)
-            append_label(&w->header, key_labels(w, event->layer), i);
+            append_label(&w->header, w, true, event->layer, i);
         else
             attn_buffer_append_format(&w->header, "%zu", i);
     }
@@ -146,7 +138,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
 
-    append_label(text, is_key ? key_labels(w, event->layer) : &w->labels, event->row0 + r);
+    append_label(text, w, is_key, event->layer, event->row0 + r);
     attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision, "");
     attn_buffer_append_char(text, '\n');
@@ -184,10 +176,9 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     struct csv_writer *w = (struct csv_writer *)writer;
     size_t n_matrix = 0;
 
-    ATTN_TRY(
-        attn_token_texts_init(&w->labels.tokens, &w->source_labels.tokens, &writer->labels, err));
-    ATTN_TRY(make_labels(&w->labels, dims->n_position, err));
-    ATTN_TRY(make_labels(&w->source_labels, dims->n_source, err));
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
+    ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
+    ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
     if (writer->directory)
         return attn_writer_each_site(writer, list_files, NULL, err);
     for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
@@ -210,8 +201,11 @@ static void release_csv(struct attn_writer *writer)
         if (w->files[i].sink != writer->sink)
             attn_sink_free(w->files[i].sink);
     attn_free(w->files);
-    release_labels(&w->labels);
-    release_labels(&w->source_labels);
+    for (int i = 0; i < 2; i++) {
+        attn_free(w->labels[i].ends);
+        attn_buffer_release(&w->labels[i].text);
+    }
+    attn_token_texts_release(w->tokens, 2);
     attn_buffer_release(&w->header);
 }
 

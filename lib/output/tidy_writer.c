@@ -30,14 +30,13 @@ struct tidy_piece {
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
-    struct attn_token_texts positions, source;
-    struct tidy_piece *keys;          /* owns; "17", for positions and for rows of the source */
-    struct tidy_piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
-    struct tidy_piece *source_tokens; /* [n_source] likewise */
-    struct tidy_piece no_token;       /* "," */
-    size_t longest;                   /* bytes of the longest token */
-    struct attn_buffer id;            /* quoted where needed */
+    struct attn_buffer texts;          /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct tidy_piece *keys;           /* owns; "17", for positions and for rows of the source */
+    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; NULL: there are none */
+    struct tidy_piece no_token;        /* "," */
+    size_t longest;                    /* bytes of the longest token */
+    struct attn_buffer id;             /* quoted where needed */
 };
 
 /* The piece from BEGIN to the end of the texts so far. */
@@ -93,7 +92,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     w->id.has_failed |= text.has_failed;
     attn_buffer_release(&text);
     ATTN_TRY(attn_buffer_check(&w->id, err));
-    ATTN_TRY(attn_token_texts_init(&w->positions, &w->source, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     w->keys = attn_alloc(n, sizeof *w->keys, err);
     if (!w->keys)
         return ATTN_NO_MEMORY;
@@ -106,8 +105,8 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     attn_buffer_append_char(&w->texts, ',');
     w->no_token = end_piece(w, w->texts.size - 1);
     w->longest = w->no_token.size;
-    ATTN_TRY(make_tokens(w, &w->positions, &w->tokens, err));
-    ATTN_TRY(make_tokens(w, &w->source, &w->source_tokens, err));
+    for (int i = 0; i < 2; i++)
+        ATTN_TRY(make_tokens(w, &w->tokens[i], &w->pieces[i], err));
     attn_buffer_reserve(&w->texts, COPY_SIZE);
     ATTN_TRY(attn_buffer_check(&w->texts, err));
     attn_sink_write(writer->sink, header, sizeof header - 1);
@@ -172,8 +171,8 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct tidy_writer *w = (const struct tidy_writer *)writer;
     size_t query = event->row0 + r;
     struct line_parts parts = {
-        .query_token = token_of(w, w->tokens, query),
-        .key_tokens = attn_writer_has_own_keys(writer, event->layer) ? w->tokens : w->source_tokens,
+        .query_token = token_of(w, w->pieces[0], query),
+        .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, event->layer)],
     };
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
@@ -200,13 +199,12 @@ static void release_tidy(struct attn_writer *writer)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
 
-    attn_token_texts_release(&w->positions);
-    attn_token_texts_release(&w->source);
+    attn_token_texts_release(w->tokens, 2);
     attn_buffer_release(&w->texts);
     attn_buffer_release(&w->id);
     attn_free(w->keys);
-    attn_free(w->tokens);
-    attn_free(w->source_tokens);
+    attn_free(w->pieces[0]);
+    attn_free(w->pieces[1]);
 }
 
 static const struct attn_writer_ops ops = {

@@ -9,16 +9,15 @@
 typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err);
 
-static enum attn_status make_both(make_fn make, struct attn_token_texts *texts,
-                                  struct attn_token_texts *source, const struct attn_labels *run,
-                                  struct attn_error *err)
+static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2],
+                                  const struct attn_labels *run, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
 
-    if (texts && run->tokens)
-        ATTN_TRY(make(texts, run->tokens, run->token_sizes, dims->n_position, err));
-    if (source && run->source_tokens)
-        ATTN_TRY(make(source, run->source_tokens, run->source_token_sizes, dims->n_source, err));
+    if (run->tokens)
+        ATTN_TRY(make(&texts[0], run->tokens, run->token_sizes, dims->n_position, err));
+    if (run->source_tokens)
+        ATTN_TRY(make(&texts[1], run->source_tokens, run->source_token_sizes, dims->n_source, err));
     return ATTN_OK;
 }
 
@@ -37,11 +36,10 @@ static enum attn_status make_texts(struct attn_token_texts *texts, const char *c
     return attn_buffer_check(&texts->bytes, err);
 }
 
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
-                                       struct attn_token_texts *source,
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err)
 {
-    return make_both(make_texts, texts, source, run, err);
+    return make_both(make_texts, texts, run, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
@@ -52,11 +50,13 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
     return *size > 0 ? texts->bytes.data + begin : "";
 }
 
-void attn_token_texts_release(struct attn_token_texts *texts)
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n)
 {
-    attn_buffer_release(&texts->bytes);
-    attn_free(texts->ends);
-    *texts = (struct attn_token_texts){0};
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_release(&texts[i].bytes);
+        attn_free(texts[i].ends);
+        texts[i] = (struct attn_token_texts){0};
+    }
 }
 
 bool attn_token_is_added(const struct attn_labels *run, size_t position)
@@ -160,11 +160,10 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
     return attn_buffer_check(&texts->bytes, err);
 }
 
-enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
-                                        struct attn_token_texts *source,
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    return make_both(make_labels, texts, source, run, err);
+    return make_both(make_labels, texts, run, err);
 }
 
 size_t attn_token_labels_n_split(const struct attn_labels *run)

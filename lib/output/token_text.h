@@ -16,10 +16,8 @@ struct attn_token_texts {
     size_t n;                 /* positions; 0 when the run has no tokens */
 };
 
-/* TEXTS are of the run's tokens, SOURCE of those that layers with cross-attention look at; either may
- * be NULL. */
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
-                                       struct attn_token_texts *source,
+/* Of the run's tokens, [0], and of those that layers with cross-attention look at, [1]. */
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
 
 /*
@@ -28,8 +26,7 @@ enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
  * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
  * on.
  */
-enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
-                                        struct attn_token_texts *source,
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
 /* How many characters of the run's tokens are in several pieces. */
@@ -38,7 +35,7 @@ size_t attn_token_labels_n_split(const struct attn_labels *run);
 /* The text of POSITION, not terminated, borrowed; empty without tokens. */
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
 
-void attn_token_texts_release(struct attn_token_texts *texts);
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
 
 /* Appends the text that was run, as far as its tokens tell: one after the other, with a blank where
  * something lies between them. */

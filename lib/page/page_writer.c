@@ -460,8 +460,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
-    ATTN_TRY(attn_token_texts_init(&w->texts[0], &w->texts[1], &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init(&w->names[0], &w->names[1], &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
@@ -506,10 +506,8 @@ static void release_page(struct attn_writer *writer)
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
-    for (int i = 0; i < 2; i++) {
-        attn_token_texts_release(&w->texts[i]);
-        attn_token_texts_release(&w->names[i]);
-    }
+    attn_token_texts_release(w->texts, 2);
+    attn_token_texts_release(w->names, 2);
     attn_buffer_release(&w->title);
     attn_buffer_release(&w->heading);
     attn_buffer_release(&w->text);

@@ -46,13 +46,12 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
     map->line.depth = map->picture->depth;
     map->most_number_rows = SIZE_MAX;
     map->width = width_of(map->picture);
-    return attn_token_labels_init(&map->tokens, &map->source_tokens, &writer->labels, err);
+    return attn_token_labels_init(map->tokens, &writer->labels, err);
 }
 
 void attn_heatmap_release(struct attn_heatmap *map)
 {
-    attn_token_texts_release(&map->tokens);
-    attn_token_texts_release(&map->source_tokens);
+    attn_token_texts_release(map->tokens, 2);
     attn_color_line_release(&map->line);
     attn_buffer_release(&map->label);
 }
@@ -262,8 +261,8 @@ static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_m
 {
     const struct attn_writer *writer = map->writer;
     const bool is_key = attn_site_layout(matrix->site) == ATTN_LAYOUT_KEY;
-    const bool is_own = !is_key || attn_writer_has_own_keys(writer, matrix->layer);
-    const struct attn_token_texts *texts = is_own ? &map->tokens : &map->source_tokens;
+    const bool is_source = is_key && !attn_writer_has_own_keys(writer, matrix->layer);
+    const struct attn_token_texts *texts = &map->tokens[is_source];
     const size_t last = is_key                ? matrix->n_row
                         : writer->n_query > 0 ? writer->queries[writer->n_query - 1]
                                               : 0;
@@ -532,14 +531,14 @@ enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_l
 /* Whether the keys need a line of their own: those of a source, which no row names. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return attn_site_has_keys(matrix->site) && map->source_tokens.n > 0 &&
+    return attn_site_has_keys(matrix->site) && map->tokens[1].n > 0 &&
            !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->column_k == 1;
 }
 
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
-    const struct attn_figure_axis keys = attn_heatmap_axis(&map->source_tokens);
+    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n = matrix->n_not_finite;
     const bool is_numbers = has_numbers(map, matrix);
     struct sheet sheet;
@@ -558,7 +557,7 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    const struct attn_figure_axis keys = attn_heatmap_axis(&map->source_tokens);
+    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n_row = matrix->n_cell_row;
     const size_t n_key = has_key_line(map, matrix)
                              ? attn_heatmap_n_item_line(map, &keys, sizeof KEYS, MOST_KEY_LINES)

@@ -30,8 +30,8 @@ struct attn_heatmap {
     const struct attn_writer *writer;     /* borrowed; NULL: what is drawn is of a table: */
     const struct attn_figure_grid *table; /* borrowed */
     const struct attn_picture_options *picture;
-    struct attn_sink *sink; /* borrowed */
-    struct attn_token_texts tokens, source_tokens;
+    struct attn_sink *sink;            /* borrowed */
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_color_line line;
     struct attn_buffer label; /* what comes next in the line; empty between any two calls */
     size_t width;             /* columns */

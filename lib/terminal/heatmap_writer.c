@@ -68,7 +68,7 @@ static enum attn_status draw_tokens(struct attn_heatmap *map,
 {
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
     const bool has_own = attn_writer_has_own_keys(map->writer, matrix->layer);
-    const struct attn_token_texts *texts = has_own ? &map->tokens : &map->source_tokens;
+    const struct attn_token_texts *texts = &map->tokens[!has_own];
     size_t used = 0;
 
     if (!attn_site_has_keys(matrix->site) || texts->n == 0)

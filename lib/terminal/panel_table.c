@@ -138,14 +138,13 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
     t->writer = writer;
     t->digits = DIGITS;
     t->table.depth = writer->options.picture->depth;
-    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(
-        &t->tokens, &t->source_tokens, &writer->labels, err);
+    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(t->tokens, &writer->labels,
+                                                                         err);
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)
 {
-    attn_token_texts_release(&t->tokens);
-    attn_token_texts_release(&t->source_tokens);
+    attn_token_texts_release(t->tokens, 2);
     attn_text_table_release(&t->table);
     attn_buffer_release(&t->label);
 }
@@ -173,7 +172,7 @@ static void add_label(struct attn_panel_table *t, const struct attn_token_texts 
 /* The tokens of what a layer attends to. */
 static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t, int layer)
 {
-    return attn_writer_has_own_keys(t->writer, layer) ? &t->tokens : &t->source_tokens;
+    return &t->tokens[!attn_writer_has_own_keys(t->writer, layer)];
 }
 
 /* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows
@@ -181,7 +180,7 @@ static const struct attn_token_texts *key_tokens(const struct attn_panel_table *
 static void add_header(struct attn_panel_table *t, const struct attn_text_panel *panel,
                        const char *corner, const struct attn_token_texts *tokens)
 {
-    if (t->tokens.n > 0)
+    if (t->tokens[0].n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
     attn_text_table_string(&t->table, corner);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
@@ -200,11 +199,11 @@ size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text
 
     for (size_t n = t->writer->n_position; n > 10; n /= 10)
         digits++;
-    if (t->tokens.n == 0) {
+    if (t->tokens[0].n == 0) {
         width = digits > widest ? digits : widest;
     } else {
         for (size_t r = 0; r < panel->rows.n_shown; r++) {
-            make_label(t, &t->tokens, t->writer->queries[window_thing(panel->rows, r)]);
+            make_label(t, &t->tokens[0], t->writer->queries[window_thing(panel->rows, r)]);
             width = attn_text_width(t->label.data, t->label.size);
             widest = width > widest ? width : widest;
         }
@@ -248,15 +247,15 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
     bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
-    const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens;
+    const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens[0];
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
         position = t->writer->queries[position];
     attn_text_table_number(&t->table, position);
-    if (t->tokens.n > 0 && tokens->n == 0)
+    if (t->tokens[0].n > 0 && tokens->n == 0)
         attn_text_table_string(&t->table, "");
-    else if (t->tokens.n > 0)
+    else if (t->tokens[0].n > 0)
         add_label(t, tokens, position);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t at = row * panel->columns.n_shown + c;
@@ -286,11 +285,11 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
     const struct attn_token_texts *keys = key_tokens(t, panel->layer);
     const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
     const char *corner = attn_writer_row_name(t->writer, panel->site);
-    const size_t n_label = t->tokens.n > 0 ? 2 : 1;
+    const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
 
     attn_text_table_begin(&t->table,
                           n_label + panel->columns.n_shown + is_shortened(panel->columns));
-    if (t->tokens.n > 0)
+    if (t->tokens[0].n > 0)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
     if (has_keys && is_shortened(panel->columns)) /* one cannot count them then */
         add_header(t, panel, "", NULL);

@@ -110,8 +110,8 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* Initialize with = {0}; end with attn_panel_table_release. */
 struct attn_panel_table {
-    const struct attn_writer *writer; /* borrowed */
-    struct attn_token_texts tokens, source_tokens;
+    const struct attn_writer *writer;  /* borrowed */
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_text_table table;
     struct attn_buffer label; /* scratch */
     int digits;               /* after the point */

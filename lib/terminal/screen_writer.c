@@ -52,7 +52,7 @@ static void plan(struct screen_writer *w)
     const struct attn_level_matrix *first = &w->levels->items[0];
     const size_t n_position = w->base.n_position;
     const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
-    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens);
+    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
     const size_t n_token = attn_heatmap_n_item_line(&w->map, &tokens, 0, MOST_TOKEN_LINES);
     size_t n_vector, left = MOST_LINES - N_FIXED - n_token;
 
@@ -193,7 +193,7 @@ static enum attn_status draw_next(struct screen_writer *w, const struct attn_lev
 static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
-    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens);
+    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
 

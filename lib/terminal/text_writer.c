@@ -97,9 +97,9 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
     attn_text_table_number(&w->table.table, position);
     if (labels->ids)
         attn_text_table_number(&w->table.table, (size_t)labels->ids[position]);
-    if (w->table.tokens.n > 0) {
+    if (w->table.tokens[0].n > 0) {
         size_t size;
-        const char *text = attn_token_text(&w->table.tokens, position, &size);
+        const char *text = attn_token_text(&w->table.tokens[0], position, &size);
         const char *quote = is_quoted ? "'" : "";
 
         w->label.size = 0;
@@ -118,7 +118,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct window rows = window_of(w->base.n_position, w->limits.positions);
-    const bool has_tokens = w->table.tokens.n > 0;
+    const bool has_tokens = w->table.tokens[0].n > 0;
     const bool has_added = labels->n_front + labels->n_back > 0;
     const size_t n_column = 1 + (labels->ids != NULL) + has_tokens + has_added;
     bool is_quoted =
@@ -126,9 +126,9 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
 
     if (n_column == 1)
         return ATTN_OK;
-    for (size_t p = 0; p < w->table.tokens.n && !is_quoted; p++) {
+    for (size_t p = 0; p < w->table.tokens[0].n && !is_quoted; p++) {
         size_t size;
-        const char *text = attn_token_text(&w->table.tokens, p, &size);
+        const char *text = attn_token_text(&w->table.tokens[0], p, &size);
 
         is_quoted = size == 0 || text[0] == ' ' || text[size - 1] == ' ';
     }
