@@ -185,6 +185,15 @@ static void append_blanks(struct attn_buffer *line, size_t n)
         attn_buffer_append_char(line, ' ');
 }
 
+/* Blanks before COLUMN: two, or one on either side of a sign. */
+static size_t gap_before(const struct attn_text_table *table, const struct attn_text_column *column,
+                         size_t c)
+{
+    if (c == 0)
+        return table->indent;
+    return column->is_sign || column[-1].is_sign ? 1 : 2;
+}
+
 /* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
 static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
                        size_t begin)
@@ -197,10 +206,8 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
         size_t size = cells[c].end - begin;
         size_t padding = columns[c].width > cells[c].width ? columns[c].width - cells[c].width : 0;
         bool is_left = columns[c].is_left;
-        /* before it two blanks, or one on either side of a sign */
-        size_t gap = c == 0 ? table->indent : columns[c].is_sign || columns[c - 1].is_sign ? 1 : 2;
 
-        append_blanks(&table->line, gap + (is_left ? 0 : padding));
+        append_blanks(&table->line, gap_before(table, &columns[c], c) + (is_left ? 0 : padding));
         attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
                           size);
         if (size > 0)
@@ -229,6 +236,16 @@ enum attn_status attn_text_table_measure(struct attn_text_table *table, struct a
             column->width = cells[i].width;
     }
     return ATTN_OK;
+}
+
+size_t attn_text_table_width(const struct attn_text_table *table)
+{
+    const struct attn_text_column *columns = (const void *)table->columns.data;
+    size_t width = 0;
+
+    for (size_t c = 0; c < table->n_column; c++)
+        width += gap_before(table, &columns[c], c) + columns[c].width;
+    return width;
 }
 
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,

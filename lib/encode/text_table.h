@@ -77,6 +77,9 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err);
 void attn_text_table_clear(struct attn_text_table *table);
 
+/* Columns that the table takes, after it was measured. */
+size_t attn_text_table_width(const struct attn_text_table *table);
+
 void attn_text_table_release(struct attn_text_table *table);
 
 /* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */

@@ -15,7 +15,8 @@ enum {
     SHOWN_POSITIONS = 16,
     SHOWN_COMPONENTS = 8,
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
-    DIGITS = 4,
+    MOST_DIGITS = 4,  /* of a number, after the point */
+    LEAST_DIGITS = 2,
     TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
 };
 
@@ -136,7 +137,6 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
                                        bool has_labels, struct attn_error *err)
 {
     t->writer = writer;
-    t->digits = DIGITS;
     t->table.depth = writer->options.picture->depth;
     return (has_labels ? attn_token_labels_init : attn_token_texts_init)(t->tokens, &writer->labels,
                                                                          err);
@@ -149,9 +149,9 @@ void attn_panel_table_release(struct attn_panel_table *t)
     attn_buffer_release(&t->label);
 }
 
-/* Makes the label of a token for the edge of a matrix. */
-static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                       size_t position)
+/* A token at the edge of a matrix. */
+static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
+                      size_t position)
 {
     size_t size;
     const char *text = attn_token_text(tokens, position, &size);
@@ -160,12 +160,6 @@ static void make_label(struct attn_panel_table *t, const struct attn_token_texts
     attn_text_append_label(&t->label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
     if (size == 0)
         attn_buffer_append_string(&t->label, "''");
-}
-
-static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                      size_t position)
-{
-    make_label(t, tokens, position);
     attn_text_table_cell(&t->table, t->label.data, t->label.size);
 }
 
@@ -191,39 +185,6 @@ static void add_header(struct attn_panel_table *t, const struct attn_text_panel 
         else
             attn_text_table_number(&t->table, window_thing(panel->columns, c));
     }
-}
-
-size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    size_t widest = strlen(attn_writer_row_name(t->writer, panel->site)), digits = 1, width;
-
-    for (size_t n = t->writer->n_position; n > 10; n /= 10)
-        digits++;
-    if (t->tokens[0].n == 0) {
-        width = digits > widest ? digits : widest;
-    } else {
-        for (size_t r = 0; r < panel->rows.n_shown; r++) {
-            make_label(t, &t->tokens[0], t->writer->queries[window_thing(panel->rows, r)]);
-            width = attn_text_width(t->label.data, t->label.size);
-            widest = width > widest ? width : widest;
-        }
-        if (is_shortened(panel->rows) && digits < strlen("..."))
-            digits = strlen("...");
-        width = digits + 2 + widest;
-    }
-    width += is_shortened(panel->columns) ? 2 + strlen("...") : 0;
-    for (size_t c = 0; c < panel->columns.n_shown; c++) {
-        widest = 0;
-        for (size_t r = 0; r < panel->rows.n_shown; r++) {
-            char number[ATTN_FIXED_TEXT_SIZE];
-            const float value = panel->values[r * panel->columns.n_shown + c];
-            const size_t n = attn_float_text_fixed(value, t->digits, number);
-
-            widest = n > widest ? n : widest;
-        }
-        width += 2 + widest;
-    }
-    return width;
 }
 
 /* Weights stand on their colours, where each has the same in every matrix. */
@@ -278,9 +239,9 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
         attn_text_table_string(&t->table, "");
 }
 
-enum attn_status attn_panel_table_write(struct attn_panel_table *t,
-                                        const struct attn_text_panel *panel, struct attn_sink *sink,
-                                        struct attn_error *err)
+/* Makes the table of PANEL, and finds its widths. */
+static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
+                             struct attn_error *err)
 {
     const struct attn_token_texts *keys = key_tokens(t, panel->layer);
     const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
@@ -300,5 +261,18 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
         add_row(t, panel, r);
     }
     ATTN_TRY(attn_buffer_check(&t->label, err));
+    return attn_text_table_measure(&t->table, err);
+}
+
+enum attn_status attn_panel_table_write(struct attn_panel_table *t,
+                                        const struct attn_text_panel *panel, size_t most_columns,
+                                        struct attn_sink *sink, struct attn_error *err)
+{
+    t->digits = MOST_DIGITS;
+    ATTN_TRY(fill(t, panel, err));
+    while (t->digits > LEAST_DIGITS && attn_text_table_width(&t->table) > most_columns) {
+        t->digits--;
+        ATTN_TRY(fill(t, panel, err));
+    }
     return attn_text_table_write(&t->table, sink, err);
 }

@@ -25,8 +25,6 @@ enum {
     MOST_HALF_ROWS = 32, /* of half blocks: 16 lines */
     LEAST_VECTORS = 2,   /* context vectors that are shown, before thumbnails become smaller */
     N_COMPONENT = 8,
-    MOST_DIGITS = 4,
-    LEAST_DIGITS = 2,
     /* the model, what is empty between the parts, the names of both tables, why this head, the
      * header of the vectors, where to go next */
     N_FIXED = 10
@@ -166,11 +164,7 @@ static enum attn_status draw_vectors(struct screen_writer *w,
     attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     ATTN_TRY(attn_heatmap_end_line(&w->map, err));
-    w->table.digits = MOST_DIGITS;
-    while (w->table.digits > LEAST_DIGITS &&
-           attn_panel_table_width(&w->table, panel) > w->map.width)
-        w->table.digits--;
-    return attn_panel_table_write(&w->table, panel, w->base.sink, err);
+    return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
 }
 
 /* "--heads 3.2: another head   --html FILE: all, in a browser   --csv DIR: numbers" */

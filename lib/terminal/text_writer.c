@@ -83,7 +83,7 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
         attn_matrix_name_append(&w->base, panel->site, panel->layer, panel->head, &w->label);
         attn_buffer_append_char(&w->label, '\n');
         attn_sink_write(w->base.sink, w->label.data, w->label.size);
-        ATTN_TRY(attn_panel_table_write(&w->table, panel, w->base.sink, err));
+        ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
     }
     attn_text_panels_release(&group->panels); /* those of a failure are the writer's */
     return ATTN_OK;
