@@ -238,22 +238,18 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
                                     struct attn_error *err)
 {
     struct attn_writer_options own = *options;
+    const struct attn_writer_target target = {.path = output->directory ? NULL : item->path,
+                                              .sink = item->path ? NULL : item->sink,
+                                              .directory = output->directory};
     struct attn_error found = {0};
     enum attn_status status;
 
     own.own = item->own;
     own.is_addition = item->is_addition;
     own.is_synced = item->is_synced;
-    output->sink = item->path ? NULL : item->sink;
-    if (output->directory)
-        status = attn_writer_create_in(item->format, output->directory, outputs->labels, &own,
-                                       &output->writer, &found);
-    else if (item->path)
-        status = attn_writer_create(item->format, item->path, outputs->labels, &own,
-                                    &output->writer, &found);
-    else
-        status = attn_writer_create_sink(item->format, item->sink, outputs->labels, &own,
-                                         &output->writer, &found);
+    output->sink = target.sink;
+    status =
+        attn_writer_open(item->format, &target, outputs->labels, &own, &output->writer, &found);
     if (status == ATTN_INVALID)
         attn_error_at(status, ATTN_STAGE_OPTIONS, &found);
     return status == ATTN_OK ? ATTN_OK : judge(outputs, output, &found, err);

@@ -659,14 +659,7 @@ static enum attn_status repeat_failure(const struct attn_writer *writer, struct 
     return writer->failure.status;
 }
 
-/* Where a writer writes: one of the three. */
-struct writer_target {
-    const char *path;
-    struct attn_sink *sink;
-    struct attn_directory *directory;
-};
-
-static enum attn_status open_target(struct attn_writer *w, const struct writer_target *target,
+static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
                                     struct attn_error *err)
 {
     ATTN_TRY(rank_queries(w, err));
@@ -716,10 +709,11 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
 static const struct attn_picture_options usual_picture = {.size =
                                                               sizeof(struct attn_picture_options)};
 
-static enum attn_status create(const struct attn_format *format, struct writer_target target,
-                               const struct attn_labels *labels,
-                               const struct attn_writer_options *given, struct attn_writer **writer,
-                               struct attn_error *err)
+enum attn_status attn_writer_open(const struct attn_format *format,
+                                  const struct attn_writer_target *target,
+                                  const struct attn_labels *labels,
+                                  const struct attn_writer_options *given,
+                                  struct attn_writer **writer, struct attn_error *err)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     enum attn_status status;
@@ -728,7 +722,7 @@ static enum attn_status create(const struct attn_format *format, struct writer_t
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!format->tensors)
         return attn_error_set(err, ATTN_INVALID, "%s hold tables, no tensors", format->title);
-    if (target.sink && format->needs_directory)
+    if (target->sink && format->needs_directory)
         return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
                               format->title);
     if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
@@ -744,7 +738,7 @@ static enum attn_status create(const struct attn_format *format, struct writer_t
     w->options = options;
     if (!w->options.picture)
         w->options.picture = &usual_picture;
-    status = open_target(w, &target, err);
+    status = open_target(w, target, err);
     if (status == ATTN_OK)
         *writer = w;
     else
@@ -757,7 +751,8 @@ enum attn_status attn_writer_create(const struct attn_format *format, const char
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct writer_target){.path = path}, labels, options, writer, err);
+    return attn_writer_open(format, &(struct attn_writer_target){.path = path}, labels, options,
+                            writer, err);
 }
 
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
@@ -765,17 +760,8 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct writer_target){.sink = sink}, labels, options, writer, err);
-}
-
-enum attn_status attn_writer_create_in(const struct attn_format *format,
-                                       struct attn_directory *directory,
-                                       const struct attn_labels *labels,
-                                       const struct attn_writer_options *options,
-                                       struct attn_writer **writer, struct attn_error *err)
-{
-    return create(format, (struct writer_target){.directory = directory}, labels, options, writer,
-                  err);
+    return attn_writer_open(format, &(struct attn_writer_target){.sink = sink}, labels, options,
+                            writer, err);
 }
 
 bool attn_writer_takes_pairs(const struct attn_writer *writer)

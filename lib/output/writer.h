@@ -192,12 +192,19 @@ struct attn_writer {
     struct attn_error failure;  /* the first; it is repeated from then on */
 };
 
-/* attn_writer_create into a DIRECTORY that is locked, and borrowed for the writer's life. */
-enum attn_status attn_writer_create_in(const struct attn_format *format,
-                                       struct attn_directory *directory,
-                                       const struct attn_labels *labels,
-                                       const struct attn_writer_options *options,
-                                       struct attn_writer **writer, struct attn_error *err);
+/* Where a writer writes: one of the three. */
+struct attn_writer_target {
+    const char *path;
+    struct attn_sink *sink;
+    struct attn_directory *directory; /* is locked; borrowed for the writer's life */
+};
+
+/* What attn_writer_create and _create_sink do, for any target. */
+enum attn_status attn_writer_open(const struct attn_format *format,
+                                  const struct attn_writer_target *target,
+                                  const struct attn_labels *labels,
+                                  const struct attn_writer_options *given,
+                                  struct attn_writer **writer, struct attn_error *err);
 
 /* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */
 static inline size_t attn_writer_slot(enum attn_site site, int layer)
