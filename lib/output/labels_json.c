@@ -6,11 +6,6 @@
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-void attn_json_append_number(struct attn_buffer *out, float value, int precision)
-{
-    attn_json_float(&(struct attn_json_writer){.out = out}, value, precision);
-}
-
 void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
 {
     const size_t begin = out->size;
