@@ -131,24 +131,16 @@ bool attn_rgb_takes_black(struct attn_rgb color)
 
 /* --- Cells without a value ------------------------------------------------------------------- */
 
-/* Ground and hatch by theme and kind. A value has neither. */
-static const struct {
-    uint32_t ground, hatch;
-} looks[][2] = {
-    [ATTN_CELL_VALUE] = {{0xffffff, 0xffffff}, {0x000000, 0x000000}},
-    [ATTN_CELL_MASKED] = {{0xc8c8c8, 0xa8a8a8}, {0x202020, 0x3c3c3c}},
-    [ATTN_CELL_HIDDEN] = {{0xffffff, 0x8c8c8c}, {0x000000, 0x707070}},
-    [ATTN_CELL_NOT_FINITE] = {{0xffffff, 0xd01c1c}, {0x000000, 0xff5a4a}},
-};
-
-struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme)
+struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme)
 {
-    return rgb_of(looks[kind][theme].ground);
-}
+    static const struct attn_cell_look looks[][2] = {
+        [ATTN_CELL_VALUE] = {{0xffffff, 0xffffff}, {0x000000, 0x000000}},
+        [ATTN_CELL_MASKED] = {{0xc8c8c8, 0xa8a8a8}, {0x202020, 0x3c3c3c}},
+        [ATTN_CELL_HIDDEN] = {{0xffffff, 0x8c8c8c}, {0x000000, 0x707070}},
+        [ATTN_CELL_NOT_FINITE] = {{0xffffff, 0xd01c1c}, {0x000000, 0xff5a4a}},
+    };
 
-struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme)
-{
-    return rgb_of(looks[kind][theme].hatch);
+    return looks[kind][theme];
 }
 
 /* --- Scales ---------------------------------------------------------------------------------- */

@@ -119,16 +119,6 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
     return NULL;
 }
 
-bool attn_shapes_are_many(const struct attn_shape_cluster *cluster)
-{
-    return cluster->n_cell > MAX_CELLS || cluster->longest > LONGEST_SIDE;
-}
-
-size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster)
-{
-    return (size_t)ceil(IMAGE_PIXELS / fmax(cluster->width, cluster->height));
-}
-
 /* The next run of CELLS from cell *AT on; false at the end. */
 static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
                      size_t *at, struct attn_shape_run *run)
@@ -199,15 +189,14 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
 {
     struct attn_shape_cluster cluster = {.shapes = shapes, .x = HUGE_VAL, .y = HUGE_VAL};
     double right = 0, bottom = 0;
+    size_t longest = 0; /* rows or columns of the longest side */
 
     for (; cluster.n < n && shapes[cluster.n].kind == ATTN_SHAPE_CELLS; cluster.n++) {
         const struct attn_shape_cells *cells = &shapes[cluster.n].cells;
 
         cluster.n_cell += cells->n_row * cells->n_col;
-        if (cells->n_row > cluster.longest)
-            cluster.longest = cells->n_row;
-        if (cells->n_col > cluster.longest)
-            cluster.longest = cells->n_col;
+        longest = cells->n_row > longest ? cells->n_row : longest;
+        longest = cells->n_col > longest ? cells->n_col : longest;
         cluster.x = fmin(cluster.x, cells->x);
         cluster.y = fmin(cluster.y, cells->y);
         right = fmax(right, cells->x + (double)cells->n_col * cells->width);
@@ -215,6 +204,9 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
     }
     cluster.width = right - cluster.x;
     cluster.height = bottom - cluster.y;
+    cluster.is_image = cluster.n_cell > MAX_CELLS || longest > LONGEST_SIDE;
+    if (cluster.is_image)
+        cluster.scale = (size_t)ceil(IMAGE_PIXELS / fmax(cluster.width, cluster.height));
     return cluster;
 }
 

@@ -447,7 +447,7 @@ static void open_pen(struct attn_figure_pen *pen)
         palette[level] = attn_figure_color(pen, level);
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         palette[ATTN_N_COLOR - 1 + kind] =
-            attn_figure_nothing_color((enum attn_cell_kind)kind, pen->options->theme);
+            attn_cell_look((enum attn_cell_kind)kind, pen->options->theme).ground;
     attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
     find_subtitle(pen);

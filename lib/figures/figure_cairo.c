@@ -183,7 +183,7 @@ static enum attn_status draw_image(const struct drawing *drawing,
 {
     static const double origin[2] = {0, 0};
     const struct cairo *cairo = drawing->cairo;
-    const size_t scale = attn_shapes_image_scale(cluster);
+    const size_t scale = cluster->scale;
     cairo_surface_t *image =
         cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)cluster->width * (int)scale,
                                           (int)cluster->height * (int)scale);
@@ -247,8 +247,8 @@ static enum attn_status draw_cells(const struct drawing *drawing,
 
     if (drawing->is_pixels)
         return put_pixels(drawing, drawing->surface, cluster, at, 1, err);
-    return attn_shapes_are_many(cluster) ? draw_image(drawing, cluster, err)
-                                         : draw_paths(drawing, cluster, err);
+    return cluster->is_image ? draw_image(drawing, cluster, err)
+                             : draw_paths(drawing, cluster, err);
 }
 
 static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *err)

@@ -31,11 +31,6 @@ bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
     return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
 }
 
-uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
-{
-    return attn_rgb_number(attn_cell_color(kind, theme));
-}
-
 /* The cell of row R and column C of VIEW. */
 static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
 {
@@ -111,11 +106,6 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
                                                                .color = color});
 }
 
-static uint32_t hatch_color(const struct attn_figure_pen *pen, enum attn_cell_kind kind)
-{
-    return attn_rgb_number(attn_cell_hatch_color(kind, pen->options->theme));
-}
-
 /* A hatch of KIND through one cell, upwards or downwards. */
 static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                        struct attn_figure_place place, bool is_downwards)
@@ -124,7 +114,7 @@ static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
 
     attn_figure_add_line(pen, (double[]){place.x, is_downwards ? place.y : bottom},
                          (double[]){place.x + place.side, is_downwards ? bottom : place.y}, 1,
-                         hatch_color(pen, kind));
+                         attn_cell_look(kind, pen->options->theme).hatch);
 }
 
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
@@ -145,7 +135,7 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
                                         place.y + (double)(sum - begin + 1) * place.side},
                              (double[]){place.x + (double)(c + 1) * place.side,
                                         place.y + (double)(sum - c) * place.side},
-                             1, hatch_color(pen, kind));
+                             1, attn_cell_look(kind, pen->options->theme).hatch);
     }
 }
 
@@ -235,7 +225,7 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){place.x, place.y, place.side, place.side,
-                                                attn_figure_nothing_color(kind, theme)});
+                                                attn_cell_look(kind, theme).ground});
     add_stroke(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
         add_stroke(pen, kind, place, true);

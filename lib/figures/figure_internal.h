@@ -129,8 +129,6 @@ struct attn_figure_place {
 
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
 
-uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme);
-
 /* Whether black text can be read better than white on the color of LEVEL. */
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level);
 

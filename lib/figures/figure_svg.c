@@ -138,7 +138,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    struct svg_image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    struct svg_image image = {figure, cluster, NULL, cluster->scale};
     struct attn_sink *sink = NULL;
     enum attn_status status;
 
@@ -320,8 +320,8 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
     case ATTN_SHAPE_CELLS:
         cluster = attn_shapes_cluster_of(shapes, n);
         *n_written = cluster.n;
-        return attn_shapes_are_many(&cluster) ? append_image(out, figure, &cluster, err)
-                                              : append_paths(out, figure, &cluster, err);
+        return cluster.is_image ? append_image(out, figure, &cluster, err)
+                                : append_paths(out, figure, &cluster, err);
     case ATTN_SHAPE_BOX:
         append_box(out, &shapes[0].box);
         break;

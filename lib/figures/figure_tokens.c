@@ -98,8 +98,8 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
     const bool is_value = kind == ATTN_CELL_VALUE;
     const struct attn_color_range range = attn_level_range(layout->matrix, &pen->scale, 0);
     const int level = is_value ? attn_color_level(&pen->scale, range, (double)value) : 0;
-    const uint32_t color = is_value ? attn_figure_color(pen, level)
-                                    : attn_figure_nothing_color(kind, pen->options->theme);
+    const uint32_t color =
+        is_value ? attn_figure_color(pen, level) : attn_cell_look(kind, pen->options->theme).ground;
     struct attn_shape_text text = {
         .x = spot.x + MARGIN, .y = spot.y + 0.5 * BOX + 0.35 * SIZE, .size = SIZE};
     size_t n;

@@ -77,7 +77,7 @@ static void fill_palette(struct picture *picture, const struct attn_picture_opti
     const struct attn_colormap *map =
         attn_picture_colormap(options, &scale, theme == ATTN_THEME_DARK ? "viridis" : "blues");
 
-    picture->palette[MASKED] = attn_rgb_number(attn_cell_color(ATTN_CELL_MASKED, theme));
+    picture->palette[MASKED] = attn_cell_look(ATTN_CELL_MASKED, theme).ground;
     picture->palette[GROUND] = theme == ATTN_THEME_DARK ? 0x101317 : 0xffffff;
     for (int i = 1; i < GROUND; i++) {
         const double root = (i - 1) / 253.0;

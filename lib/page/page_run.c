@@ -92,10 +92,11 @@ static void push_cells(struct run_json *to)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         attn_json_begin(attn_json_key(json, kinds[i].name), '{');
         for (int theme = ATTN_THEME_LIGHT; theme <= ATTN_THEME_DARK; theme++) {
+            const struct attn_cell_look look = attn_cell_look(kinds[i].kind, theme);
+
             attn_json_begin(attn_json_key(json, themes[theme]), '[');
-            attn_buffer_append_format(attn_json_value(json), "\"#%06x\",\"#%06x\"",
-                                      attn_rgb_number(attn_cell_color(kinds[i].kind, theme)),
-                                      attn_rgb_number(attn_cell_hatch_color(kinds[i].kind, theme)));
+            attn_buffer_append_format(attn_json_value(json), "\"#%06x\",\"#%06x\"", look.ground,
+                                      look.hatch);
             attn_json_end(json);
         }
         attn_json_end(json);
