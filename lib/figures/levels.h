@@ -58,8 +58,8 @@ struct attn_levels {
  * it. */
 attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
-/* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
- * SITES are kept. */
+/* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of
+ * which ATTN_SITE_BIT is in SITES are kept. */
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 

@@ -136,8 +136,8 @@ static struct table_key *list_keys(const struct attn_table *table,
 }
 
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. A detail that is a number: "position 3", or "3 cat" where that is a
- * token. */
+ * that it is, or the text it is. A detail that is a number: "position 3", or "3 cat" where that is
+ * a token. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {

@@ -541,8 +541,8 @@ static enum attn_status supersede(const struct attn_directory *directory,
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-/* Takes from all earlier runs of the format of RUN what it has written itself. WRITTEN is empty, for
- * the caller to release. */
+/* Takes from all earlier runs of the format of RUN what it has written itself. WRITTEN is empty,
+ * for the caller to release. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
                                       struct sorted_names *written, bool others_stay,

@@ -62,8 +62,8 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
     }
 }
 
-/* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Fixed digits,
- * four, say; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
+/* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Reals have
+ * fixed digits; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
 static void append_plain(struct attn_buffer *out, struct style style,
                          const struct attn_column *column, const struct attn_cell *cell)
 {
