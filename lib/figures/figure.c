@@ -337,23 +337,14 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
     }
 }
 
-/* A cell of KIND and what it is called; returns where the next one goes. */
-static double add_entry(struct attn_figure_pen *pen, double x, double y, enum attn_cell_kind kind)
-{
-    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
-                                 [ATTN_CELL_HIDDEN] = "left out",
-                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
-
-    attn_figure_add_nothing(pen, kind, (struct attn_figure_place){x, y, SWATCH});
-    add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
-    return y + ENTRY;
-}
-
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 {
     static const char *const curves[] = {[ATTN_CURVE_LINEAR] = "linear",
                                          [ATTN_CURVE_SQRT] = "square root",
                                          [ATTN_CURVE_LOG] = "log"};
+    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+                                 [ATTN_CELL_HIDDEN] = "left out",
+                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
     const struct attn_shape_text name = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
     struct attn_shape_cells ramp = {
@@ -369,12 +360,14 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
     attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
     add_ticks(pen, x, y);
     y += RAMP_HEIGHT + ENTRY;
-    if (pen->has_masked)
-        y = add_entry(pen, x, y, ATTN_CELL_MASKED);
-    if (pen->has_hidden)
-        y = add_entry(pen, x, y, ATTN_CELL_HIDDEN);
-    if (pen->has_not_finite)
-        y = add_entry(pen, x, y, ATTN_CELL_NOT_FINITE);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
+        if (!pen->has_kind[kind])
+            continue;
+        attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
+                                (struct attn_figure_place){x, y, SWATCH});
+        add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+        y += ENTRY;
+    }
     pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
 }
 

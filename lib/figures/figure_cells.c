@@ -54,13 +54,6 @@ static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                             (view.first + r * view.n_col) / view.matrix->n_cell_column);
 }
 
-void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
-{
-    pen->has_masked |= kind == ATTN_CELL_MASKED;
-    pen->has_hidden |= kind == ATTN_CELL_HIDDEN;
-    pen->has_not_finite |= kind == ATTN_CELL_NOT_FINITE;
-}
-
 void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
@@ -79,7 +72,7 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
             float value = 0;
             const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
-            attn_figure_see(pen, kind);
+            pen->has_kind[kind] = true;
             *colors++ = kind == ATTN_CELL_VALUE
                             ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
                             : (uint16_t)(FIRST_NOTHING + (int)kind);
@@ -144,13 +137,11 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
                              struct attn_figure_place place)
 {
     const size_t n_sum = view.n_row + view.n_col - 1;
-    const bool has_kind[] = {[ATTN_CELL_MASKED] = pen->has_masked,
-                             [ATTN_CELL_HIDDEN] = pen->has_hidden,
-                             [ATTN_CELL_NOT_FINITE] = pen->has_not_finite};
+    const bool *has_kind = pen->has_kind;
 
     if (!has_lines(view, place))
         return;
-    for (size_t i = 0; pen->has_not_finite && i < view.n_row * view.n_col; i++) {
+    for (size_t i = 0; has_kind[ATTN_CELL_NOT_FINITE] && i < view.n_row * view.n_col; i++) {
         const size_t r = i / view.n_col, c = i % view.n_col;
         const struct attn_figure_place cell = {place.x + (double)c * place.side,
                                                place.y + (double)r * place.side, place.side};

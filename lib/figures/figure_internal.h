@@ -32,8 +32,8 @@ struct attn_figure_pen {
     const struct attn_colormap *map;
     bool is_measuring; /* only shapes->width and ->height are wanted */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
-    bool has_masked, has_hidden, has_not_finite; /* cells that were drawn */
-    uint32_t ink, faint, rule, frame;            /* of text, less important text, lines, frames */
+    bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
+    uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
     struct attn_buffer subtitle; /* what is said in front of the text; parts end in "; " */
     struct attn_buffer scratch;
 };
@@ -131,9 +131,6 @@ uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xR
 
 /* Whether black text can be read better than white on the color of LEVEL. */
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level);
-
-/* Remembers a cell that is drawn, for the legend. */
-void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
 /* One cell of KIND, which is no value, with its hatch and a frame. */
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,

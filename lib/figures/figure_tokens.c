@@ -105,7 +105,7 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
     size_t n;
     const char *bytes;
 
-    attn_figure_see(pen, kind);
+    pen->has_kind[kind] = true;
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
     text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;

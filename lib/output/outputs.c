@@ -287,30 +287,31 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
 /* --- Writing ------------------------------------------------------------------------------- */
 
 /* What each writer takes: an event, which is one of a pair where EXACT is given; or predictions. */
-struct news {
+struct delivery {
     const struct attn_trace_event *event, *exact;
     const struct attn_predictions *predictions;
 };
 
-static enum attn_status take(struct attn_writer *writer, struct news news, struct attn_error *err)
+static enum attn_status take(struct attn_writer *writer, struct delivery delivery,
+                             struct attn_error *err)
 {
-    if (news.predictions)
-        return attn_writer_predictions(writer, news.predictions, err);
-    if (attn_writer_takes_pairs(writer) != (news.exact != NULL))
+    if (delivery.predictions)
+        return attn_writer_predictions(writer, delivery.predictions, err);
+    if (attn_writer_takes_pairs(writer) != (delivery.exact != NULL))
         return ATTN_OK;
-    return news.exact ? attn_writer_pair(writer, news.event, news.exact, err)
-                      : attn_writer_event(writer, news.event, err);
+    return delivery.exact ? attn_writer_pair(writer, delivery.event, delivery.exact, err)
+                          : attn_writer_event(writer, delivery.event, err);
 }
 
-/* Has each writer that is left take NEWS, until one fails. */
-static enum attn_status each_writer(struct attn_outputs *outputs, struct news news,
+/* Has each writer that is left take DELIVERY, until one fails. */
+static enum attn_status each_writer(struct attn_outputs *outputs, struct delivery delivery,
                                     struct attn_error *err)
 {
     for (size_t i = 0; i < outputs->n; i++) {
         struct open_output *output = &outputs->items[i];
         struct attn_error found = {0};
 
-        if (output->writer && take(output->writer, news, &found) != ATTN_OK)
+        if (output->writer && take(output->writer, delivery, &found) != ATTN_OK)
             ATTN_TRY(judge(outputs, output, &found, err));
     }
     return ATTN_OK;
@@ -322,7 +323,7 @@ static enum attn_status write_event(void *user, const struct attn_trace_event *e
 {
     struct attn_outputs *outputs = user;
 
-    ATTN_TRY(each_writer(outputs, (struct news){.event = event}, err));
+    ATTN_TRY(each_writer(outputs, (struct delivery){.event = event}, err));
     if (!outputs->is_abandoned)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "the readers of all outputs are gone");
@@ -342,7 +343,7 @@ enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
-    return each_writer(outputs, (struct news){.event = chosen, .exact = exact}, err);
+    return each_writer(outputs, (struct delivery){.event = chosen, .exact = exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
@@ -353,7 +354,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
     enum attn_status status = ATTN_NO_MEMORY;
 
     if (!outputs->view)
-        return each_writer(outputs, (struct news){.predictions = predictions}, err);
+        return each_writer(outputs, (struct delivery){.predictions = predictions}, err);
     seen.top = attn_alloc(seen.n_top, sizeof *seen.top, err);
     seen.next = attn_alloc(seen.n_next, sizeof *seen.next, err);
     for (size_t i = 0; seen.top && i < seen.n_top; i++) {
@@ -365,7 +366,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         seen.next[i].position = attn_view_position(outputs->view, seen.next[i].position);
     }
     if (seen.top && seen.next)
-        status = each_writer(outputs, (struct news){.predictions = &seen}, err);
+        status = each_writer(outputs, (struct delivery){.predictions = &seen}, err);
     attn_free(seen.top);
     attn_free(seen.next);
     return status;
