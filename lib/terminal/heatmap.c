@@ -194,54 +194,42 @@ static void put_text(struct attn_heatmap *map, const char *text, size_t size, si
     attn_color_line_append(&map->line, text, size);
 }
 
-size_t attn_heatmap_n_item_line(struct attn_heatmap *map, const struct attn_figure_axis *axis,
-                                size_t indent, size_t most_lines)
-{
-    size_t used = indent, n_line = axis->n > 0;
-
-    for (size_t i = 0; i < axis->n; i++) {
-        const size_t width = 2 + make_label(map, axis, i, true);
-
-        if (used > indent && used + width > map->width) {
-            used = indent;
-            n_line++;
-        }
-        used += width;
-    }
-    map->label.size = 0;
-    return n_line < most_lines ? n_line : most_lines;
-}
-
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_figure_axis *axis, const char *head,
-                                         size_t most_lines, struct attn_error *err)
+                                         size_t most_lines, size_t *n_line, struct attn_error *err)
 {
     const size_t indent = *head ? strlen(head) + 1 : 0;
-    size_t used = indent, n_line = 1;
+    const bool is_drawn = !n_line;
+    size_t used = indent, line = 1;
 
-    attn_color_line_string(&map->line, head);
-    attn_color_line_string(&map->line, *head ? ":" : "");
+    attn_color_line_string(&map->line, is_drawn ? head : "");
+    attn_color_line_string(&map->line, is_drawn && *head ? ":" : "");
     for (size_t i = 0; i < axis->n; i++) {
         const size_t width = 2 + make_label(map, axis, i, true);
-        const size_t room =
-            n_line == most_lines && i + 1 < axis->n ? map->width - N_MORE : map->width;
+        const bool is_cut = line == most_lines && i + 1 < axis->n;
 
-        if (used > indent && used + width > room) {
-            if (n_line == most_lines) {
-                map->label.size = 0;
-                attn_color_line_string(&map->line, "  ...");
+        if (used > indent && used + width > map->width - (is_cut ? N_MORE : 0)) {
+            if (line == most_lines) {
+                attn_color_line_string(&map->line, is_drawn ? "  ..." : "");
                 break;
             }
-            ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-            attn_color_line_blanks(&map->line, indent);
+            if (is_drawn)
+                ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+            attn_color_line_blanks(&map->line, is_drawn ? indent : 0);
             used = indent;
-            n_line++;
+            line++;
         }
+        used += width;
+        if (!is_drawn)
+            continue;
         attn_color_line_blanks(&map->line, 2);
         attn_heatmap_put_label(map);
-        used += width;
     }
-    return attn_color_line_write(&map->line, map->sink, err);
+    map->label.size = 0;
+    if (is_drawn)
+        return attn_color_line_write(&map->line, map->sink, err);
+    *n_line = axis->n > 0 ? line : 0;
+    return ATTN_OK;
 }
 
 /* --- A sheet: a matrix with what stands beside and above its cells ---------------------------- */
@@ -544,7 +532,7 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
     struct sheet sheet;
 
     if (has_key_line(map, matrix))
-        ATTN_TRY(attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, err));
+        ATTN_TRY(attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, NULL, err));
     sheet = sheet_of(map, matrix);
     ATTN_TRY(is_numbers ? draw_columns(map, &sheet, 0, matrix->n_column, err)
                         : draw_halves(map, &sheet, err));
@@ -559,10 +547,10 @@ size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_mat
 {
     const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n_row = matrix->n_cell_row;
-    const size_t n_key = has_key_line(map, matrix)
-                             ? attn_heatmap_n_item_line(map, &keys, sizeof KEYS, MOST_KEY_LINES)
-                             : 0;
+    size_t n_key = 0;
 
+    if (has_key_line(map, matrix))
+        attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, &n_key, NULL);
     return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) +
            (matrix->row_k > 1 || matrix->column_k > 1);
 }
@@ -708,7 +696,7 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
         n_fit = (map->width - sheet.position_width) / (sheet.cell_width + 1);
     n_fit = n_fit > 0 ? n_fit : 1;
     if (columns->texts && !columns->is_named)
-        ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, err));
+        ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, NULL, err));
     for (size_t c = 0; c < n; c += n_fit) {
         if (c > 0)
             attn_sink_write(map->sink, "\n", 1);

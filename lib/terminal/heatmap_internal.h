@@ -110,13 +110,11 @@ static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_
 }
 
 /* Draws HEAD, which may be "", and the rows or columns of AXIS with their labels, "keys:  0 eat  1
- * dessert", in MOST_LINES lines at most; "..." stands for the rest. The second function counts the
- * lines, for a head of INDENT columns. */
+ * dessert", in MOST_LINES lines at most; "..." stands for the rest. Where N_LINE is given, the lines
+ * are only counted. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_figure_axis *axis, const char *head,
-                                         size_t most_lines, struct attn_error *err);
-size_t attn_heatmap_n_item_line(struct attn_heatmap *map, const struct attn_figure_axis *axis,
-                                size_t indent, size_t most_lines);
+                                         size_t most_lines, size_t *n_line, struct attn_error *err);
 
 /* --- Thumbnails (heatmap_thumbnails.c) -------------------------------------------------------- */
 

@@ -51,9 +51,10 @@ static void plan(struct screen_writer *w)
     const size_t n_position = w->base.n_position;
     const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
     const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    const size_t n_token = attn_heatmap_n_item_line(&w->map, &tokens, 0, MOST_TOKEN_LINES);
-    size_t n_vector, left = MOST_LINES - N_FIXED - n_token;
+    size_t n_token, n_vector, left;
 
+    attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, &n_token, NULL);
+    left = MOST_LINES - N_FIXED - n_token;
     left = left > n_matrix ? left - n_matrix : 1;
     n_vector = n_position <= LEAST_VECTORS ? n_position : LEAST_VECTORS + 1; /* with "..." */
     attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
@@ -193,7 +194,7 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
 
     ATTN_TRY(draw_model(w, err));
     if (tokens.n > 0)
-        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, err));
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, NULL, err));
     attn_sink_write(writer->sink, "\n", 1);
     ATTN_TRY(attn_thumbnails_draw(&w->thumbnails, err));
     attn_sink_write(writer->sink, "\n", 1);
