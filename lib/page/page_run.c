@@ -140,11 +140,8 @@ static void push_texts(struct run_json *to, const char *name, const struct attn_
 {
     struct attn_json_writer *json = push_key(to, name);
 
-    if (is_same || texts->n == 0) {
-        attn_json_null(json);
+    if (!attn_json_begin_list(json, !is_same && texts->n > 0))
         return;
-    }
-    attn_json_begin(json, '[');
     for (size_t p = 0; p < texts->n; p++) {
         size_t size;
         const char *text = attn_token_text(texts, p, &size);
@@ -188,23 +185,15 @@ static void push_positions(struct run_json *to)
     const struct attn_writer *writer = &to->page->base;
     const size_t *begin = writer->labels.begin, *end = writer->labels.end;
 
-    push_key(to, "gaps");
-    if (begin) {
-        attn_json_begin(&to->json, '[');
+    if (attn_json_begin_list(push_key(to, "gaps"), begin)) {
         for (size_t i = 0; i < writer->n_position; i++)
             attn_json_integer(&to->json, i > 0 && begin[i] > end[i - 1]);
         attn_json_end(&to->json);
-    } else {
-        attn_json_null(&to->json);
     }
-    push_key(to, "queries");
-    if (writer->n_query < writer->n_position) {
-        attn_json_begin(&to->json, '[');
+    if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {
         for (size_t i = 0; i < writer->n_query; i++)
             attn_json_size(&to->json, writer->queries[i]);
         attn_json_end(&to->json);
-    } else {
-        attn_json_null(&to->json);
     }
 }
 

@@ -66,7 +66,8 @@ static void note_shortened(struct window window, size_t *most)
 /* The empty line between two things, the first of which may be nothing. */
 static void print_separator(struct text_writer *w)
 {
-    attn_sink_write(w->base.sink, "\n", w->has_printed ? 1 : 0);
+    if (w->has_printed)
+        attn_sink_write(w->base.sink, "\n", 1);
     w->has_printed = true;
 }
 
