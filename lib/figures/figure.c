@@ -540,11 +540,9 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     return status;
 }
 
-struct attn_levels_limits attn_figure_limits(enum attn_figure kind)
+size_t attn_figure_most_cells(enum attn_figure kind)
 {
-    const size_t most = kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
-
-    return (struct attn_levels_limits){most, most, true};
+    return kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
 }
 
 enum attn_status attn_figure_measure(const struct attn_figure_content *content,

@@ -52,8 +52,8 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
     return format != &attn_png_format;
 }
 
-/* How large matrices may be before they are pooled, for this kind of figure. */
-struct attn_levels_limits attn_figure_limits(enum attn_figure kind);
+/* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
+size_t attn_figure_most_cells(enum attn_figure kind);
 
 /* ATTN_INVALID when the figure cannot be drawn of what is selected, or would be too large: more
  * than 16,384 units a side or 64 million in all. Needs no cells. */

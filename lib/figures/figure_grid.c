@@ -193,8 +193,8 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     size_t k = 1;
 
     for (size_t i = 0; i < pen->content->n; i++)
-        if (attn_figure_matrix(pen, i)->row_k > k)
-            k = attn_figure_matrix(pen, i)->row_k;
+        if (attn_figure_matrix(pen, i)->k > k)
+            k = attn_figure_matrix(pen, i)->k;
     if (k > 1)
         attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
     status = plan(pen, &grid, err);

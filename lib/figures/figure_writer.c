@@ -118,7 +118,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;
-    struct attn_levels_limits limits;
+    size_t most;
 
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
     ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
@@ -134,8 +134,8 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
         w->content.kind =
             w->content.n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
-    limits = attn_figure_limits(w->content.kind);
-    attn_levels_limit(w->levels, &limits);
+    most = attn_figure_most_cells(w->content.kind);
+    attn_levels_limit(w->levels, most, most);
     return writer->directory ? check_each(w, err) : check_one(w, err);
 }
 

@@ -172,22 +172,21 @@ enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set si
     }
     made->n = 0;
     attn_writer_each_site(writer, add_site, made, err);
-    attn_levels_limit(made, &(struct attn_levels_limits){.n_row = SIZE_MAX, .n_column = SIZE_MAX});
+    attn_levels_limit(made, SIZE_MAX, SIZE_MAX);
     *levels = made;
     return ATTN_OK;
 }
 
-void attn_levels_limit(struct attn_levels *levels, const struct attn_levels_limits *limits)
+void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns)
 {
     for (size_t i = 0; i < levels->n; i++) {
         struct attn_level_matrix *m = &levels->items[i];
+        const size_t of_rows = pooled(m->n_row, most_rows);
+        const size_t of_columns = pooled(m->n_column, most_columns);
 
-        m->row_k = pooled(m->n_row, limits->n_row);
-        m->column_k = pooled(m->n_column, limits->n_column);
-        if (limits->is_square)
-            m->row_k = m->column_k = m->row_k > m->column_k ? m->row_k : m->column_k;
-        m->n_cell_row = pooled(m->n_row, m->row_k);
-        m->n_cell_column = pooled(m->n_column, m->column_k);
+        m->k = of_rows > of_columns ? of_rows : of_columns;
+        m->n_cell_row = pooled(m->n_row, m->k);
+        m->n_cell_column = pooled(m->n_column, m->k);
     }
 }
 
@@ -262,8 +261,7 @@ enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
                                          .head = ATTN_ALL_HEADS,
                                          .n_row = n_row,
                                          .n_column = n_column,
-                                         .row_k = 1,
-                                         .column_k = 1,
+                                         .k = 1,
                                          .n_cell_row = n_row,
                                          .n_cell_column = n_column,
                                          .least = INFINITY,
@@ -285,14 +283,16 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
         levels->writer->options.picture->hides_first && attn_site_has_keys(event->site);
     const size_t first = levels->first_of_slot[attn_writer_slot(event->site, event->layer)];
     struct attn_level_matrix *m;
+    size_t k;
 
     *whole = SIZE_MAX;
     if (first == SIZE_MAX)
         return ATTN_OK;
     m = &levels->items[first + place->head];
+    k = m->k;
     ATTN_TRY(open_cells(m, err));
     for (size_t r = 0; r < event->n_row; r++) {
-        const size_t begin = (place->row + r) / m->row_k * m->n_cell_column, k = m->column_k;
+        const size_t begin = (place->row + r) / k * m->n_cell_column;
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 

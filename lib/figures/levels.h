@@ -4,7 +4,7 @@
  *
  *     struct attn_levels *levels;
  *     attn_levels_create(writer, sites, &levels, &err);              // in _open of a format
- *     attn_levels_limit(levels, &limits);
+ *     attn_levels_limit(levels, 128, 128);
  *     attn_levels_take(levels, event, place, &whole, &err);          // in _event
  *     for (size_t i = 0; i < levels->n; i++) {                       // in _finish
  *         const struct attn_level_matrix *m = &levels->items[i];
@@ -25,19 +25,13 @@
 #include "encode/colormap_internal.h"
 #include "output/writer.h"
 
-struct attn_levels_limits {
-    size_t n_row, n_column; /* of a kept matrix, 1 or more; larger ones are pooled. SIZE_MAX: none
-                               are */
-    bool is_square;         /* rows and columns are pooled alike */
-};
-
 /* One chosen matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {
     enum attn_site site;
     int layer, head;                  /* ATTN_NO_LAYER, ATTN_ALL_HEADS where there are none */
     size_t n_row, n_column;           /* that came, or will come */
-    size_t row_k, column_k;           /* cells that are pooled; 1: none */
-    size_t n_cell_row, n_cell_column; /* that are kept: n_row / row_k, rounded up */
+    size_t k;                         /* k x k cells are pooled; 1: none */
+    size_t n_cell_row, n_cell_column; /* that are kept: n_row / k, rounded up */
     float least, most;                /* of the finite values; least > most without any */
     size_t n_not_finite;              /* cells, not pooled */
     size_t n_value;                   /* cells that are values, not pooled */
@@ -63,8 +57,9 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer);
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* How far they are pooled, before the first event; without it they are not. */
-void attn_levels_limit(struct attn_levels *levels, const struct attn_levels_limits *limits);
+/* Pools matrices of more than MOST_ROWS or MOST_COLUMNS, 1 or more, to so many or fewer, before the
+ * first event; SIZE_MAX: as many as there are. */
+void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns);
 
 /* Keeps the cells of an event, if its site is among those that are kept. *WHOLE is the number of
  * the matrix whose last row has come with it, or SIZE_MAX. */

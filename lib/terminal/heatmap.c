@@ -56,11 +56,9 @@ void attn_heatmap_release(struct attn_heatmap *map)
     attn_buffer_release(&map->label);
 }
 
-struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer)
+size_t attn_heatmap_most_columns(const struct attn_writer *writer)
 {
-    return (struct attn_levels_limits){.n_row = SIZE_MAX,
-                                       .n_column = width_of(writer->options.picture) - MARGIN,
-                                       .is_square = true};
+    return width_of(writer->options.picture) - MARGIN;
 }
 
 void attn_heatmap_put_label(struct attn_heatmap *map)
@@ -107,7 +105,7 @@ static bool has_numbers(const struct attn_heatmap *map, const struct attn_level_
 {
     const enum attn_cell_text values = map->picture->values;
 
-    if (values == ATTN_CELL_TEXT_NEVER || matrix->column_k > 1 || matrix->row_k > 1)
+    if (values == ATTN_CELL_TEXT_NEVER || matrix->k > 1)
         return false;
     if (matrix->n_row > map->most_number_rows)
         return false;
@@ -296,7 +294,7 @@ static void put_corner(struct attn_heatmap *map, const struct sheet *sheet)
 /* What stands left of row ROW of the cells. */
 static void put_edge(struct attn_heatmap *map, const struct sheet *sheet, size_t row)
 {
-    const size_t at = row * sheet->matrix->row_k;
+    const size_t at = row * sheet->matrix->k;
     size_t used = make_label(map, &sheet->rows, at, map->table != NULL);
 
     put_right(map, used, sheet->position_width);
@@ -477,7 +475,7 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
     put_corner(map, sheet);
     attn_color_line_blanks(&map->line, 1);
     for (size_t c = 0; c < matrix->n_cell_column; c += TICK_STEP) { /* positions above */
-        snprintf(text, sizeof text, "%zu", c * matrix->column_k);
+        snprintf(text, sizeof text, "%zu", c * matrix->k);
         if (at > c || (c > 0 && c + strlen(text) > matrix->n_cell_column))
             continue;
         attn_color_line_blanks(&map->line, c - at);
@@ -493,13 +491,13 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
             attn_heatmap_half(map, matrix, &sheet->colors, 1, r, c);
         ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     }
-    if (matrix->row_k == 1 && matrix->column_k == 1)
+    if (matrix->k == 1)
         return ATTN_OK;
     attn_buffer_append_format(
         &map->label,
         "(a half is the largest of %zu x %zu cells; --png and --html show them "
         "all)",
-        matrix->row_k, matrix->column_k);
+        matrix->k, matrix->k);
     return attn_heatmap_end_line(map, err);
 }
 
@@ -520,7 +518,7 @@ enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_l
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     return attn_site_has_keys(matrix->site) && map->tokens[1].n > 0 &&
-           !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->column_k == 1;
+           !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->k == 1;
 }
 
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
@@ -551,8 +549,7 @@ size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_mat
 
     if (has_key_line(map, matrix))
         attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, &n_key, NULL);
-    return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) +
-           (matrix->row_k > 1 || matrix->column_k > 1);
+    return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) + (matrix->k > 1);
 }
 
 /* --- Legends --------------------------------------------------------------------------------- */

@@ -43,8 +43,8 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
                                    struct attn_sink *sink, struct attn_error *err);
 void attn_heatmap_release(struct attn_heatmap *map);
 
-/* How a matrix is pooled, so that attn_heatmap_draw can draw it. */
-struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer);
+/* Columns that attn_heatmap_draw can draw: a matrix of more is to be pooled. */
+size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
 /* The line above a matrix. */
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,

@@ -173,7 +173,7 @@ static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn
 
     for (size_t i = 0; i < t->levels->n; i++) {
         const struct attn_level_matrix *m = &t->levels->items[i];
-        const size_t of_matrix = m->site == t->site ? m->column_k * pooling_of(t, m) : 1;
+        const size_t of_matrix = m->site == t->site ? m->k * pooling_of(t, m) : 1;
 
         k = of_matrix > k ? of_matrix : k;
     }

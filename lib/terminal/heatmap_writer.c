@@ -27,7 +27,6 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
 {
     struct heatmap_writer *w = (struct heatmap_writer *)writer;
     const struct attn_picture_options *picture = writer->options.picture;
-    const struct attn_levels_limits limits = attn_heatmap_limits(writer);
     const enum attn_figure figure =
         picture->figure == ATTN_FIGURE_DEFAULT ? ATTN_FIGURE_MATRIX : picture->figure;
     const bool is_tokens = figure == ATTN_FIGURE_TOKENS;
@@ -45,7 +44,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     }
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
     if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
-        attn_levels_limit(w->levels, &limits);
+        attn_levels_limit(w->levels, SIZE_MAX, attn_heatmap_most_columns(writer));
     if (!is_tokens || (w->levels->n == 1 && writer->n_query == 1))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,

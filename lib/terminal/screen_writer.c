@@ -75,16 +75,14 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
     const attn_site_set sites = attn_levels_sites(writer);
-    struct attn_levels_limits limits = attn_heatmap_limits(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
-    limits.n_row = MOST_HALF_ROWS;
     w->map.most_number_rows = MOST_ROWS;
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
-    attn_levels_limit(w->levels, &limits);
+    attn_levels_limit(w->levels, MOST_HALF_ROWS, attn_heatmap_most_columns(writer));
     ATTN_TRY(attn_measurement_create(attn_metric_find("far"), &settings, selection,
                                      writer->options.pool, &w->far, err));
     w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
