@@ -228,7 +228,6 @@ static void take_group(struct attn_level_matrix *m, size_t i, const float *value
     m->least = least;
     m->most = most;
     m->n_not_finite += n_not_finite;
-    m->n_value += n - n_not_finite;
     if (n_not_finite > 0)
         put(m, i, ATTN_CELL_NOT_FINITE, 0);
     else

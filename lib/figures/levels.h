@@ -34,7 +34,6 @@ struct attn_level_matrix {
     size_t n_cell_row, n_cell_column; /* that are kept: n_row / k, rounded up */
     float least, most;                /* of the finite values; least > most without any */
     size_t n_not_finite;              /* cells, not pooled */
-    size_t n_value;                   /* cells that are values, not pooled */
     size_t n_row_left;                /* that did not come yet */
     void *cells;                      /* owns; NULL until the first row comes */
 };

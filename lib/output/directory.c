@@ -53,14 +53,15 @@ void attn_file_names_append(struct attn_file_names *names, const char *name)
     names->n++;
 }
 
-const char *attn_file_names_next(const struct attn_file_names *names, const char *name)
+/* The name after NAME, or the first for NULL; NULL after the last. */
+static const char *next_name(const struct attn_file_names *names, const char *name)
 {
     const char *next = name ? name + strlen(name) + 1 : names->text.data;
 
     return names->n > 0 && next < names->text.data + names->text.size ? next : NULL;
 }
 
-void attn_file_names_release(struct attn_file_names *names)
+static void release_names(struct attn_file_names *names)
 {
     attn_buffer_release(&names->text);
     names->n = 0;
@@ -72,7 +73,7 @@ static void free_run(struct attn_manifest_run *run)
 {
     attn_free(run->format);
     attn_buffer_release(&run->facts);
-    attn_file_names_release(&run->files);
+    release_names(&run->files);
     attn_free(run);
 }
 
@@ -246,7 +247,7 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
         attn_json_line(&of_run);
         attn_json_key(&of_run, "files");
         attn_json_begin(&of_run, '[');
-        while ((name = attn_file_names_next(&run->files, name)))
+        while ((name = next_name(&run->files, name)))
             attn_json_text(&of_run, name);
         attn_json_end(&of_run);
         attn_json_end(&of_run);
@@ -444,12 +445,12 @@ static enum attn_status write_manifest(struct attn_directory *directory, struct 
     enum attn_status status;
 
     directory->has_manifest = false;
-    while ((other = attn_file_names_next(&directory->others, other)))
+    while ((other = next_name(&directory->others, other)))
         for (size_t i = 0; i < directory->manifest.n; i++) {
             const struct attn_file_names *files = &directory->manifest.runs[i]->files;
             const char *name = NULL;
 
-            while ((name = attn_file_names_next(files, name)))
+            while ((name = next_name(files, name)))
                 if (strcmp(name, other) == 0)
                     return refuse_other(directory, name, err);
         }
@@ -529,7 +530,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
     const char *name = NULL;
 
     earlier->files = (struct attn_file_names){0};
-    while ((name = attn_file_names_next(&old, name))) {
+    while ((name = next_name(&old, name))) {
         if (bsearch(&name, written->items, written->n, sizeof *written->items, compare_names))
             continue;
         if (!others_stay && status == ATTN_OK)
@@ -537,7 +538,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
         if (others_stay || status != ATTN_OK)
             attn_file_names_append(&earlier->files, name);
     }
-    attn_file_names_release(&old);
+    release_names(&old);
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
@@ -553,7 +554,7 @@ static enum attn_status supersede_all(struct attn_directory *directory,
     written->items = attn_alloc(run->files.n, sizeof *written->items, err);
     if (!written->items)
         return ATTN_NO_MEMORY;
-    while ((name = attn_file_names_next(&run->files, name)))
+    while ((name = next_name(&run->files, name)))
         written->items[written->n++] = name;
     qsort(written->items, written->n, sizeof *written->items, compare_names);
     for (size_t i = 0; i < directory->manifest.n; i++) {
@@ -611,7 +612,7 @@ void attn_directory_free(struct attn_directory *directory)
     for (size_t i = 0; i < directory->manifest.n; i++)
         free_run(directory->manifest.runs[i]);
     attn_free(directory->manifest.runs);
-    attn_file_names_release(&directory->others);
+    release_names(&directory->others);
     attn_free(directory->path);
     attn_buffer_release(&path);
     attn_free(directory);
