@@ -110,8 +110,8 @@ static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_
 }
 
 /* Draws HEAD, which may be "", and the rows or columns of AXIS with their labels, "keys:  0 eat  1
- * dessert", in MOST_LINES lines at most; "..." stands for the rest. Where N_LINE is given, the lines
- * are only counted. */
+ * dessert", in MOST_LINES lines at most; "..." stands for the rest. Where N_LINE is given, the
+ * lines are only counted. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_figure_axis *axis, const char *head,
                                          size_t most_lines, size_t *n_line, struct attn_error *err);
