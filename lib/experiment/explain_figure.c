@@ -47,8 +47,8 @@ struct sheet {
     const struct attn_labels *labels;
     const struct attn_picture_options *picture;
     struct attn_shapes *shapes;
-    struct attn_token_texts queries, keys;
-    struct attn_color_scale scale; /* of weights */
+    struct attn_token_texts texts[2]; /* of the run, and of its source */
+    struct attn_color_scale scale;    /* of weights */
     const struct attn_colormap *map;
     uint32_t ink, faint, frame;
     double label, k, score, bar, weight, v, product; /* columns */
@@ -277,7 +277,8 @@ static void add_key(struct sheet *sheet, size_t i)
                                    .is_bold = is_strongest};
     char number[ATTN_FIXED_TEXT_SIZE];
 
-    attn_shapes_add_string(sheet->shapes, &text, name_of(sheet, &sheet->keys, key->key));
+    attn_shapes_add_string(sheet->shapes, &text,
+                           name_of(sheet, &sheet->texts[sheet->row->is_cross], key->key));
     text.x = sheet->score + SCORE;
     text.anchor = ATTN_ANCHOR_END;
     text.is_bold = false;
@@ -337,13 +338,14 @@ static void add_heading(struct sheet *sheet)
     attn_buffer_append(&said, text, n);
     attn_shapes_add_text(sheet->shapes, &title, said.data, said.size);
     said.size = 0;
-    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->queries, row->query));
+    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->texts[0], row->query));
     if (row->n_cell > 0) {
         const struct attn_explained_key *key = &row->keys[row->strongest];
 
         number[attn_float_text_fixed((float)(100 * (double)key->kept), 1, number)] = '\0';
         attn_buffer_append_format(&said, "; strongest key: %s, %s %%",
-                                  name_of(sheet, &sheet->keys, key->key), number);
+                                  name_of(sheet, &sheet->texts[sheet->row->is_cross], key->key),
+                                  number);
     }
     attn_buffer_append_string(&said, "; blue is below 0, orange above");
     if (attn_buffer_string(&said))
@@ -393,9 +395,7 @@ static void set_colors(struct sheet *sheet)
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 {
-    ATTN_TRY(attn_token_labels_init(&sheet->queries, sheet->labels, err));
-    ATTN_TRY(sheet->row->is_cross ? attn_token_labels_init_source(&sheet->keys, sheet->labels, err)
-                                  : attn_token_labels_init(&sheet->keys, sheet->labels, err));
+    ATTN_TRY(attn_token_labels_init(sheet->texts, sheet->labels, err));
     set_colors(sheet);
     find_largest(sheet);
     place_columns(sheet);
@@ -452,8 +452,7 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
     if (status == ATTN_OK)
         status = file ? attn_sink_commit(file, err) : attn_sink_check(sink, err);
     attn_sink_free(file);
-    attn_token_texts_release(&sheet.queries);
-    attn_token_texts_release(&sheet.keys);
+    attn_token_texts_release(sheet.texts, 2);
     attn_buffer_release(&sheet.scratch);
     attn_shapes_release(&shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

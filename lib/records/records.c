@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "encode/csv_field.h"
+#include "encode/embed.h"
 #include "run/prediction.h"
 
 #include <stdio.h>
