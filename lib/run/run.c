@@ -329,28 +329,21 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                : ATTN_INVALID;
 }
 
-/* Whether a part of REQUEST has fields that this version does not know. */
+/* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    static const size_t parts[] = {
-        offsetof(struct attn_request, input.later),
-        offsetof(struct attn_request, source.later),
-        offsetof(struct attn_request, reading.later),
-        offsetof(struct attn_request, attention.later),
-        offsetof(struct attn_request, selection.later),
-        offsetof(struct attn_request, edits.later),
-        offsetof(struct attn_request, predict.later),
-        offsetof(struct attn_request, outputs.later),
-    };
-    static const void *const none[sizeof request->input.later / sizeof(void *)];
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (memcmp((const char *)request + parts[i], none, sizeof none) != 0) {
-            attn_error_set(err, ATTN_INVALID,
-                           "a request has fields that this version of the library does not have");
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
-    return ATTN_OK;
+    return attn_is_known(request->input.later, "input", err) &&
+                   attn_is_known(request->source.later, "source", err) &&
+                   attn_is_known(request->reading.later, "reading", err) &&
+                   attn_is_known(request->attention.later, "attention", err) &&
+                   (!request->attention.change ||
+                    attn_is_known(request->attention.change->later, "change", err)) &&
+                   attn_is_known(request->selection.later, "selection", err) &&
+                   attn_is_known(request->edits.later, "edits", err) &&
+                   attn_is_known(request->predict.later, "predict", err) &&
+                   attn_is_known(request->outputs.later, "outputs", err)
+               ? ATTN_OK
+               : ATTN_INVALID;
 }
 
 /* Whether the items of lists are what they must be. */
@@ -362,11 +355,13 @@ static enum attn_status check_items(const struct attn_request *request, struct a
         if (!attn_is_given(request->predict.next[i], "next", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_knockout; i++)
-        if (!attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
+        if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
+            !attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
                            err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_patch; i++)
-        if (!attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
+        if (!attn_is_known(edits->patches[i].later, "patches", err) ||
+            !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->patches[i].values.data, "patches", err))
             return ATTN_INVALID;
     return ATTN_OK;

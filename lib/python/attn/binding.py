@@ -737,6 +737,7 @@ attn_attention._fields_ = [
     ("dropout", c_double),
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
+    ("later", c_void_p * 4),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -858,6 +859,7 @@ attn_knockout._fields_ = [
     ("heads", c_char_p),
     ("name", c_char_p),
     ("text", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_patch._fields_ = [
     ("site", c_int),
@@ -867,6 +869,7 @@ attn_patch._fields_ = [
     ("values", attn_ndarray),
     ("name", c_char_p),
     ("text", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -945,6 +948,7 @@ attn_edit._fields_ = [
     ("factor", c_float),
     ("data", POINTER(c_float)),
     ("ld", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_edit_target._fields_ = [
     ("site", c_int),
@@ -973,6 +977,7 @@ attn_attention_change._fields_ = [
     ("to", attn_attention),
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
+    ("later", c_void_p * 4),
 ]
 attn_question._fields_ = [
     ("top", c_size_t),
