@@ -473,7 +473,7 @@ static int list_outputs(struct batch *batch)
 static int check_outputs(struct batch *batch)
 {
     const struct batch_args *args = batch->args;
-    const struct attn_question *predict = &batch->request.predict;
+    const struct attn_request_predict *predict = &batch->request.predict;
     const bool has_predictions = predict->top > 0 || predict->n_next > 0;
     attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
     struct attn_error err = {0};
@@ -516,9 +516,9 @@ static int fill_request(struct batch *batch)
     request->selection.heads = args->selection.heads;
     request->selection.queries = args->selection.queries;
     request->selection.sites = args->selection.sites;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
     request->on_note = args->running.is_quiet ? NULL : on_note;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;

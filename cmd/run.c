@@ -109,9 +109,9 @@ static int perform(struct run_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = input_read(&args->prompt, args->source, &input, request);
     request->reading.example = EXAMPLE;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
     if (code == EXIT_DONE && ablation_fill(&args->ablation, served->host, request, &err) != ATTN_OK)
         code = report_error(&err);
     if (code == EXIT_DONE)

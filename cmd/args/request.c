@@ -74,7 +74,7 @@ int request_open_host(struct served *served, const struct attn_source *source, e
 /* Whether tensors are written, as files or as text. */
 static bool shows_tensors(const struct served *served)
 {
-    const struct attn_question *question = &served->request.predict;
+    const struct attn_request_predict *question = &served->request.predict;
     return outputs_have_tensors(&served->args->output) || served->args->picture.is_heatmap ||
            !(served->args->is_explained || question->top > 0 || question->n_next > 0);
 }

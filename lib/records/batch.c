@@ -220,7 +220,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_batch_work_release(&batch->work);
     attn_model_files_free(batch->model);
     attn_records_free(batch->records);
-    attn_batch_lines_close(batch->lines);
+    attn_batch_lines_free(batch->lines);
     for (size_t i = 0; batch->paths && i < batch->options.n_output; i++)
         attn_buffer_release(&batch->paths[i]);
     attn_free(batch->paths);

@@ -141,7 +141,7 @@ static enum attn_status open_journal(const char *path, size_t n_file, int flags,
     return made->descriptor < 0 ? report_errno(made, "write", err) : ATTN_OK;
 }
 
-void attn_batch_journal_close(struct attn_batch_journal *journal)
+void attn_batch_journal_free(struct attn_batch_journal *journal)
 {
     if (!journal)
         return;
@@ -158,7 +158,7 @@ static enum attn_status give(enum attn_status status, struct attn_batch_journal 
     if (status == ATTN_OK)
         *journal = made;
     else
-        attn_batch_journal_close(made);
+        attn_batch_journal_free(made);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 

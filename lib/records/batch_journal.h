@@ -5,7 +5,7 @@
  *     struct attn_batch_journal_options options = {.path = "results.jsonl.journal", ...};
  *     attn_batch_journal_create(&options, &journal, &err);
  *     attn_batch_journal_append(journal, &checkpoint, is_synced, &err); // the files were flushed
- *     attn_batch_journal_close(journal);
+ *     attn_batch_journal_free(journal);
  *
  * Every line ends with its own CRC-32, so a line that was cut does not count.
  */
@@ -75,7 +75,7 @@ enum attn_status attn_batch_journal_append(struct attn_batch_journal *journal,
                                            const struct attn_batch_checkpoint *checkpoint,
                                            bool is_synced, struct attn_error *err);
 
-void attn_batch_journal_close(struct attn_batch_journal *journal); /* NULL is allowed */
+void attn_batch_journal_free(struct attn_batch_journal *journal); /* NULL is allowed */
 
 /* Says that the file PATH is of a run with WHAT: "another model". REMEDY is the hint. */
 enum attn_status attn_batch_report_other(const char *path, const char *what, const char *remedy,

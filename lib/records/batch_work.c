@@ -272,8 +272,8 @@ void attn_batch_work_release(struct attn_batch_work *work)
     }
     work->free = NULL;
     attn_batch_line_release(&work->line);
-    attn_batch_journal_close(work->journal);
-    attn_batch_parts_close(work->parts);
+    attn_batch_journal_free(work->journal);
+    attn_batch_parts_free(work->parts);
     attn_free(work->extents);
     attn_monitor_free(work->monitor);
 }

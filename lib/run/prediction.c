@@ -70,7 +70,7 @@ static enum attn_status encode_all(const struct attn_request *request,
                                    struct attn_continuations *continuations, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const struct attn_question *question = &request->predict;
+    const struct attn_request_predict *question = &request->predict;
 
     if (question->n_next == 0)
         return ATTN_OK;

@@ -60,7 +60,7 @@ struct attn_attention_change {
 };
 
 /* Next tokens that are scored. */
-struct attn_question {
+struct attn_request_predict {
     size_t top;              /* the so many most probable next tokens, after the last position or,
                                 where the request has queries, after each of these; 0: none */
     const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
@@ -133,7 +133,7 @@ struct attn_request {
     struct attn_request_attention attention;
     struct attn_request_selection selection;
     struct attn_request_edits edits;
-    struct attn_question predict;
+    struct attn_request_predict predict;
     struct attn_request_outputs outputs;
 
     attn_note_fn on_note;         /* gets what is odd and no failure; or NULL */

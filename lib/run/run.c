@@ -29,9 +29,9 @@
 
 static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_question *question = &run->request.predict;
+    const struct attn_request_predict *question = &run->request.predict;
 
-    if (!attn_question_is_asked(question) ||
+    if (!attn_predict_is_asked(question) ||
         attn_model_config(run->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
@@ -241,7 +241,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
 {
-    if (!attn_question_is_asked(&request->predict) && !request->edits.ablate &&
+    if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
         !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
         request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
         !attn_input_is_given(&request->source))
@@ -501,7 +501,7 @@ static double count_multiply_adds(const struct attn_run *run)
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_question_is_asked(&run->request.predict) &&
+    return attn_predict_is_asked(&run->request.predict) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -531,7 +531,7 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
 
     options.n_max += run->continuations.n_more;
     options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
-    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.has_logits = attn_predict_is_asked(&run->request.predict);
     options.reads_once = run->continuations.n == 0 && !run->host->options.reuse;
     options.pool = pool;
     options.trace = trace;
@@ -600,7 +600,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
                                                   has_chosen_positions(run) ? run->selection : NULL,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};
 
-    if (!attn_question_is_asked(&run->request.predict))
+    if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
     attn_continuations_note_spaces(&run->request, run->tokenizer);
     return attn_predict(session, &args, &result->predictions, err);
@@ -694,7 +694,7 @@ static enum attn_status complete(const struct attn_run *run, const struct attn_t
 {
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
-    if (attn_question_is_asked(&run->request.predict))
+    if (attn_predict_is_asked(&run->request.predict))
         ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
     ATTN_TRY(attn_host_check_canceled(run->host, err));
     return attn_outputs_finish(outputs, err);

@@ -428,7 +428,7 @@ class attn_attention_change(Structure):
     pass
 
 
-class attn_question(Structure):
+class attn_request_predict(Structure):
     pass
 
 
@@ -979,7 +979,7 @@ attn_attention_change._fields_ = [
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
 ]
-attn_question._fields_ = [
+attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
@@ -1041,7 +1041,7 @@ attn_request._fields_ = [
     ("attention", attn_request_attention),
     ("selection", attn_request_selection),
     ("edits", attn_request_edits),
-    ("predict", attn_question),
+    ("predict", attn_request_predict),
     ("outputs", attn_request_outputs),
     ("on_note", attn_note_fn),
     ("on_progress", attn_progress_fn),
