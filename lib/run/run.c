@@ -143,7 +143,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     }
     if (run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
-    return attn_choose_edits(request, dims, &run->edits, &run->n_edit, err);
+    return ATTN_OK;
 }
 
 /* Words among the queries become numbers. */
@@ -231,9 +231,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(number_queries(run, err));
     dims = find_dims(run);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
-    ATTN_TRY(attn_run_add_mean_ablation(run, err));
-    ATTN_TRY(attn_run_add_knockouts(run, err));
-    return attn_run_add_patches(run, err);
+    return attn_run_find_edits(run, err);
 }
 
 /* --- Preparing arrays ------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /*
- * run_choice.c - from the texts of a request to a selection, and to the edits of an ablation.
+ * run_choice.c - from the texts of a request to a selection.
  */
 #include "run/run_internal.h"
 
@@ -63,15 +63,15 @@ static bool is_empty(const struct attn_selection *selection)
     return true;
 }
 
-/* A selection of the heads that SPEC means, and of everything else. */
-static enum attn_status select_heads(const char *spec, const struct attn_dims *dims,
-                                     struct attn_selection **selection, struct attn_error *err)
+enum attn_status attn_run_select_heads(const char *spec, const struct attn_dims *dims,
+                                       struct attn_selection **selection, struct attn_error *err)
 {
+    enum attn_status status = ATTN_OK;
     struct attn_selection *made;
-    enum attn_status status;
 
     ATTN_TRY(attn_selection_create(dims, &made, err));
-    status = attn_selection_set_heads(made, spec, err);
+    if (spec)
+        status = attn_selection_set_heads(made, spec, err);
     if (status == ATTN_OK)
         *selection = made;
     else
@@ -90,7 +90,7 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 
     one_batch.n_head /= n_batch;
     one_batch.n_kv_head /= n_batch;
-    ATTN_TRY(select_heads(spec, &one_batch, &heads, err));
+    ATTN_TRY(attn_run_select_heads(spec, &one_batch, &heads, err));
     for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
         if (attn_selection_has_head(heads, 0, (int)(head % one_batch.n_head)))
             status = attn_selection_keep(selection, 0, (int)head, err);
@@ -138,70 +138,5 @@ enum attn_status attn_choose(const struct attn_request *request, const struct at
         *selection = made;
     else
         attn_selection_free(made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
-/* Appends an edit for each head in SPEC, which zeroes SITE there. EDITS has room for all heads. */
-static enum attn_status add_ablation(const char *spec, enum attn_site site,
-                                     const struct attn_dims *dims, struct attn_edit *edits,
-                                     size_t *n, struct attn_error *err)
-{
-    struct attn_selection *heads;
-
-    ATTN_TRY(select_heads(spec, dims, &heads, err));
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        for (size_t head = 0; head < dims->n_head; head++) {
-            struct attn_edit edit = ATTN_EDIT_DEFAULT;
-
-            if (!attn_selection_has_head(heads, (int)layer, (int)head))
-                continue;
-            edit.site = site;
-            edit.layer = (int)layer;
-            edit.head = (int)head;
-            edit.op = ATTN_EDIT_ZERO;
-            edits[(*n)++] = edit;
-        }
-    }
-    attn_selection_free(heads);
-    return ATTN_OK;
-}
-
-/* Fills EDITS, which has room for all of them. */
-static enum attn_status fill_edits(const struct attn_request *request, const struct attn_dims *dims,
-                                   struct attn_edit *edits, size_t *n, struct attn_error *err)
-{
-    if (request->edits.ablate)
-        ATTN_TRY(attn_error_in(
-            add_ablation(request->edits.ablate, ATTN_SITE_Z, dims, edits, n, err), "ablate", err));
-    if (request->edits.ablate_pattern)
-        ATTN_TRY(attn_error_in(
-            add_ablation(request->edits.ablate_pattern, ATTN_SITE_PATTERN, dims, edits, n, err),
-            "ablate_pattern", err));
-    if (request->edits.n > 0)
-        memcpy(edits + *n, request->edits.items, request->edits.n * sizeof *edits);
-    *n += request->edits.n;
-    return ATTN_OK;
-}
-
-enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
-                                   struct attn_edit **edits, size_t *n, struct attn_error *err)
-{
-    const size_t n_all = 2 * dims->n_layer * dims->n_head + request->edits.n;
-    enum attn_status status;
-    struct attn_edit *made;
-    size_t n_made = 0;
-
-    if (!request->edits.ablate && !request->edits.ablate_pattern && request->edits.n == 0)
-        return ATTN_OK;
-    made = attn_alloc(n_all, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
-    status = fill_edits(request, dims, made, &n_made, err);
-    if (status == ATTN_OK) {
-        *edits = made;
-        *n = n_made;
-    } else {
-        attn_free(made);
-    }
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }

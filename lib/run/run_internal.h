@@ -30,7 +30,7 @@ struct attn_run {
     struct attn_selection *chosen;          /* owns, or NULL */
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
-    size_t n_edit;
+    size_t n_edit, edit_capacity;
     bool *knocks_out; /* [n_knockout] owns; whether a knockout changes anything, or NULL */
     float *means;     /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
@@ -62,8 +62,6 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
 
 /* --- Parts of preparing a run ----------------------------------------------------------------- */
 
-/* run_choice.c: from the texts of a request to a selection, and to the edits of an ablation. */
-
 /*
  * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the
  * same heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
@@ -73,29 +71,15 @@ enum attn_status attn_choose(const struct attn_request *request, const struct at
                              size_t n_batch, struct attn_selection **selection,
                              struct attn_error *err);
 
-/* The edits of REQUEST, its ablations first: [*n] owned by the caller, NULL for none. Likewise. */
-enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
-                                   struct attn_edit **edits, size_t *n, struct attn_error *err);
+/* A selection of the heads that SPEC means, NULL: all, and of everything else. */
+enum attn_status attn_run_select_heads(const char *spec, const struct attn_dims *dims,
+                                       struct attn_selection **selection, struct attn_error *err);
 
-/* run_mean_ablation.c: edits that put the mean over the positions of a text instead of a head's
- * context vectors. */
-
-/* Runs the text of RUN, which is prepared but for this, without any edits, and appends the edits of
- * the heads that its request names. Errors have a stage. */
-enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_error *err);
-
-/* run_knockout.c: edits that keep some queries from looking at some keys. */
-
-/* Appends the edits of the request's knockouts to those of RUN, which is prepared but for them.
- * ATTN_INVALID at the stage of options for positions and heads that there are not, and for a row
- * that would have no key left. */
-enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err);
-
-/* run_patch.c: edits that put what another run wrote instead of a tensor: a patch by hand. */
-
-/* Appends the edits of the request's patches to those of RUN, which is prepared but for them.
- * ATTN_INVALID at the stage of options for what the model or the text lacks, at that of the input
- * for arrays of another shape. */
-enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err);
+/*
+ * The edits of the request, for RUN, which is prepared but for them. Runs the text once where means
+ * over it are put. ATTN_INVALID at the stage of options for what the model or the text lacks, and
+ * for a row that would have no key left; at that of the input for arrays of another shape.
+ */
+enum attn_status attn_run_find_edits(struct attn_run *run, struct attn_error *err);
 
 #endif
