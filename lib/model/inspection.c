@@ -14,7 +14,7 @@
 #include "model/finite.h"
 #include "model/model.h"
 #include "text/settings.h"
-#include "text/tokenizer_internal.h"
+#include "text/tokenizer.h"
 #include "trace/selection.h"
 
 #include <limits.h>

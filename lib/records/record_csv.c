@@ -1,4 +1,5 @@
 /* record_csv.c - a line a selected head of a record: id, layer, head, n_token, the measures. */
+#include "analysis/measure_internal.h"
 #include "encode/csv_field.h"
 #include "encode/float_text.h"
 #include "records/records_internal.h"

@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
 #include "run/request_internal.h"
-#include "text/tokenizer_internal.h"
+#include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
-#include "text/tokenizer_internal.h"
+#include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <stdio.h>

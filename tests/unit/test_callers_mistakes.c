@@ -362,7 +362,6 @@ START_TEST(numbers_that_are_no_choice_have_no_name)
         ck_assert_str_eq(attn_status_text(bad), "unknown status");
         ck_assert_str_eq(attn_request_stage_text(bad), "");
         ck_assert_str_eq(attn_record_failure_code(bad), "");
-        ck_assert_str_eq(attn_record_failure_meaning(bad), "");
         ck_assert_ptr_null(attn_record_field_name(bad));
         ck_assert_ptr_null(attn_site_name(bad));
         ck_assert_int_eq(attn_site_layout(bad), ATTN_LAYOUT_VECTOR);
