@@ -117,16 +117,6 @@ static bool has_finished(struct many *many, size_t number)
     return found;
 }
 
-/* Counts the knockouts that change nothing in ITEM. By the thread that hands out. */
-static void count_idle(struct many *many, const struct attn_many_item *item)
-{
-    if (!item->run || !item->run->knocks_out)
-        return;
-    many->n_run++;
-    for (size_t i = 0; i < many->task->request.edits.n_knockout; i++)
-        many->n_idle[i] += !item->run->knocks_out[i];
-}
-
 /* Hands out the records from FIRST up to END, which are finished. From outside of the monitor. */
 static bool hand_out(struct many *many, size_t first, size_t end)
 {
@@ -135,6 +125,7 @@ static bool hand_out(struct many *many, size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         struct many_slot *slot = slot_of(many, i);
         struct attn_many_result *result = &slot->item.outcome;
+        const struct attn_run *run = slot->item.run;
         struct attn_error err = {0};
         enum attn_status status = ATTN_OK;
 
@@ -147,7 +138,11 @@ static bool hand_out(struct many *many, size_t first, size_t end)
             fail(many, status, &err);
             is_well = false;
         }
-        count_idle(many, &slot->item);
+        if (run && run->knocks_out) {
+            many->n_run++;
+            for (size_t k = 0; k < many->task->request.edits.n_knockout; k++)
+                many->n_idle[k] += !run->knocks_out[k];
+        }
         empty(many, slot);
     }
     return is_well;
@@ -368,13 +363,6 @@ static void *work(void *user)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static size_t n_byte_of(const struct attn_record *record)
-{
-    return sizeof(struct many_slot) + record->n_id + record->input.n_text +
-           record->input.n_id * sizeof(int32_t) + record->source.n_text +
-           record->source.n_id * sizeof(int32_t);
-}
-
 /* The slot of the next record, when there is room; NULL when the run has failed. */
 static struct many_slot *wait_for_room(struct many *many)
 {
@@ -393,8 +381,11 @@ static struct many_slot *wait_for_room(struct many *many)
 /* SLOT holds the next record. SELF: this thread, where no other works. */
 static void add(struct many *many, struct many_slot *slot, struct many_worker *self)
 {
+    const struct attn_record *record = &slot->item.record;
+
     attn_monitor_enter(many->monitor);
-    slot->n_byte = n_byte_of(&slot->item.record);
+    slot->n_byte = sizeof *slot + record->n_id + record->input.n_text + record->source.n_text +
+                   (record->input.n_id + record->source.n_id) * sizeof(int32_t);
     many->n_byte += slot->n_byte;
     many->n_read++;
     attn_monitor_wake_one(many->monitor, WORK);
