@@ -22,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of a head, in the order of their columns: the measures first. */
+/* The values of a head: the measures by their numbers, and others. */
 enum value {
-#define VALUE_ENUM(id, ...) VALUE_##id,
+#define VALUE_ENUM(id, ...) VALUE_##id = ATTN_MEASURE_##id,
     ATTN_MEASURE_MAP(VALUE_ENUM)
 #undef VALUE_ENUM
-        N_MEASURED,
+        N_MEASURED = ATTN_N_MEASURE,
     VALUE_MUL = N_MEASURED, /* of a pattern of one's own */
     VALUE_ABS,
     VALUE_WEIGHT, /* of from and to */
@@ -413,6 +413,12 @@ static const struct {
     [VALUE_EFFECT] = {"effect", NULL},
 };
 
+/* The value that is shown at PLACE: measures in their order, then the others. */
+static int value_at(int place)
+{
+    return place < N_MEASURED ? (int)attn_measure_order[place] : place;
+}
+
 static bool has_value(const struct survey *survey, int value)
 {
     switch (value) {
@@ -494,19 +500,24 @@ static void columns(const void *state, struct attn_columns *columns)
     struct attn_column of_values[N_VALUE];
 
     attn_columns_add(columns, of_heads, 3);
-    for (int i = 0; i < N_VALUE; i++) {
+    for (int place = 0; place < N_VALUE; place++) {
+        const int i = value_at(place);
+
         of_values[i] = (struct attn_column)ATTN_COLUMN_REAL(columns_of_values[i].name, 4,
                                                             columns_of_values[i].unit, SIGNED);
         of_values[i].type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL;
         of_values[i].range = range_of(i);
-        if (i == N_MEASURED)
+        if (place == N_MEASURED)
             attn_columns_add(columns, &of_types, 1);
         if (has_value(survey, i))
             attn_columns_add(columns, &of_values[i], 1);
     }
-    for (int i = 0; i < N_VALUE; i++)
+    for (int place = 0; place < N_VALUE; place++) {
+        const int i = value_at(place);
+
         if (has_value(survey, i) && has_sd(survey, i))
             attn_columns_add_sd(columns, &of_values[i]);
+    }
     if (is_of_many(survey))
         attn_columns_add(columns, &of_texts, 1);
 }
@@ -530,15 +541,20 @@ static enum attn_status append_head(struct survey *survey, size_t index, struct 
         attn_cell_integer((int64_t)(index % n_head / (n_head / survey->frame.config->n_kv_head)))};
     size_t n = 3;
 
-    for (int i = 0; i < N_VALUE; i++) {
-        if (i == N_MEASURED)
+    for (int place = 0; place < N_VALUE; place++) {
+        const int i = value_at(place);
+
+        if (place == N_MEASURED)
             row[n++] = attn_cell_text(type, type ? strlen(type) : 0);
         if (has_value(survey, i))
             row[n++] = value_cell(&head->values[i], i);
     }
-    for (int i = 0; i < N_VALUE; i++)
+    for (int place = 0; place < N_VALUE; place++) {
+        const int i = value_at(place);
+
         if (has_value(survey, i) && has_sd(survey, i))
             row[n++] = attn_moments_sd_cell(&head->values[i]);
+    }
     if (is_of_many(survey))
         row[n++] = attn_cell_integer((int64_t)survey->n_text);
     return attn_frame_append(&survey->frame, row, err);
@@ -572,10 +588,10 @@ static enum attn_status report_sort(const struct survey *survey, struct attn_err
     char names[300] = "";
     size_t used = 0;
 
-    for (int i = 0; i < N_VALUE; i++)
-        if (has_value(survey, i))
+    for (int place = 0; place < N_VALUE; place++)
+        if (has_value(survey, value_at(place)))
             attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                                   columns_of_values[i].name);
+                                   columns_of_values[value_at(place)].name);
     attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
                    attn_quote_string(survey->args->sort).text, names);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

@@ -16,6 +16,7 @@
 #include "text/settings.h"
 #include "text/tokenizer.h"
 #include "trace/selection.h"
+#include "trace/site_internal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -532,14 +533,14 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
 
     ATTN_TRY(make("outputs", columns, N, NULL, table, err));
     for (int i = 0; i < ATTN_N_SITE; i++) {
-        const enum attn_site site = (enum attn_site)i;
+        const enum attn_site site = attn_site_order[i];
         int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[N] = {word_cell(attn_site_name(site)),
-                                         attn_site_is_in_layer(site) ? count_cell(dims->n_layer)
-                                                                     : attn_cell_missing(),
-                                         site_shape(all, site, shape), count_cell(cost->sites[i])};
+        const struct attn_cell row[N] = {
+            word_cell(attn_site_name(site)),
+            attn_site_is_in_layer(site) ? count_cell(dims->n_layer) : attn_cell_missing(),
+            site_shape(all, site, shape), count_cell(cost->sites[site])};
 
-        if ((dims->sites & ATTN_SITE_BIT(i)) != 0)
+        if ((dims->sites & ATTN_SITE_BIT(site)) != 0)
             ATTN_TRY(attn_table_append(*table, row, N, err));
     }
     return ATTN_OK;
