@@ -321,7 +321,7 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
 static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    const struct attn_question *predict = &batch->request.predict;
+    const struct attn_request_predict *predict = &batch->request.predict;
     attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
 
     if (args->fields)
@@ -357,9 +357,9 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->selection.heads = args->selection.heads;
     request->selection.queries = args->selection.queries;
     request->selection.sites = args->selection.sites;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;

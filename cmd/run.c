@@ -141,9 +141,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_open_model(served, &args->model, false, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->reading.example = EXAMPLE;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(request_serve(served, err));

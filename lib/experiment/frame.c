@@ -339,7 +339,7 @@ void attn_frame_choose_nothing(struct attn_request *request)
     request->selection.given = NULL;
     request->selection.sites = request->selection.layers = request->selection.heads =
         request->selection.queries = NULL;
-    request->predict = (struct attn_question){0};
+    request->predict = (struct attn_request_predict){0};
     request->outputs.items = NULL;
     request->outputs.n = 0;
 }

@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "output/picture.h"
 
-/* Writes in the whole of TEXT what the reader of OPTIONS' picture calls the fields that it names. */
+/* Writes in TEXT what the reader of OPTIONS' picture calls the fields that it names. */
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */

@@ -3,6 +3,7 @@
  * `edges` a line per edge, the largest keys of each query, the largest first, of equal ones the
  * smaller key.
  */
+#include "analysis/measure_internal.h"
 #include "encode/embed.h"
 #include "encode/float_text.h"
 #include "records/records_internal.h"

@@ -10,9 +10,9 @@
  *     attn_heatmap_legend(&map, matrix, &err);
  *     attn_heatmap_release(&map);
  *
- *         query       0   1   2                       head  0       1       2
- *       0 Life      100                             layer 0 █▒      █░      █▓
- *       1 is         79  21                                 █▒▒░    ▒▓▓▓    ▓▓█
+ *         query       0   1   2              head  0       1       2
+ *       0 Life      100                    layer 0 █▒      █░      █▓
+ *       1 is         79  21                        █▒▒░    ▒▓▓▓    ▓▓█
  *       2 short       4  96   .
  *
  * Without colours the characters are the same where there are numbers; half blocks become shades. A

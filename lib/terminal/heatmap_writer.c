@@ -155,12 +155,13 @@ static enum attn_status draw_grids(struct heatmap_writer *w, struct attn_error *
     const attn_site_set sites = attn_levels_sites(&w->base);
 
     ATTN_TRY(draw_title(w, err));
-    for (int site = 0; site < ATTN_N_SITE; site++) {
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
         struct attn_thumbnails thumbnails;
 
-        if (!(sites & ATTN_SITE_BIT(site)) || !attn_site_has_heads((enum attn_site)site))
+        if (!(sites & ATTN_SITE_BIT(site)) || !attn_site_has_heads(site))
             continue;
-        attn_thumbnails_plan(&thumbnails, &w->map, w->levels, (enum attn_site)site, SIZE_MAX);
+        attn_thumbnails_plan(&thumbnails, &w->map, w->levels, site, SIZE_MAX);
         if (w->has_printed)
             attn_sink_write(w->base.sink, "\n", 1);
         w->has_printed = true;

@@ -62,7 +62,7 @@ static int compare_panels(const void *a, const void *b)
     const struct attn_text_panel *first = a, *second = b;
 
     if (first->site != second->site)
-        return first->site < second->site ? -1 : 1;
+        return attn_site_is_before(first->site, second->site) ? -1 : 1;
     return (first->head > second->head) - (first->head < second->head);
 }
 
