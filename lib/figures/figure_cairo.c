@@ -70,10 +70,10 @@ static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which
 
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
- * suffices. Most of it is never used: threads that look for fonts have stacks and arenas of their
- * own.
+ * suffices, and on a busy machine once not 256: threads that look for fonts are there together then,
+ * each with a stack and an arena of its own. Most of it is never used.
  */
-enum { ROOM_MIB = 256 };
+enum { ROOM_MIB = 384 };
 
 static enum attn_status check_room(const char *name, struct attn_error *err)
 {
