@@ -70,8 +70,8 @@ static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which
 
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
- * suffices, and on a busy machine once not 256: threads that look for fonts are there together then,
- * each with a stack and an arena of its own. Most of it is never used.
+ * suffices, and on a busy machine once not 256: threads that look for fonts are there together
+ * then, each with a stack and an arena of its own. Most of it is never used.
  */
 enum { ROOM_MIB = 384 };
 
