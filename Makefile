@@ -100,6 +100,9 @@ FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
     $(if $(filter fuzz,$(MODE)),,replay.o))
 OBJECTS += $(FUZZ_OBJECTS)
 
+# What reads the command line hands failures to these.
+REPORT_OBJECTS := cmd/line/report.o cmd/line/field_names.o cmd/line/interrupt.o cmd/line/progress.o
+
 # Inputs that programs make who know the formats: tests/torture/adversary.sh.
 ADVERSARY := $(BUILD)/tests/adversary/adversary
 ADVERSARY_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/adversary/*.c))
@@ -218,16 +221,16 @@ $(BROWSER_TEST): $(BROWSER_OBJECTS) $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BU
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ @$(BUILD)/libraries.libs -o $@
+	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/libraries.libs -o $@
 
 $(CONFORMANCE) $(BENCH_COLD): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
-$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/args/prompt.o libattn.a) | $(BUILD)/hardening.ldflags
+$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/args/prompt.o $(REPORT_OBJECTS) libattn.a) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # It reads the command line, which is no part of the library.
-$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/line/options.o $(BUILD)/cmd/args/prompt.o $(BUILD)/cmd/line/typo.o
+$(BUILD)/tests/fuzz/fuzz_options: $(addprefix $(BUILD)/,cmd/line/options.o cmd/args/prompt.o $(REPORT_OBJECTS))
 
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)

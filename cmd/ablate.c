@@ -1,14 +1,13 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "cmd/args/answer.h"
-#include "cmd/args/control.h"
 #include "cmd/args/question.h"
-#include "cmd/args/references.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
@@ -24,46 +23,43 @@ struct ablate_args {
 };
 
 static const struct option ablate_rows[] = {
-    {.name = "parts",
-     .argument = "heads|attn|mlp|layers|neurons:L",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablate_args, parts),
-     .help = "what each row switches off: one head (default), the attention of a layer, its MLP, "
-             "both, or one neuron of the MLP of layer L"},
-    {.name = "with",
-     .argument = "zero|mean|uniform|resample:SEED",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablate_args, with),
-     .help = "what replaces the output of that part: zeros (default), its mean over the positions "
-             "of the text or of all texts of --reference, or its rows in one text of --reference; "
-             "uniform: the head gives every key that it sees the same weight"},
-    {.name = "cumulative",
-     .heading = "Ablation",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct ablate_args, is_cumulative),
-     .help = "switch off one more part in each row, in the order of their own effects, the "
-             "smallest first"},
+    OPTION_TEXT("parts", "heads|attn|mlp|layers|neurons:L", struct ablate_args, parts,
+                "what each row switches off: one head (default), the attention of a layer, its "
+                "MLP, both, or one neuron of the MLP of layer L"),
+    OPTION_TEXT("with", "zero|mean|uniform|resample:SEED", struct ablate_args, with,
+                "what replaces the output of that part: zeros (default), its mean over the "
+                "positions of the text or of all texts of --reference, or its rows in one text "
+                "of --reference; uniform: the head gives every key that it sees the same weight"),
+    OPTION_FLAG("cumulative", struct ablate_args, is_cumulative,
+                "switch off one more part in each row, in the order of their own effects, the "
+                "smallest first"),
 };
 
-static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
+static const struct option_group ablate_options = OPTION_GROUP("Ablation", ablate_rows);
+
+static const struct option reference_rows[] = {
+    OPTION_AT(TEXT, "reference", "FILE", 0,
+              "a file of texts, one per line: --with mean takes the mean over all of them, "
+              "--with resample the rows of one"),
+};
+
+static const struct option_group reference_options = OPTION_GROUP("Ablation", reference_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct ablate_args, question)),
+    {&question_input_options, offsetof(struct ablate_args, question)},
     {&texts_options, offsetof(struct ablate_args, texts)},
-    {&target_options, offsetof(struct ablate_args, answer)},
-    {&foil_options, offsetof(struct ablate_args, answer)},
-    {&at_options, offsetof(struct ablate_args, answer)},
-    {&metric_options, offsetof(struct ablate_args, answer)},
+    {&answer_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
     {&control_options, offsetof(struct ablate_args, control)},
-    QUESTION_PICTURE_PARTS(offsetof(struct ablate_args, question)),
-    QUESTION_PARTS(offsetof(struct ablate_args, question)),
+    {&question_picture_options, offsetof(struct ablate_args, question)},
+    {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static int ablate_main(int argc, char **argv);
+static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                            .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status ablate(struct call *call, struct attn_error *err);
 
 const struct command command_ablate = {
     .name = "ablate",
@@ -82,118 +78,127 @@ const struct command command_ablate = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = ablate_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct ablate_args),
+    .defaults = &defaults,
+    .work = ablate,
 };
 
-/* Whether VALUE begins with WORD; *rest is what follows. */
-static bool begins_with(const char *value, const char *word, const char **rest)
+/* What follows WORD in VALUE, or NULL where it does not begin so. */
+static const char *after(const char *word, const char *value)
 {
-    size_t size = strlen(word);
-    *rest = value + size;
-    return strncmp(value, word, size) == 0;
+    const size_t size = strlen(word);
+
+    return strncmp(value, word, size) == 0 ? value + size : NULL;
 }
 
-static int read_parts(const char *value, struct attn_ablate_args *how)
+/* Texts of a file, one per line, from which means or rows are taken. */
+struct references {
+    struct text text;         /* owns; the file */
+    struct attn_input *items; /* [n] owns; its lines */
+    size_t n;
+};
+
+/* Reads the lines of PATH that are not empty; "-" is standard input. */
+static enum attn_status references_read(const char *path, struct references *references,
+                                        struct attn_error *err)
 {
-    static const char *const names[] = {"heads", "attn", "mlp", "layers"};
-    const char *rest;
-    int64_t layer;
-    for (size_t i = 0; value && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(value, names[i]) == 0) {
-            how->parts = (enum attn_ablate_parts)i;
-            return EXIT_DONE;
-        }
-    if (!value)
-        return EXIT_DONE;
-    if (!begins_with(value, "neurons:", &rest) ||
-        !attn_parse_int(rest, strlen(rest), 0, INT32_MAX, &layer))
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L",
-                              value);
-    how->parts = ATTN_ABLATE_NEURONS;
+    const struct prompt_args args = {.file = path};
+    const char *at, *end;
+    size_t n_line = 1;
+
+    ATTN_TRY(prompt_read(&args, &references->text, err));
+    end = references->text.data + references->text.size;
+    for (at = references->text.data; at < end; at++)
+        n_line += *at == '\n';
+    references->items = calloc(n_line, sizeof *references->items);
+    if (!references->items)
+        return attn_error_no_memory(err);
+    for (at = references->text.data; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+        stop = stop ? stop : end;
+        if (stop > at)
+            references->items[references->n++] =
+                (struct attn_input){.text = at, .n_text = (size_t)(stop - at)};
+        at = stop + 1;
+    }
+    if (references->n == 0)
+        return problem(err, ATTN_STAGE_INPUT, NULL, "'%s' holds no text", path);
+    return ATTN_OK;
+}
+
+static enum attn_status read_how(const struct ablate_args *args, struct attn_ablate_args *how,
+                                 struct attn_error *err)
+{
+    const char *what = args->parts ? args->parts : "heads";
+    const char *with = args->with ? args->with : "zero";
+    const int part = word_find("heads|attn|mlp|layers", what);
+    const char *number = after("neurons:", what);
+    int64_t layer = 0;
+
+    how->parts = part < 0 ? ATTN_ABLATE_NEURONS : (enum attn_ablate_parts)part;
+    if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
+        return refuse(err, NULL,
+                      "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L", what);
     how->layer = (int)layer;
-    return EXIT_DONE;
-}
-
-static int read_with(const char *value, struct attn_ablate_args *how)
-{
-    const char *rest;
-    if (!value || strcmp(value, "zero") == 0)
-        return EXIT_DONE;
-    if (strcmp(value, "mean") == 0) {
-        how->with = ATTN_ABLATE_WITH_MEAN;
-        return EXIT_DONE;
-    }
-    if (strcmp(value, "uniform") == 0) {
-        how->with = ATTN_ABLATE_WITH_UNIFORM;
-        return EXIT_DONE;
-    }
-    how->with = ATTN_ABLATE_WITH_RESAMPLE;
-    if (begins_with(value, "resample:", &rest) && attn_parse_uint(rest, strlen(rest), &how->seed))
-        return EXIT_DONE;
-    return report_problem(EXIT_USAGE, NULL,
-                          "'--with' is '%s', expected zero, mean, uniform or resample:SEED", value);
-}
-
-static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
-{
-    int code = read_parts(args->parts, how);
-    if (code == EXIT_DONE)
-        code = read_with(args->with, how);
-    if (code == EXIT_DONE)
-        code = control_read(&args->control, &how->n_control, &how->seed);
-    if (code == EXIT_DONE && args->reference &&
+    how->with = strcmp(with, "zero") == 0      ? ATTN_ABLATE_WITH_ZERO
+                : strcmp(with, "mean") == 0    ? ATTN_ABLATE_WITH_MEAN
+                : strcmp(with, "uniform") == 0 ? ATTN_ABLATE_WITH_UNIFORM
+                                               : ATTN_ABLATE_WITH_RESAMPLE;
+    number = after("resample:", with);
+    if (how->with == ATTN_ABLATE_WITH_RESAMPLE &&
+        !(number && attn_parse_uint(number, strlen(number), &how->seed)))
+        return refuse(err, NULL, "'--with' is '%s', expected zero, mean, uniform or resample:SEED",
+                      with);
+    ATTN_TRY(control_read(&args->control, &how->n_control, &how->seed, err));
+    if (args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--reference needs --with mean or --with resample:SEED");
+        return refuse(err, NULL, "--reference needs --with mean or --with resample:SEED");
     how->is_cumulative = args->is_cumulative;
-    return code;
+    return ATTN_OK;
 }
 
-static int ablate(const struct ablate_args *args, struct question *question,
-                  struct references *references)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct ablate_args *args = question->call->args;
+    struct references *references = question->own;
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
-    struct answer_ids ids;
     struct attn_ablate_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = read_how(args, &how);
+    struct answer_ids ids;
+
+    ATTN_TRY(read_how(args, &how, err));
     if (how.parts != ATTN_ABLATE_NEURONS)
         question->grid =
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change"};
-    if (code == EXIT_DONE && args->reference)
-        code = references_read(args->reference, references);
-    if (code == EXIT_DONE)
-        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
+    if (args->reference)
+        ATTN_TRY(references_read(args->reference, references, err));
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
-    if (code == EXIT_DONE &&
-        attn_ablate(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int ablate_main(int argc, char **argv)
+static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
-    struct ablate_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_ablate, .args = &args.question, .reuse = true, .example = EXAMPLE};
+    const struct ablate_args *args = call->args;
     struct references references = {0};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = ablate(&args, &question, &references);
-    references_release(&references);
-    return question_close(&question, code);
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .own = &references};
+    const enum attn_status status = question_answer(&question, work, err);
+
+    text_release(&references.text);
+    free(references.items);
+    return status;
 }

@@ -1,20 +1,23 @@
 /* attend.c - attn-cli attend: attention on arrays. */
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
-#include "cmd/args/label.h"
 #include "cmd/args/request.h"
-#include "cmd/args/tables.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Paths, or NULL. */
 struct arrays_args {
     const char *q, *k, *v, *x, *scores, *keep;
+};
+
+/* Names of queries and keys: files of lines, or NULL. */
+struct label_args {
+    const char *queries, *keys;
 };
 
 struct attend_args {
@@ -24,97 +27,73 @@ struct attend_args {
     struct request_args request;
 };
 
-/* Those that were given; of --x alone q. */
+/* The lines of one file. */
+struct label_file {
+    struct text text;
+    const char **items; /* [list.n] owns; where each line begins in the text */
+    size_t *sizes;      /* [list.n] owns */
+};
+
+/* The arrays that were given; with --x only q. */
 struct attend_arrays {
     struct attn_ndarray q, k, v, scores;
+    struct label_file query_labels, key_labels;
 };
 
 static const struct option arrays_rows[] = {
-    {.name = "q",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, q),
-     .help = "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
-             "them; float32, float64 or float16"},
-    {.name = "k",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, k),
-     .help = "the keys: any number of them, of the queries' width. There may be fewer heads of "
-             "keys than of queries, if their number divides it"},
-    {.name = "v",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, v),
-     .help = "the values: one for each key, of any width"},
-    {.name = "x",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, x),
-     .help = "one array for queries, keys and values"},
-    {.name = "scores",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, scores),
-     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; without "
-             "--v there is no z"},
-    {.name = "keep",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct arrays_args, keep),
-     .help = "which weights --dropout keeps (1) and which it drops (0), instead of a choice by "
-             "--seed; an array with the axes of the scores"},
+    OPTION_TEXT("q", "FILE.npy", struct arrays_args, q,
+                "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
+                "them; float32, float64 or float16"),
+    OPTION_TEXT("k", "FILE.npy", struct arrays_args, k,
+                "the keys: any number of them, of the queries' width. There may be fewer heads "
+                "of keys than of queries, if their number divides it"),
+    OPTION_TEXT("v", "FILE.npy", struct arrays_args, v,
+                "the values: one for each key, of any width"),
+    OPTION_TEXT("x", "FILE.npy", struct arrays_args, x, "one array for queries, keys and values"),
+    OPTION_TEXT("scores", "FILE.npy", struct arrays_args, scores,
+                "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; "
+                "without --v there is no z"),
+    OPTION_TEXT("keep", "FILE.npy", struct arrays_args, keep,
+                "which weights --dropout keeps (1) and which it drops (0), instead of a choice "
+                "by --seed; an array with the axes of the scores"),
 };
 
-static const struct option_group arrays_options = OPTION_GROUP(arrays_rows);
+static const struct option_group arrays_options = OPTION_GROUP("Input", arrays_rows);
 
 static const struct option selection_rows[] = {
-    {.name = "heads",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, heads),
-     .help = "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"},
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, queries),
-     .help = "queries to keep"},
-    {.name = "sites",
-     .argument = "LIST",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, sites),
-     .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
-             "pattern_lowrank, z; default pattern,z"},
+    OPTION_TEXT("heads", "SPEC", struct selection_args, heads,
+                "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"),
+    OPTION_TEXT("queries", "SPEC", struct selection_args, queries, "queries to keep"),
+    OPTION_TEXT("sites", "LIST", struct selection_args, sites,
+                "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
+                "pattern_lowrank, z; default pattern,z"),
 };
 
 /* Arrays have no layers. */
-static const struct option_group attend_selection_options = OPTION_GROUP(selection_rows);
+static const struct option_group attend_selection_options =
+    OPTION_GROUP("Selection", selection_rows);
 
 static const struct option measures_rows[] = {
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Measures",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct attend_args, measures),
-     .help = "instead of tensors, print a table of measures of each head, those of `attn-cli "
-             "heads`: entropy,max or all; --csv, --json and --jsonl write it"},
+    OPTION_TEXT("measures", "LIST", struct attend_args, measures,
+                "instead of tensors, print a table of measures of each head, those of `attn-cli "
+                "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
 };
 
-static const struct option_group measures_options = OPTION_GROUP(measures_rows);
+static const struct option_group measures_options = OPTION_GROUP("Measures", measures_rows);
+
+static const struct option label_rows[] = {
+    OPTION_TEXT("query-labels", "FILE", struct label_args, queries,
+                "names of the queries, one per line; default: numbers"),
+    OPTION_TEXT("key-labels", "FILE", struct label_args, keys, "names of the keys, one per line"),
+};
+
+static const struct option_group label_options = OPTION_GROUP("Input", label_rows);
 
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
     {&label_options, offsetof(struct attend_args, labels)},
     {&attention_options, offsetof(struct attend_args, request.attention)},
+    {&dropout_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
     {&measures_options, 0},
@@ -123,10 +102,11 @@ static const struct option_part parts[] = {
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
     {&picture_options, offsetof(struct attend_args, request.picture)},
     {&running_options, offsetof(struct attend_args, request.running)},
-    {&help_options, 0},
 };
 
-static int attend_main(int argc, char **argv);
+static const struct attend_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status attend(struct call *call, struct attn_error *err);
 
 const struct command command_attend = {
     .name = "attend",
@@ -146,174 +126,177 @@ const struct command command_attend = {
         "  attn-cli attend --scores scores.npy --csv -\n"
         "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = attend_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct attend_args),
+    .defaults = &defaults,
+    .work = attend,
 };
 
-static int check_arrays(const struct arrays_args *args)
+static enum attn_status check_arrays(const struct arrays_args *args, struct attn_error *err)
 {
     static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";
+
     if (!args->x && !args->scores && !args->q && !args->k && !args->v)
-        return report_problem(EXIT_USAGE, example, "no arrays given");
+        return refuse(err, example, "no arrays given");
     if (args->x && (args->q || args->k || args->v || args->scores))
-        return report_problem(
-            EXIT_USAGE, NULL,
+        return refuse(
+            err, NULL,
             "--x stands for --q, --k and --v: it does not go together with them or with --scores");
     if (args->scores && (args->q || args->k))
-        return report_problem(EXIT_USAGE, NULL,
-                              "--scores replaces --q and --k: they do not go together");
+        return refuse(err, NULL, "--scores replaces --q and --k: they do not go together");
     if (!args->x && !args->scores && (!args->q || !args->k || !args->v))
-        return report_problem(EXIT_USAGE, example, "--%s is missing",
-                              !args->q   ? "q"
-                              : !args->k ? "k"
-                                         : "v");
-    return EXIT_DONE;
+        return refuse(err, example, "--%s is missing", !args->q ? "q" : !args->k ? "k" : "v");
+    return ATTN_OK;
 }
 
 /* Options that have nothing to act on. */
-static int check_use(const struct attend_args *args)
+static enum attn_status check_use(const struct attend_args *args, struct attn_error *err)
 {
     const struct attention_args *attention = &args->request.attention;
     const char *unused = attention->similarity >= 0 ? "similarity"
                          : attention->scale >= 0    ? "scale"
                          : attention->eps >= 0      ? "eps"
                                                     : NULL;
+
     if (args->arrays.scores && unused)
-        return report_problem(EXIT_USAGE, NULL,
-                              "--%s changes how scores are computed, and --scores gives them",
-                              unused);
+        return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
+                      unused);
     if (args->arrays.keep && attention->dropout < 0)
-        return report_problem(EXIT_USAGE,
-                              "with --dropout 0 the weights that stay are not divided by 1-P",
-                              "--keep needs --dropout, whose choice it replaces");
+        return refuse(err, "with --dropout 0 the weights that stay are not divided by 1-P",
+                      "--keep needs --dropout, whose choice it replaces");
     if (args->arrays.keep && attention->seed >= 0)
-        return report_problem(
-            EXIT_USAGE, NULL,
-            "--keep and --seed do not go together: each chooses the weights that stay");
-    return EXIT_DONE;
+        return refuse(err, NULL,
+                      "--keep and --seed do not go together: each chooses the weights that stay");
+    return ATTN_OK;
 }
 
 /* Reads PATH into ARRAY, unless it is NULL; then *given points to it. */
 static enum attn_status read_array(const char *path, const char *axes, struct attn_ndarray *array,
                                    const struct attn_ndarray **given, struct attn_error *err)
 {
-    if (path)
-        *given = array;
-    return path ? attn_ndarray_read(path, 2, 4, axes, array, err) : ATTN_OK;
+    if (!path)
+        return ATTN_OK;
+    *given = array;
+    return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 4, axes, array, err), err);
 }
 
-static int read_arrays(const struct arrays_args *args, struct attend_arrays *arrays,
-                       struct attn_input *input)
+static enum attn_status read_arrays(const struct arrays_args *args, struct attend_arrays *arrays,
+                                    struct attn_input *input, struct attn_error *err)
 {
     static const char axes[] = "[T, E], [H, T, E] or [B, H, T, E]";
     static const char axes_of_scores[] = "[T, S], [H, T, S] or [B, H, T, S]";
-    struct attn_error err = {0};
-    enum attn_status status =
-        read_array(args->x ? args->x : args->q, axes, &arrays->q, &input->q, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->k, axes, &arrays->k, &input->k, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->scores, axes_of_scores, &arrays->scores, &input->scores, &err);
-    if (status == ATTN_OK)
-        status = read_array(args->v, axes, &arrays->v, &input->v, &err);
+
+    ATTN_TRY(read_array(args->x ? args->x : args->q, axes, &arrays->q, &input->q, err));
+    ATTN_TRY(read_array(args->k, axes, &arrays->k, &input->k, err));
+    ATTN_TRY(read_array(args->scores, axes_of_scores, &arrays->scores, &input->scores, err));
+    ATTN_TRY(read_array(args->v, axes, &arrays->v, &input->v, err));
     if (args->x)
         input->k = input->v = input->q;
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
+    return ATTN_OK;
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+/* Reads the lines of PATH, unless it is NULL; LIST borrows them. */
+static enum attn_status read_labels(const char *path, struct label_file *file,
+                                    struct attn_label_list *list, struct attn_error *err)
+{
+    const struct prompt_args args = {.file = path, .is_raw = true};
+    const char *at, *end;
+    size_t n = 0;
+
+    if (!path)
+        return ATTN_OK;
+    ATTN_TRY(prompt_read(&args, &file->text, err));
+    end = file->text.data + file->text.size;
+    for (at = file->text.data; at < end; at++)
+        n += *at == '\n' || at + 1 == end;
+    file->items = calloc(n + 1, sizeof *file->items);
+    file->sizes = calloc(n + 1, sizeof *file->sizes);
+    if (!file->items || !file->sizes)
+        return attn_error_no_memory(err);
+    at = file->text.data;
+    for (size_t i = 0; at < end; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const size_t size = (size_t)((stop ? stop : end) - at);
+
+        file->items[i] = at;
+        file->sizes[i] = size > 0 && at[size - 1] == '\r' ? size - 1 : size;
+        at += size + 1;
+    }
+    *list = (struct attn_label_list){file->items, file->sizes, n, path};
+    return ATTN_OK;
+}
+
+static void release_labels(struct label_file *file)
+{
+    text_release(&file->text);
+    free(file->items);
+    free(file->sizes);
 }
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
-static const char *const table_formats[] = {"csv", "json", "jsonl"};
-
-static int refuse_beside_measures(const char *name)
+/* Reads the list of measures, and refuses what shows something else. */
+static enum attn_status check_measures(const char *list, const struct call *call,
+                                       attn_measure_set *measures, struct attn_error *err)
 {
-    return report_problem(EXIT_USAGE, NULL,
+    static const char others[] = "sites|compare|explain|heatmap|hide-first|renormalize|merge-words";
+    struct option_walk walk = {.command = call->command};
+
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));
+    while (option_next(&walk)) {
+        const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
+
+        if (name && (word_find(others, name) >= 0 ||
+                     (attn_format_find(name) && word_find("csv|json|jsonl", name) < 0)))
+            return refuse(err, NULL,
                           "--measures and --%s do not go together: measures are text, --csv, "
                           "--json or --jsonl",
                           name);
-}
-
-static bool is_refused(const char *name)
-{
-    static const char *const refused[] = {"sites",      "compare",     "explain",    "heatmap",
-                                          "hide-first", "renormalize", "merge-words"};
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        if (strcmp(name, refused[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
-        if (strcmp(name, table_formats[i]) == 0)
-            return false;
-    return attn_format_find(name);
-}
-
-/* Reads the list of measures, and refuses what shows something else. */
-static int check_measures(const struct attend_args *args, const struct served *served,
-                          attn_measure_set *measures)
-{
-    struct attn_error err = {0};
-    if (!args->measures)
-        return EXIT_DONE;
-    if (attn_measures_parse(args->measures, measures, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
-    for (struct option_walk walk = {.command = served->command}; option_next(&walk);)
-        if (served->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
-            return refuse_beside_measures(walk.option.name);
-    return EXIT_DONE;
+    }
+    return ATTN_OK;
 }
 
 /* Computes the pattern and writes the table of its heads. */
-static int measure(struct served *served, attn_measure_set measures)
+static enum attn_status measure(struct served *served, attn_measure_set measures,
+                                struct attn_error *err)
 {
-    const struct output_args *output = &served->args->output;
-    struct tables_args tables = {.precision = output->precision};
+    const struct tables_args tables = {.output = served->args->output};
     struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
-        tables.paths[i] = output_path(output, table_formats[i]);
+    enum attn_status status;
+
     served->request.selection.sites = "pattern";
     served->request.outputs.n = 0; /* of tensors */
-    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK ||
-        attn_head_measures(served->run, measures, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = tables_write(&tables, table, NULL, served->out);
+    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
+    ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
+    status = tables_write(&tables, table, NULL, served->call->out, err);
     attn_table_free(table);
-    return code;
+    return status;
 }
 
-static int perform(const struct attend_args *args, struct served *served)
+static enum attn_status work(struct served *served, struct attn_error *err)
 {
+    static const struct model_args none = {.load = ATTN_READ, .compute = ATTN_COMPUTE_F32};
+    const struct attend_args *args = served->call->args;
+    struct attend_arrays *arrays = served->own;
     attn_measure_set measures = 0;
-    struct attend_arrays arrays = {0};
-    struct label_files labels = {0};
-    int code = check_arrays(&args->arrays);
-    if (code == EXIT_DONE)
-        code = check_use(args);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE)
-        code = check_measures(args, served, &measures);
-    if (code == EXIT_DONE && !args->request.is_compared && !measures)
-        code = outputs_check_tables(&args->request.output);
-    if (code == EXIT_DONE)
-        code = request_open_host(served, NULL, ATTN_READ, ATTN_COMPUTE_F32);
-    if (code == EXIT_DONE)
-        code = read_arrays(&args->arrays, &arrays, &served->request.input);
-    if (code == EXIT_DONE)
-        code = label_files_read(&args->labels, &labels, &served->request);
-    if (code == EXIT_DONE)
-        code = request_fill(served, args->arrays.keep);
-    if (code == EXIT_DONE)
-        code = measures ? measure(served, measures) : request_serve(served);
-    request_release(served);
-    attn_ndarray_release(&arrays.q);
-    attn_ndarray_release(&arrays.k);
-    attn_ndarray_release(&arrays.v);
-    attn_ndarray_release(&arrays.scores);
-    label_files_release(&labels);
-    return code;
+
+    ATTN_TRY(check_arrays(&args->arrays, err));
+    ATTN_TRY(check_use(args, err));
+    ATTN_TRY(request_check(served, err));
+    if (args->measures)
+        ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
+    if (!args->request.is_compared && !measures)
+        ATTN_TRY(outputs_check_tables(&args->request.output, err));
+    ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
+    ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
+    ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,
+                         &served->request.reading.queries, err));
+    ATTN_TRY(
+        read_labels(args->labels.keys, &arrays->key_labels, &served->request.reading.keys, err));
+    ATTN_TRY(request_fill(served, args->arrays.keep, err));
+    return measures ? measure(served, measures, err) : request_serve(served, err);
 }
 
 static void print_sites(struct attn_sink *out)
@@ -330,12 +313,19 @@ static void print_sites(struct attn_sink *out)
              "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
 }
 
-static int attend_main(int argc, char **argv)
+static enum attn_status attend(struct call *call, struct attn_error *err)
 {
-    struct attend_args args = {.request = REQUEST_ARGS_DEFAULT};
-    struct served served = {.command = &command_attend, .args = &args.request};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, print_sites))
-        code = perform(&args, &served);
-    return request_close(&served, code);
+    const struct attend_args *args = call->args;
+    struct attend_arrays arrays = {0};
+    struct served served = {
+        .call = call, .args = &args->request, .print_sites = print_sites, .own = &arrays};
+    const enum attn_status status = request_answer(&served, work, err);
+
+    attn_ndarray_release(&arrays.q);
+    attn_ndarray_release(&arrays.k);
+    attn_ndarray_release(&arrays.v);
+    attn_ndarray_release(&arrays.scores);
+    release_labels(&arrays.query_labels);
+    release_labels(&arrays.key_labels);
+    return status;
 }

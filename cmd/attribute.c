@@ -20,37 +20,29 @@ struct attribute_args {
 };
 
 static const struct option attribute_rows[] = {
-    {.name = "by",
-     .argument = "part|token",
-     .heading = "Attribution",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attribute_args, by),
-     .help = "part (default): one row per part of the model. token: one row per head and key that "
-             "it read from, only those of the largest magnitudes"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Attribution",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct attribute_args, n_most),
-     .help = "number of rows of --by token; default: 20"},
+    OPTION_CHOICE("by", "part|token", struct attribute_args, by,
+                  "part (default): one row per part of the model. token: one row per head and "
+                  "key that it read from, only those of the largest magnitudes"),
+    OPTION_NUMBER("limit", "N", struct attribute_args, n_most, 1, INT32_MAX,
+                  "number of rows of --by token; default: 20"),
 };
 
-static const struct option_group attribute_options = OPTION_GROUP(attribute_rows);
+static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct attribute_args, question)),
+    {&question_input_options, offsetof(struct attribute_args, question)},
     {&texts_options, offsetof(struct attribute_args, texts)},
     {&target_options, offsetof(struct attribute_args, answer)},
     {&foil_options, offsetof(struct attribute_args, answer)},
-    {&at_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
-    QUESTION_PICTURE_PARTS(offsetof(struct attribute_args, question)),
-    QUESTION_PARTS(offsetof(struct attribute_args, question)),
+    {&question_picture_options, offsetof(struct attribute_args, question)},
+    {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static int attribute_main(int argc, char **argv);
+static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                               .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status attribute(struct call *call, struct attn_error *err);
 
 const struct command command_attribute = {
     .name = "attribute",
@@ -70,17 +62,18 @@ const struct command command_attribute = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = attribute_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct attribute_args),
+    .defaults = &defaults,
+    .work = attribute,
 };
 
-static int attribute(const struct attribute_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct attribute_args *args = question->call->args;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.n_most = (size_t)args->n_most;
@@ -92,27 +85,18 @@ static int attribute(const struct attribute_args *args, struct question *questio
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    int code = EXIT_DONE;
     if (args->n_most > 0 && !how.by_token)
-        code = report_problem(EXIT_USAGE, NULL, "--limit needs --by token");
-    if (code == EXIT_DONE)
-        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE &&
-        attn_attribute(question->host, &question->request, &how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
+        return refuse(err, NULL, "--limit needs --by token");
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
 }
 
-static int attribute_main(int argc, char **argv)
+static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
-    struct attribute_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+    const struct attribute_args *args = call->args;
     struct question question = {
-        .command = &command_attribute, .args = &args.question, .reuse = true, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = attribute(&args, &question);
-    return question_close(&question, code);
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

@@ -1,8 +1,6 @@
 /* batch.c - attn-cli batch: many texts, one process. */
 #include "cmd/args/attention.h"
-#include "cmd/args/hosting.h"
 #include "cmd/args/model.h"
-#include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/selection.h"
 #include "cmd/line/help.h"
@@ -47,170 +45,79 @@ struct batch_args {
 };
 
 static const struct option input_rows[] = {
-    {.argument = "INPUT",
-     .heading = "Input",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct batch_args, inputs),
-     .help = "a file with one record per line; - or nothing is standard input"},
-    {.name = "lines",
-     .heading = "Input",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_lines),
-     .help = "each line is a text, without a final \\r; otherwise it is a JSON object with `text` "
-             "or `ids`"},
-    {.name = "text-key",
-     .argument = "NAME",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, text_key),
-     .help = "key of a record's text; default: text"},
-    {.name = "id-key",
-     .argument = "NAME",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, id_key),
-     .help = "key of a record's id; default: id. A record without one gets its number, from 0"},
-    {.name = "shard",
-     .argument = "I/N",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, shard),
-     .help = "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
-             "results-00003-of-00008.jsonl"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT64_MAX,
-     .offset = offsetof(struct batch_args, n_most),
-     .help = "take only the first N records"},
-    {.name = "max-line",
-     .argument = "BYTES",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, max_line),
-     .help = "longest line in bytes; the record of a longer one fails, however long it is; "
-             "default: 16777216"},
-    {.name = "max-tokens",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, n_max_token),
-     .help =
-         "longest text in tokens; the record of a longer one fails; default: what the model takes"},
-    {.name = "max-errors",
-     .argument = "N",
-     .heading = "Input",
-     .kind = OPTION_NUMBER,
-     .max = INT64_MAX,
-     .offset = offsetof(struct batch_args, n_most_failed),
-     .help = "number of records that may fail; one more ends the run. Default: any number, and the "
-             "exit code is 6"},
+    OPTION_PLAIN("INPUT", struct batch_args, inputs,
+                 "a file with one record per line; - or nothing is standard input"),
+    OPTION_FLAG("lines", struct batch_args, is_lines,
+                "each line is a text, without a final \\r; otherwise it is a JSON object with "
+                "`text` or `ids`"),
+    OPTION_TEXT("text-key", "NAME", struct batch_args, text_key,
+                "key of a record's text; default: text"),
+    OPTION_TEXT("id-key", "NAME", struct batch_args, id_key,
+                "key of a record's id; default: id. A record without one gets its number, from 0"),
+    OPTION_TEXT("shard", "I/N", struct batch_args, shard,
+                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
+                "results-00003-of-00008.jsonl"),
+    OPTION_NUMBER("limit", "N", struct batch_args, n_most, 1, INT64_MAX,
+                  "take only the first N records"),
+    OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,
+                  "longest line in bytes; the record of a longer one fails, however long it is; "
+                  "default: 16777216"),
+    OPTION_NUMBER("max-tokens", "N", struct batch_args, n_max_token, 1, INT32_MAX,
+                  "longest text in tokens; the record of a longer one fails; default: what the "
+                  "model takes"),
+    OPTION_NUMBER("max-errors", "N", struct batch_args, n_most_failed, 0, INT64_MAX,
+                  "number of records that may fail; one more ends the run. Default: any number, "
+                  "and the exit code is 6"),
 };
 
-static const struct option_group input_options = OPTION_GROUP(input_rows);
+static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
 
 static const struct option file_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, output),
-     .help = "the file for the lines of JSON, one per record; default: -, standard output"},
-    {.name = "fields",
-     .argument = "LIST",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, fields),
-     .help =
-         "what each line holds besides id and n_token: ids, tokens, offsets, measures, surprisal, "
-         "predictions, tensors; default: ids,measures, and predictions with --top or --next"},
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct batch_args, measures),
-     .help = "measures of each head, by their names in `attn-cli heads`; default: all but "
-             "punctuation and n_punctuation"},
-    {.name = "csv",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write the measures as CSV, one line per record and head"},
-    {.name = "npy",
-     .argument = "DIR",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write arrays for numpy.load into DIR, with one row per record: n_token.npy, one "
-             "file per measure [N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
-    {.name = "edges",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write as CSV the keys that each query looks at most, one line per key; for long "
-             "texts, whose matrices are too large to keep"},
-    {.name = "edges-per-query",
-     .argument = "K",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, n_edge),
-     .help = "number of keys per query in --edges, the largest weights first; default: 3"},
-    {.name = "npz",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_NAMED,
-     .offset = offsetof(struct batch_args, others),
-     .help = "also write the tensors of --sites of all records into one archive for numpy.load, "
-             "with members such as 000000007/blocks.0.attn.hook_pattern"},
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct batch_args, precision),
-     .help = "digits after the point in JSON and CSV; default: as many as bring back the same "
-             "number"},
+    OPTION_TEXT("output", "FILE", struct batch_args, output,
+                "the file for the lines of JSON, one per record; default: -, standard output",
+                .letter = 'o'),
+    OPTION_TEXT("fields", "LIST", struct batch_args, fields,
+                "what each line holds besides id and n_token: ids, tokens, offsets, measures, "
+                "surprisal, predictions, tensors; default: ids,measures, and predictions with "
+                "--top or --next"),
+    OPTION_TEXT("measures", "LIST", struct batch_args, measures,
+                "measures of each head, by their names in `attn-cli heads`; default: all but "
+                "punctuation and n_punctuation"),
+    OPTION_NAMED("csv", "FILE", struct batch_args, others,
+                 "also write the measures as CSV, one line per record and head"),
+    OPTION_NAMED("npy", "DIR", struct batch_args, others,
+                 "also write arrays for numpy.load into DIR, with one row per record: "
+                 "n_token.npy, one file per measure [N, L, H], and with --top top_id.npy and "
+                 "top_p.npy [N, K]"),
+    OPTION_NAMED("edges", "FILE", struct batch_args, others,
+                 "also write as CSV the keys that each query looks at most, one line per key; "
+                 "for long texts, whose matrices are too large to keep"),
+    OPTION_NUMBER("edges-per-query", "K", struct batch_args, n_edge, 1, INT32_MAX,
+                  "number of keys per query in --edges, the largest weights first; default: 3"),
+    OPTION_NAMED("npz", "FILE", struct batch_args, others,
+                 "also write the tensors of --sites of all records into one archive for "
+                 "numpy.load, with members such as 000000007/blocks.0.attn.hook_pattern"),
+    OPTION_NUMBER("precision", "N", struct batch_args, precision, 0, 17,
+                  "digits after the point in JSON and CSV; default: as many as bring back the "
+                  "same number"),
 };
 
-static const struct option_group file_options = OPTION_GROUP(file_rows);
+static const struct option_group file_options = OPTION_GROUP("Output", file_rows);
 
 static const struct option resume_rows[] = {
-    {.name = "resume",
-     .heading = "Restarts",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_resumed),
-     .help = "continue a run of the same command that ended early. If there is none, begin; if all "
-             "is done, only check that input and outputs are still the same"},
-    {.name = "sync",
-     .heading = "Restarts",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct batch_args, is_synced),
-     .help =
-         "wait for the disk at each checkpoint, and for each file and its name at the end: what "
-         "is done survives a power failure"},
-    {.name = "progress",
-     .argument = "SECONDS",
-     .heading = "Other",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct batch_args, progress),
-     .help = "print lines of progress on standard error; a terminal shows progress without this "
-             "option"},
+    OPTION_FLAG("resume", struct batch_args, is_resumed,
+                "continue a run of the same command that ended early. If there is none, begin; "
+                "if all is done, only check that input and outputs are still the same"),
+    OPTION_FLAG("sync", struct batch_args, is_synced,
+                "wait for the disk at each checkpoint, and for each file and its name at the "
+                "end: what is done survives a power failure"),
+    OPTION_HEADING("Other"),
+    OPTION_NUMBER("progress", "SECONDS", struct batch_args, progress, 1, INT32_MAX,
+                  "print lines of progress on standard error; a terminal shows progress without "
+                  "this option"),
 };
 
-static const struct option_group resume_options = OPTION_GROUP(resume_rows);
+static const struct option_group resume_options = OPTION_GROUP("Restarts", resume_rows);
 
 static const struct option_part parts[] = {
     {&input_options, 0},
@@ -218,17 +125,18 @@ static const struct option_part parts[] = {
     {&file_options, 0},
     {&resume_options, 0},
     {&prediction_options, offsetof(struct batch_args, prediction)},
-    {&model_options, offsetof(struct batch_args, model)},
-    {&weights_options, offsetof(struct batch_args, model)},
-    {&compute_options, offsetof(struct batch_args, model)},
+    {&model_all_options, offsetof(struct batch_args, model)},
     {&attention_options, offsetof(struct batch_args, attention)},
+    {&dropout_options, offsetof(struct batch_args, attention)},
     {&selection_options, offsetof(struct batch_args, selection)},
     {&ablation_options, offsetof(struct batch_args, ablation)},
     {&running_options, offsetof(struct batch_args, running)},
-    {&help_options, 0},
 };
 
-static int batch_main(int argc, char **argv);
+static const struct batch_args defaults = {
+    .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
+
+static enum attn_status run_batch(struct call *call, struct attn_error *err);
 
 const struct command command_batch = {
     .name = "batch",
@@ -251,17 +159,17 @@ const struct command command_batch = {
                 "  attn-cli batch -m gpt2 prompts.jsonl | jq .measures.entropy[5][1]\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --shard 3/8 prompts.jsonl\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = batch_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct batch_args),
+    .defaults = &defaults,
+    .work = run_batch,
 };
 
 /* A batch on its way. */
 struct batch {
+    struct call *call;
     struct batch_args *args;
-    const char **given; /* [options_count] the text of each option's value, or NULL */
-    const char **command;
-    struct attn_sink *out; /* standard output */
+    const char **command; /* the command line as it was typed */
     struct attn_buffer asked;
     const char **files; /* that the options name */
     struct attn_records_item *outputs;
@@ -274,25 +182,27 @@ struct batch {
     struct attn_batch_options options;
     struct attn_batch *batch;
     bool has_begun; /* records are computed */
-    double emitted; /* seconds; when a plain line said how far it is */
+    double emitted; /* seconds; when the last line of --progress was printed */
 };
 
 /* --- Options --------------------------------------------------------------------------------- */
 
 /* Reads "3/8". */
-static int read_shard(const char *text, size_t *shard, size_t *n_shard)
+static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_shard,
+                                   struct attn_error *err)
 {
     int64_t i = 0, n = 0;
     const char *slash = text ? strchr(text, '/') : NULL;
+
     if (!text)
-        return EXIT_DONE;
+        return ATTN_OK;
     if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
         !attn_parse_int(text, (size_t)(slash - text), 0, n - 1, &i))
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8", text);
+        return refuse(err, NULL, "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8",
+                      text);
     *shard = (size_t)i;
     *n_shard = (size_t)n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static bool is_standard(const char *path)
@@ -300,85 +210,55 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-static int check(const struct batch_args *args)
+static enum attn_status check(const struct batch_args *args, struct attn_error *err)
 {
     if (args->inputs.n > 1)
-        return report_problem(EXIT_USAGE, "`cat FILE... | attn-cli batch` reads them all",
-                              "'%s' is a second input, expected one", args->inputs.items[1]);
+        return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
+                      "'%s' is a second input, expected one", args->inputs.items[1]);
     if (args->is_lines && (args->text_key || args->id_key))
-        return report_problem(
-            EXIT_USAGE, NULL,
-            "--text-key and --id-key need records in JSON, and --lines reads texts");
+        return refuse(err, NULL,
+                      "--text-key and --id-key need records in JSON, and --lines reads texts");
     if (args->is_resumed && is_standard(args->output))
-        return report_problem(EXIT_USAGE, NULL, "--resume needs -o FILE, the file to continue");
-    return attention_check(&args->attention);
-}
-
-/* Whether the option NAME has no part in what the results are. */
-static bool is_circumstance(const char *name)
-{
-    static const char *const names[] = {
-        "model",   "config", "vocab", "weights", "load",     "threads",    "quiet",
-        "verbose", "resume", "sync",  "color",   "progress", "max-errors",
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the option NAME is the path of an output. */
-static bool is_output(const char *name)
-{
-    static const char *const names[] = {"output", "csv", "npy", "edges", "npz"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void append_string(struct attn_buffer *out, const char *text)
-{
-    attn_json_append_string(out, text, strlen(text));
+        return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
+    return attention_check(&args->attention, err);
 }
 
 /* The options that shape the results, as an object of JSON. Lists have all their values. */
 static void describe_options(struct batch *batch)
 {
-    struct attn_buffer *text = &batch->asked;
+    static const char circumstances[] = "model|config|vocab|weights|load|threads|quiet|verbose|"
+                                        "resume|sync|color|progress|max-errors";
+    struct attn_json_writer json = {.out = &batch->asked, .comma = ",", .colon = ":"};
 
-    attn_buffer_append_char(text, '{');
+    attn_json_begin(&json, '{');
     for (struct option_walk walk = {.command = &command_batch}; option_next(&walk);) {
         const struct option *option = &walk.option;
-        const char *given = batch->given[walk.n - 1];
+        const char *given = batch->call->given[walk.n - 1];
 
-        if (!given || !option->name || is_circumstance(option->name))
+        if (!given || !option->name || word_find(circumstances, option->name) >= 0)
             continue;
-        attn_buffer_append_string(text, text->size > 1 ? "," : "");
-        append_string(text, option->name);
-        attn_buffer_append_char(text, ':');
-        if (is_output(option->name)) {
-            attn_buffer_append_string(text, "true");
-        } else if (option->kind == OPTION_LIST) {
+        attn_json_key(&json, option->name);
+        if (word_find("output|csv|npy|edges|npz", option->name) >= 0) { /* wherever it goes */
+            attn_json_bool(&json, true);
+        } else if (option->kind == OPTION_KIND_LIST) {
             const struct text_list *list =
                 (const struct text_list *)(const void *)((const char *)batch->args +
                                                          option->offset);
 
-            for (size_t i = 0; i < list->n; i++) {
-                attn_buffer_append_char(text, i > 0 ? ',' : '[');
-                append_string(text, list->items[i]);
-            }
-            attn_buffer_append_char(text, ']');
+            attn_json_begin(&json, '[');
+            for (size_t i = 0; i < list->n; i++)
+                attn_json_text(&json, list->items[i]);
+            attn_json_end(&json);
         } else {
-            append_string(text, given);
+            attn_json_text(&json, given);
         }
     }
-    attn_buffer_append_char(text, '}');
-    batch->options.asked = attn_buffer_string(text);
+    attn_json_end(&json);
+    batch->options.asked = attn_buffer_string(&batch->asked);
 }
 
 /* What the options name that is a file. */
-static int list_files(struct batch *batch)
+static enum attn_status list_files(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const char *mask = attention_mask_file(&args->attention);
@@ -386,7 +266,7 @@ static int list_files(struct batch *batch)
     size_t n = 0;
 
     if (!files)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     if (mask)
         files[n++] = mask;
     for (size_t i = 0; i < args->ablation.patches.n; i++) {
@@ -398,11 +278,11 @@ static int list_files(struct batch *batch)
     batch->files = files;
     batch->options.files = files;
     batch->options.n_file = n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Where the outputs go. */
-static int list_outputs(struct batch *batch)
+static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const size_t n = 1 + args->others.n;
@@ -410,7 +290,7 @@ static int list_outputs(struct batch *batch)
 
     batch->outputs = calloc(n, sizeof *batch->outputs);
     if (!batch->outputs)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const char *format = i == 0 ? "jsonl" : args->others.items[i - 1].name;
         const char *path = i == 0 ? args->output : args->others.items[i - 1].value;
@@ -418,7 +298,7 @@ static int list_outputs(struct batch *batch)
         batch->outputs[i] = (struct attn_records_item){
             .format = format,
             .path = is_standard(path) ? NULL : path,
-            .sink = batch->out,
+            .sink = batch->call->out,
         };
     }
     for (size_t i = 0; i < args->others.n; i++) {
@@ -426,57 +306,49 @@ static int list_outputs(struct batch *batch)
         const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
 
         if (is_standard(other->value) && !is_text)
-            return report_problem(EXIT_USAGE, NULL, "--%s cannot go to standard output",
-                                  other->name);
+            return refuse(err, NULL, "--%s cannot go to standard output", other->name);
         n_standard += is_standard(other->value);
     }
     if (n_standard > 1)
-        return report_problem(EXIT_USAGE, "-o FILE writes the lines of JSON to a file",
-                              "two outputs go to standard output");
+        return refuse(err, "-o FILE writes the lines of JSON to a file",
+                      "two outputs go to standard output");
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 /* Refuses options for outputs that are not written. */
-static int check_outputs(struct batch *batch)
+static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    const struct attn_question *predict = &batch->request.predict;
-    const bool has_predictions = predict->top > 0 || predict->n_next > 0;
+    const struct attn_request_predict *predict = &batch->request.predict;
     attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
-    struct attn_error err = {0};
 
-    if ((args->fields && attn_record_fields_parse(args->fields, &fields, &err) != ATTN_OK) ||
-        (args->measures &&
-         attn_measures_parse(args->measures, &batch->many.measures, &err) != ATTN_OK))
-        return report(&err, EXIT_USAGE);
+    if (args->fields)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_record_fields_parse(args->fields, &fields, err),
+                          err));
+    if (args->measures)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_measures_parse(args->measures, &batch->many.measures, err), err));
     if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
         !named_list_find(&args->others, "csv") && !named_list_find(&args->others, "npy"))
-        return report_problem(EXIT_USAGE, "add measures to --fields, or write --csv or --npy",
-                              "--measures needs an output that has measures");
-    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && !has_predictions)
-        return report_problem(EXIT_USAGE, NULL, "predictions in --fields need --top or --next");
+        return refuse(err, "add measures to --fields, or write --csv or --npy",
+                      "--measures needs an output that has measures");
+    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && predict->top == 0 && predict->n_next == 0)
+        return refuse(err, NULL, "predictions in --fields need --top or --next");
     if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
-        return report_problem(EXIT_USAGE, NULL, "--edges-per-query needs --edges");
+        return refuse(err, NULL, "--edges-per-query needs --edges");
     batch->many.n_edge = (size_t)args->n_edge;
     if (args->fields)
         batch->options.fields = fields;
-    return EXIT_DONE;
-}
-
-static void on_note(void *user, const char *message)
-{
-    (void)user;
-    note("%s", message);
+    return ATTN_OK;
 }
 
 /* What is asked of every record. */
-static int fill_request(struct batch *batch)
+static enum attn_status fill_request(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_request *request = &batch->request;
-    int code;
 
     *request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, request);
@@ -485,16 +357,15 @@ static int fill_request(struct batch *batch)
     request->selection.heads = args->selection.heads;
     request->selection.queries = args->selection.queries;
     request->selection.sites = args->selection.sites;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
-    request->on_note = args->running.is_quiet ? NULL : on_note;
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
+    request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
     batch->many.n_max_token = (size_t)args->n_max_token;
-    code = check_outputs(batch);
-    return code == EXIT_DONE ? attention_change(&args->attention, &batch->changed, &batch->mask)
-                             : code;
+    ATTN_TRY(check_outputs(batch, err));
+    return attention_change(&args->attention, &batch->changed, &batch->mask, err);
 }
 
 /* --- On its way ------------------------------------------------------------------------------ */
@@ -535,19 +406,14 @@ static bool is_spoiled(void *user)
     return interrupt_is_model_truncated();
 }
 
-static int open_batch(struct batch *batch)
+static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
-    struct attn_error err = {0};
-    int code = read_shard(args->shard, &options->shard, &options->n_shard);
 
-    if (code == EXIT_DONE)
-        code = list_outputs(batch);
-    if (code == EXIT_DONE)
-        code = list_files(batch);
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(read_shard(args->shard, &options->shard, &options->n_shard, err));
+    ATTN_TRY(list_outputs(batch, err));
+    ATTN_TRY(list_files(batch, err));
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
     options->takes_texts = args->is_lines;
     options->text_key = args->text_key;
@@ -560,122 +426,95 @@ static int open_batch(struct batch *batch)
     options->is_synced = args->is_synced;
     options->source = &batch->source.source;
     options->cancel = interrupt_flag();
-    options->on_note = args->running.is_quiet ? NULL : on_note;
+    options->on_note = args->running.is_quiet ? NULL : note_message;
     options->on_progress = on_progress;
     options->is_spoiled = is_spoiled;
     options->user = batch;
-    return attn_batch_open(options, &batch->batch, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_error(&err);
+    return attn_batch_open(options, &batch->batch, err);
 }
 
-static int open_all(struct batch *batch)
-{
-    const struct batch_args *args = batch->args;
-    const struct hosting hosting = {.source = &batch->source.source,
-                                    .load = (enum attn_load)args->model.load,
-                                    .compute = args->model.compute,
-                                    .reuse = true,
-                                    .running = &args->running};
-    struct attn_error err = {0};
-    int code = fill_request(batch);
-
-    if (code == EXIT_DONE)
-        code = open_batch(batch);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->running, &batch->source);
-    if (code == EXIT_DONE)
-        code = hosting_open(&hosting, &batch->host);
-    if (code == EXIT_DONE &&
-        ablation_fill(&batch->args->ablation, batch->host, &batch->request, &err) != ATTN_OK)
-        code = report_error(&err);
-    interrupt_catch();
-    return code;
-}
-
-static int perform(struct batch *batch)
+/* Runs the batch, and says what came of it. */
+static enum attn_status run_all(struct batch *batch, struct attn_error *err)
 {
     const bool is_quiet = batch->args->running.is_quiet;
     char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
     struct attn_batch_result result = {0};
-    struct attn_error err = {0};
-    int code = check(batch->args);
+    struct attn_error failure = {0};
 
-    if (code == EXIT_DONE)
-        code = open_all(batch);
-    if (code != EXIT_DONE)
-        return code;
-    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &err);
+    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
     progress_clear();
     attn_quantity_count(result.n_record, all);
-    if (result.is_abandoned) /* who read it wants no more */
-        return EXIT_DONE;
-    if (err.status != ATTN_OK) {
-        code = report_error(&err);
+    if (result.is_abandoned) /* the reader has closed the pipe */
+        return ATTN_OK;
+    if (failure.status != ATTN_OK) {
         if (result.can_resume && !is_quiet)
-            note("--resume continues at record %s", all);
-        return code;
+            snprintf(batch->call->last_note, sizeof batch->call->last_note,
+                     "--resume continues at record %s", all);
+        return attn_error_copy(err, &failure);
     }
     if (!result.is_complete && !is_quiet)
         note("%s of %s records in %.*f s, %s failed",
              attn_quantity_count(result.n_record - result.n_failed, done), all,
              result.seconds < 10 ? 1 : 0, result.seconds,
              attn_quantity_count(result.n_failed, failed));
-    return result.has_failed ? EXIT_FAILED_RECORDS : EXIT_DONE;
-}
-
-static void release(struct batch *batch)
-{
-    struct batch_args *args = batch->args;
-
-    attn_batch_free(batch->batch);
-    hosting_close(batch->host);
-    attn_mask_array_release(&batch->mask);
-    attn_buffer_release(&batch->asked);
-    free(batch->outputs);
-    free(batch->files);
-    free(batch->command);
-    free(batch->given);
-    text_list_release(&args->inputs);
-    text_list_release(&args->prediction.next);
-    named_list_release(&args->others);
-    ablation_release(&args->ablation);
+    if (result.has_failed)
+        batch->call->exit_code = EXIT_FAILED_RECORDS;
+    return ATTN_OK;
 }
 
 /* The command line as it was typed, for the manifest. */
-static int keep_command(struct batch *batch, int argc, char **argv)
+static enum attn_status keep_command(struct batch *batch, struct attn_error *err)
 {
-    batch->given = calloc(options_count(&command_batch), sizeof *batch->given);
-    batch->command = calloc((size_t)argc + 2, sizeof *batch->command);
-    if (!batch->given || !batch->command)
-        return report_no_memory();
+    const struct call *call = batch->call;
+
+    batch->command = calloc((size_t)call->argc + 2, sizeof *batch->command);
+    if (!batch->command)
+        return attn_error_no_memory(err);
     batch->command[0] = "attn-cli";
     batch->command[1] = command_batch.name;
-    for (int i = 0; i < argc; i++)
-        batch->command[i + 2] = argv[i];
+    for (int i = 0; i < call->argc; i++)
+        batch->command[i + 2] = call->argv[i];
     batch->options.command = batch->command;
-    batch->options.n_command = (size_t)argc + 2;
-    return EXIT_DONE;
+    batch->options.n_command = (size_t)call->argc + 2;
+    return ATTN_OK;
 }
 
-static int batch_main(int argc, char **argv)
+static enum attn_status work(struct batch *batch, struct attn_error *err)
 {
-    struct batch_args args = {
-        .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
-    struct batch batch = {.args = &args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
-    int code = keep_command(&batch, argc, argv);
+    const struct batch_args *args = batch->args;
 
-    if (code == EXIT_DONE)
-        code = options_parse_noting(&command_batch, argc, argv, &args, batch.given);
-    if (code == OPTIONS_OK)
-        code = print_open(&batch.out);
-    if (batch.out && help_is_asked(args.selection.sites)) {
-        sites_print(batch.out);
-    } else if (batch.out && help_is_asked(args.attention.kind)) {
-        attention_kinds_print(batch.out);
-    } else if (batch.out) {
-        describe_options(&batch);
-        code = perform(&batch);
-    }
-    release(&batch);
-    return print_close(batch.out, code);
+    ATTN_TRY(keep_command(batch, err));
+    describe_options(batch);
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(fill_request(batch, err));
+    ATTN_TRY(open_batch(batch, err));
+    ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
+    ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
+                             &batch->host, err));
+    ATTN_TRY(ablation_fill(&batch->args->ablation, batch->host, &batch->request, err));
+    interrupt_catch();
+    return run_all(batch, err);
+}
+
+static enum attn_status run_batch(struct call *call, struct attn_error *err)
+{
+    struct batch_args *args = call->args;
+    struct batch batch = {.call = call, .args = args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
+    enum attn_status status = ATTN_OK;
+
+    if (help_is_asked(args->selection.sites))
+        sites_print(call->out);
+    else if (help_is_asked(args->attention.kind))
+        attention_kinds_print(call->out);
+    else
+        status = work(&batch, err);
+    attn_batch_free(batch.batch);
+    model_host_close(batch.host);
+    ablation_release(&args->ablation);
+    attn_mask_array_release(&batch.mask);
+    attn_buffer_release(&batch.asked);
+    free(batch.outputs);
+    free(batch.files);
+    free(batch.command);
+    return status;
 }

@@ -1,6 +1,4 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
-#include "cmd/args/hosting.h"
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -30,81 +28,46 @@ struct generate_args {
 };
 
 static const struct option generate_rows[] = {
-    {.name = "tokens",
-     .letter = 'n',
-     .argument = "N",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct generate_args, n_most),
-     .help = "number of tokens to make; default: 20. A token that ends a text (eos_token_id of "
-             "generation_config.json, else config.json) stops earlier"},
-    {.name = "temperature",
-     .argument = "T",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, temperature),
-     .help = "draw tokens at random, with logits divided by T; default: 0, always the most "
-             "probable token"},
-    {.name = "top-k",
-     .argument = "K",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct generate_args, top_k),
-     .help = "draw from the K most probable tokens"},
-    {.name = "top-p",
-     .argument = "P",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, top_p),
-     .help = "draw from the fewest tokens whose probabilities add to P"},
-    {.name = "min-p",
-     .argument = "P",
-     .heading = "Generation",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct generate_args, min_p),
-     .help = "draw from the tokens with at least P times the probability of the most probable one"},
-    {.name = "seed",
-     .argument = "S",
-     .heading = "Generation",
-     .kind = OPTION_NUMBER,
-     .max = UINT32_MAX,
-     .offset = offsetof(struct generate_args, seed),
-     .help = "seed of the draws; default: 0. The same seed gives the same tokens on every machine"},
-    {.name = "stop",
-     .argument = "TEXT",
-     .heading = "Generation",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct generate_args, stops),
-     .help = "stop before TEXT; may be given several times"},
+    OPTION_NUMBER("tokens", "N", struct generate_args, n_most, 1, INT32_MAX,
+                  "number of tokens to make; default: 20. A token that ends a text (eos_token_id "
+                  "of generation_config.json, else config.json) stops earlier",
+                  .letter = 'n'),
+    OPTION_REAL("temperature", "T", struct generate_args, temperature,
+                "draw tokens at random, with logits divided by T; default: 0, always the most "
+                "probable token"),
+    OPTION_NUMBER("top-k", "K", struct generate_args, top_k, 1, INT32_MAX,
+                  "draw from the K most probable tokens"),
+    OPTION_REAL("top-p", "P", struct generate_args, top_p,
+                "draw from the fewest tokens whose probabilities add to P"),
+    OPTION_REAL("min-p", "P", struct generate_args, min_p,
+                "draw from the tokens with at least P times the probability of the most probable "
+                "one"),
+    OPTION_NUMBER("seed", "S", struct generate_args, seed, 0, UINT32_MAX,
+                  "seed of the draws; default: 0. The same seed gives the same tokens on every "
+                  "machine"),
+    OPTION_LIST("stop", "TEXT", struct generate_args, stops,
+                "stop before TEXT; may be given several times"),
 };
 
-static const struct option_group generate_options = OPTION_GROUP(generate_rows);
+static const struct option_group generate_options = OPTION_GROUP("Generation", generate_rows);
 
 static const struct option_part parts[] = {
-    {&prompt_text_options, offsetof(struct generate_args, prompt)},
-    {&prompt_options, offsetof(struct generate_args, prompt)},
-    {&special_options, offsetof(struct generate_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct generate_args, prompt)},
+    {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, source)},
     {&generate_options, 0},
-    {&model_options, offsetof(struct generate_args, model)},
-    {&weights_options, offsetof(struct generate_args, model)},
-    {&compute_options, offsetof(struct generate_args, model)},
-    {&attention_step_options, offsetof(struct generate_args, request.attention)},
+    {&model_all_options, offsetof(struct generate_args, model)},
+    {&attention_options, offsetof(struct generate_args, request.attention)},
     {&selection_options, offsetof(struct generate_args, request.selection)},
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},
     {&ablation_options, offsetof(struct generate_args, ablation)},
     {&running_options, offsetof(struct generate_args, request.running)},
-    {&help_options, 0},
 };
 
-static int generate_main(int argc, char **argv);
+static const struct generate_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status generate(struct call *call, struct attn_error *err);
 
 const struct command command_generate = {
     .name = "generate",
@@ -122,9 +85,10 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = generate_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct generate_args),
+    .defaults = &defaults,
+    .work = generate,
 };
 
 /* --- What is printed on the way --------------------------------------------------------------- */
@@ -140,15 +104,15 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
                                  struct attn_error *err)
 {
     struct stream *stream = user;
-    (void)err;
+
     if (!stream->out)
         return ATTN_OK;
     if (!text && id >= 0) {
         print(stream->out, "%s%d", stream->has_ids ? " " : "", (int)id);
         stream->has_ids = true;
     } else if (text && stream->is_terminal) {
-        print_lines(stream->out, text,
-                    size); /* a text may hold what a terminal takes for a command */
+        /* A text may hold what a terminal takes for a command. */
+        ATTN_TRY(print_lines(stream->out, text, size, err));
     } else if (text) {
         attn_sink_write(stream->out, text, size);
     }
@@ -158,83 +122,93 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-static int write_ids(struct attn_sink *out, const char *key, const int32_t *ids, size_t n)
+/* The text of token ID, or null. */
+static void push_token(struct attn_json_writer *json, const struct attn_tokenizer *tokenizer,
+                       int32_t id)
 {
-    print(out, "\"%s\": [", key);
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s%d", i > 0 ? ", " : "", (int)ids[i]);
-    print_text(out, "],\n");
-    return EXIT_DONE;
+    size_t size = 0;
+    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+
+    attn_json_string(json, token, size);
 }
 
-/* "tokens": [...], of those that were made; null for one without a text. */
-static int write_tokens(struct attn_sink *out, const struct attn_host *host, const int32_t *ids,
-                        size_t n)
+/* Begins a list on a line of its own. */
+static void begin_list(struct attn_json_writer *json, const char *key)
 {
+    attn_json_line(json);
+    attn_json_begin(attn_json_key(json, key), '[');
+}
+
+static enum attn_status write_document(struct attn_sink *out, const struct attn_host *host,
+                                       const struct attn_generation *made, struct attn_error *err)
+{
+    const int32_t *ids = made->ids + made->n_prompt;
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text};
     const struct attn_tokenizer *tokenizer;
-    int code = EXIT_DONE;
+    enum attn_status status;
+
     attn_host_tokenizer(host, &tokenizer, NULL);
-    print_text(out, "\"tokens\": [");
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++) {
-        size_t size = 0;
-        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, ids[i], &size) : NULL;
-        print_text(out, i > 0 ? ", " : "");
-        if (token)
-            code = print_json_string(out, token, size);
-        else
-            print_text(out, "null");
-    }
-    print_text(out, "],\n");
-    return code;
-}
-
-static int write_document(struct attn_sink *out, const struct attn_host *host,
-                          const struct attn_generation *made)
-{
-    int code = EXIT_DONE;
-    print(out, "{\n\"schema\": %d,\n", (int)ATTN_JSON_SCHEMA);
-    write_ids(out, "prompt_ids", made->ids, made->n_prompt);
-    write_ids(out, "ids", made->ids + made->n_prompt, made->n);
-    code = write_tokens(out, host, made->ids + made->n_prompt, made->n);
-    print_text(out, "\"log_probabilities\": [");
+    attn_json_begin(&json, '{');
+    attn_json_line(&json);
+    attn_json_integer(attn_json_key(&json, "schema"), ATTN_JSON_SCHEMA);
+    begin_list(&json, "prompt_ids");
+    for (size_t i = 0; i < made->n_prompt; i++)
+        attn_json_integer(&json, made->ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "ids");
     for (size_t i = 0; i < made->n; i++)
-        print(out, "%s%.9g", i > 0 ? ", " : "", made->log_probabilities[i]);
-    print_text(out, "],\n\"text\": ");
-    if (code == EXIT_DONE && made->text)
-        code = print_json_string(out, made->text, made->n_text);
-    else
-        print_text(out, "null");
-    print(out, ",\n\"ended\": %s,\n\"end\": \"%s\"\n}\n",
-          made->end == ATTN_GENERATION_TEXT_END ? "true" : "false",
-          attn_generation_end_text(made->end));
-    return code;
+        attn_json_integer(&json, ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "tokens");
+    for (size_t i = 0; i < made->n; i++)
+        push_token(&json, tokenizer, ids[i]);
+    attn_json_end(&json);
+    begin_list(&json, "log_probabilities");
+    for (size_t i = 0; i < made->n; i++)
+        attn_buffer_append_format(attn_json_value(&json), "%.9g", made->log_probabilities[i]);
+    attn_json_end(&json);
+    attn_json_line(&json);
+    attn_json_string(attn_json_key(&json, "text"), made->text, made->n_text);
+    attn_json_line(&json);
+    attn_json_bool(attn_json_key(&json, "ended"), made->end == ATTN_GENERATION_TEXT_END);
+    attn_json_line(&json);
+    attn_json_text(attn_json_key(&json, "end"), attn_generation_end_text(made->end));
+    attn_json_line(&json);
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    status = print_buffer(out, &text, err);
+    attn_buffer_release(&text);
+    return status;
 }
 
-static int write_json(const char *path, bool is_synced, const struct attn_host *host,
-                      const struct attn_generation *made, struct attn_sink *standard)
+static enum attn_status write_json(const char *path, struct served *served,
+                                   const struct attn_generation *made, struct attn_error *err)
 {
-    struct attn_error err = {0};
     struct attn_sink *file = NULL;
+    enum attn_status status;
+
     if (strcmp(path, "-") == 0)
-        return write_document(standard, host, made);
-    if (attn_sink_create_file(path, &file, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    if (is_synced)
+        return write_document(served->call->out, served->host, made, err);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
+    if (served->args->output.is_synced)
         attn_sink_sync(file);
-    int code = write_document(file, host, made);
-    if (code == EXIT_DONE && attn_sink_commit(file, &err) != ATTN_OK)
-        code = report(&err, EXIT_OUTPUT);
+    status = write_document(file, served->host, made, err);
+    if (status == ATTN_OK)
+        status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);
     attn_sink_free(file);
-    return code;
+    return status;
 }
 
 /* Takes the path of --json out of ARGS: here it is a document of its own. */
 static const char *take_json(struct output_args *args)
 {
     struct named_list *list = &args->formats;
+
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->items[i].name, "json") == 0) {
             const char *path = list->items[i].value;
+
             list->n--;
             memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof *list->items);
             return path;
@@ -244,27 +218,13 @@ static const char *take_json(struct output_args *args)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static int open_host(const struct generate_args *args, struct served *served)
+static enum attn_status make_text(const struct generate_args *args, struct served *served,
+                                  struct attn_generation *made, struct attn_error *err)
 {
-    struct model_source source;
-    int code = model_source_find(&args->model, &args->request.running, &source);
-    const struct hosting hosting = {.source = &source.source,
-                                    .load = (enum attn_load)args->model.load,
-                                    .compute = args->model.compute,
-                                    .reuse = true,
-                                    .running = &args->request.running};
-    if (code == EXIT_DONE)
-        code = hosting_open(&hosting, &served->host);
-    if (code == EXIT_DONE)
-        code = outputs_check_model(&args->request.output, served->host);
-    return code;
-}
-
-static int generate(const struct generate_args *args, struct served *served, struct stream *stream,
-                    struct attn_generation *made)
-{
+    struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
+                            .is_terminal = isatty(STDOUT_FILENO)};
     struct attn_generate_args how = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_error err = {0};
+
     how.n_most = (size_t)args->n_most;
     how.temperature = args->temperature;
     how.top_k = (size_t)args->top_k;
@@ -274,78 +234,58 @@ static int generate(const struct generate_args *args, struct served *served, str
     how.stops = args->stops.items;
     how.n_stop = args->stops.n;
     how.on_token = on_token;
-    how.user = stream;
+    how.user = &stream;
     interrupt_catch();
-    if (attn_generate(served->host, &served->request, &how, made, &err) != ATTN_OK)
-        return report_error(&err);
-    if (stream->out)
-        print_text(stream->out, "\n");
+    ATTN_TRY(attn_generate(served->host, &served->request, &how, made, err));
+    if (stream.out)
+        print_text(stream.out, "\n");
     if (made->end == ATTN_GENERATION_CONTEXT && !args->request.running.is_quiet)
         note("the model takes no more positions: %zu token%s came of it", made->n,
              made->n == 1 ? "" : "s");
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-/* Runs prompt and answer as one text, for the outputs of `run`. */
-static int run_whole(struct served *served, const struct attn_generation *made)
+static enum attn_status work(struct served *served, struct attn_error *err)
 {
-    if (made->n_prompt == 0)
-        return report_problem(EXIT_USAGE, NULL,
-                              "embeddings and an answer are not one text: their "
-                              "tensors cannot be written");
-    served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
-    return request_serve(served);
-}
+    struct generate_args *args = served->call->args;
+    struct attn_generation *made = served->own;
+    const char *json;
+    bool shows_run;
 
-static bool shows_run(const struct generate_args *args)
-{
-    return outputs_have_tensors(&args->request.output) || args->request.picture.is_heatmap;
-}
-
-static int perform(struct generate_args *args, struct served *served)
-{
-    struct attn_generation made = {0};
-    struct input input = {0};
-    struct attn_error err = {0};
-    int code = outputs_check_text(&args->request.output, &args->prompt);
-    if (code == EXIT_DONE)
-        code = prompt_check(&args->prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE)
-        code = open_host(args, served);
-    if (code == EXIT_DONE)
-        code = input_read(&args->prompt, args->source, &input, &served->request);
-    const char *json = take_json(&args->request.output);
+    ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
+    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(request_check(served, err));
+    ATTN_TRY(request_open_model(served, &args->model, true, err));
+    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
+    json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
-    if (code == EXIT_DONE &&
-        ablation_fill(&args->ablation, served->host, &served->request, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = request_fill(served, NULL);
-    struct stream stream = {.out = served->is_standard_used ? NULL : served->out,
-                            .is_terminal = isatty(STDOUT_FILENO)};
-    if (code == EXIT_DONE)
-        code = generate(args, served, &stream, &made);
-    if (code == EXIT_DONE && json)
-        code = write_json(json, args->request.output.is_synced, served->host, &made, served->out);
-    if (code == EXIT_DONE && shows_run(args))
-        code = run_whole(served, &made);
-    attn_generation_release(&made);
-    request_release(served);
-    input_release(&input);
-    return code;
+    ATTN_TRY(ablation_fill(&args->ablation, served->host, &served->request, err));
+    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(make_text(args, served, made, err));
+    if (json)
+        ATTN_TRY(write_json(json, served, made, err));
+    shows_run = args->request.picture.is_heatmap;
+    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
+        shows_run |= !!walk.output.format->tensors;
+    if (!shows_run)
+        return ATTN_OK;
+    /* Prompt and answer are run as one text, for the outputs of `run`. */
+    if (made->n_prompt == 0)
+        return refuse(err, NULL,
+                      "embeddings and an answer are not one text: their tensors cannot be written");
+    served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
+    return request_serve(served, err);
 }
 
-static int generate_main(int argc, char **argv)
+static enum attn_status generate(struct call *call, struct attn_error *err)
 {
-    struct generate_args args = {.request = REQUEST_ARGS_DEFAULT};
-    struct served served = {.command = &command_generate, .args = &args.request};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, sites_print))
-        code = perform(&args, &served);
-    text_list_release(&args.prompt.plain);
-    ablation_release(&args.ablation);
-    text_list_release(&args.stops);
-    return request_close(&served, code);
+    struct generate_args *args = call->args;
+    struct attn_generation made = {0};
+    struct served served = {
+        .call = call, .args = &args->request, .print_sites = sites_print, .own = &made};
+    const enum attn_status status = request_answer(&served, work, err);
+
+    ablation_release(&args->ablation);
+    attn_generation_release(&made);
+    return status;
 }

@@ -22,97 +22,52 @@ struct heads_args {
 };
 
 static const struct option heads_rows[] = {
-    {.name = "probe",
-     .argument = "induction[:LEN[:REPEATS[:SEED]]]",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, probe),
-     .help = "instead of a text, take LEN random tokens, repeated: the heads that find what "
-             "followed the first time are induction heads; default: min(50, half the context):2:0"},
-    {.name = "runs",
-     .argument = "N",
-     .heading = "Heads",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct heads_args, n_run),
-     .help = "make N probes with consecutive seeds, and print means and standard deviations"},
-    {.name = "measures",
-     .argument = "LIST",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, measures),
-     .help = "print these measures, as in entropy,punctuation, or all; default: all but "
-             "punctuation and n_punctuation"},
-    {.name = "pattern",
-     .argument = "FILE.npy",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, pattern),
-     .help = "compare patterns with an array P [T, T] of your own: mul, the share of the weight "
-             "that lies on P, and abs, 1 minus the mean difference of a row from P"},
-    {.name = "from",
-     .argument = "POS",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, from),
-     .help =
-         "with --to: how much these queries look at those keys; positions or words of the text"},
-    {.name = "to",
-     .argument = "POS",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, to),
-     .help = "the keys that --from looks at; in cross-attention layers those of the source"},
-    {.name = "effect",
-     .heading = "Heads",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct heads_args, has_effect),
-     .help = "add a column: how the answer changes without the head, as `ablate` measures it"},
-    {.name = "similarity",
-     .heading = "Heads",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct heads_args, is_similarity),
-     .help = "instead of measures, print pairs of heads, the most alike first, with js: the "
-             "Jensen-Shannon divergence of their rows, mean over the rows. A small js does not say "
-             "that the heads read and write the same things"},
-    {.name = "threshold",
-     .argument = "X",
-     .heading = "Heads",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct heads_args, threshold),
-     .help = "the score above which a head has a type; default: 0.5"},
-    {.name = "sort",
-     .argument = "COLUMN",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, sort),
-     .help = "sort by this column, the largest first; effect by its magnitude"},
-    {.name = "limit",
-     .argument = "N",
-     .heading = "Heads",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct heads_args, n_most),
-     .help = "print only the first N rows; default: all"},
+    OPTION_TEXT("probe", "induction[:LEN[:REPEATS[:SEED]]]", struct heads_args, probe,
+                "instead of a text, take LEN random tokens, repeated: the heads that find what "
+                "followed the first time are induction heads; default: min(50, half the "
+                "context):2:0"),
+    OPTION_NUMBER("runs", "N", struct heads_args, n_run, 1, INT32_MAX,
+                  "make N probes with consecutive seeds, and print means and standard deviations"),
+    OPTION_TEXT("measures", "LIST", struct heads_args, measures,
+                "print these measures, as in entropy,punctuation, or all; default: all but "
+                "punctuation and n_punctuation"),
+    OPTION_TEXT("pattern", "FILE.npy", struct heads_args, pattern,
+                "compare patterns with an array P [T, T] of your own: mul, the share of the "
+                "weight that lies on P, and abs, 1 minus the mean difference of a row from P"),
+    OPTION_TEXT("from", "POS", struct heads_args, from,
+                "with --to: how much these queries look at those keys; positions or words of the "
+                "text"),
+    OPTION_TEXT("to", "POS", struct heads_args, to,
+                "the keys that --from looks at; in cross-attention layers those of the source"),
+    OPTION_FLAG("effect", struct heads_args, has_effect,
+                "add a column: how the answer changes without the head, as `ablate` measures it"),
+    OPTION_FLAG("similarity", struct heads_args, is_similarity,
+                "instead of measures, print pairs of heads, the most alike first, with js: the "
+                "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
+                "not say that the heads read and write the same things"),
+    OPTION_REAL("threshold", "X", struct heads_args, threshold,
+                "the score above which a head has a type; default: 0.5"),
+    OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
+                "sort by this column, the largest first; effect by its magnitude"),
+    OPTION_NUMBER("limit", "N", struct heads_args, n_most, 1, INT32_MAX,
+                  "print only the first N rows; default: all"),
 };
 
-static const struct option_group heads_options = OPTION_GROUP(heads_rows);
+static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct heads_args, question)),
+    {&question_input_options, offsetof(struct heads_args, question)},
     {&texts_options, offsetof(struct heads_args, texts)},
     {&heads_options, 0},
-    {&target_options, offsetof(struct heads_args, answer)},
-    {&foil_options, offsetof(struct heads_args, answer)},
-    {&at_options, offsetof(struct heads_args, answer)},
-    {&metric_options, offsetof(struct heads_args, answer)},
-    QUESTION_PICTURE_PARTS(offsetof(struct heads_args, question)),
-    QUESTION_PARTS(offsetof(struct heads_args, question)),
+    {&answer_options, offsetof(struct heads_args, answer)},
+    {&question_picture_options, offsetof(struct heads_args, question)},
+    {&question_options, offsetof(struct heads_args, question)},
 };
 
-static int heads_main(int argc, char **argv);
+static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                           .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status heads(struct call *call, struct attn_error *err);
 
 const struct command command_heads = {
     .name = "heads",
@@ -133,80 +88,74 @@ const struct command command_heads = {
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = heads_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct heads_args),
+    .defaults = &defaults,
+    .work = heads,
 };
 
 /* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
 static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
 {
+    const char *begin = *at + 1;
+    size_t size;
+
     if (**at == '\0')
         return true;
     if (**at != ':')
         return false;
-    const char *begin = *at + 1;
-    size_t size = strcspn(begin, ":");
+    size = strcspn(begin, ":");
     *at = begin + size;
     return attn_parse_int(begin, size, min, max, number);
 }
 
-static int read_probe(const char *value, struct attn_survey_args *how)
+static enum attn_status read_probe(const char *value, struct attn_survey_args *how,
+                                   struct attn_error *err)
 {
     static const char name[] = "induction";
     int64_t length = 0, repeats = 0, seed = 0;
+    const char *at;
+
     if (!value)
-        return EXIT_DONE;
-    const char *at = value + strcspn(value, ":");
-    if ((size_t)(at - value) != sizeof(name) - 1 || memcmp(value, name, sizeof(name) - 1) != 0 ||
+        return ATTN_OK;
+    at = value + strcspn(value, ":");
+    if ((size_t)(at - value) != sizeof name - 1 || memcmp(value, name, sizeof name - 1) != 0 ||
         !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
         !read_number(&at, 0, INT64_MAX, &seed) || *at)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--probe' is '%s', expected induction[:LEN[:REPEATS[:SEED]]], with "
-                              "LEN from 1 and REPEATS from 2",
-                              value);
+        return refuse(err, NULL,
+                      "'--probe' is '%s', expected induction[:LEN[:REPEATS[:SEED]]], with "
+                      "LEN from 1 and REPEATS from 2",
+                      value);
     how->has_probe = true;
     how->probe_length = (size_t)length;
     how->probe_repeats = (size_t)repeats;
     how->probe_seed = (uint64_t)seed;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-static int read_measures(const char *list, struct attn_survey_args *how)
+static enum attn_status check(const struct heads_args *args, struct attn_survey_args *how,
+                              struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (list && attn_measures_parse(list, &how->measures, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
-    return EXIT_DONE;
+    const struct answer_args *answer = &args->answer;
+
+    ATTN_TRY(read_probe(args->probe, how, err));
+    if (args->measures)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                          attn_measures_parse(args->measures, &how->measures, err), err));
+    if (how->has_probe + !!args->texts.path + prompt_is_given(&args->question.prompt) > 1)
+        return refuse(err, NULL, "expected one of a text, --texts and --probe, got more");
+    if (!how->has_probe || args->texts.is_lines)
+        ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
+    if (args->n_run > 0 && !how->has_probe)
+        return refuse(err, NULL, "--runs needs --probe");
+    if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
+                              answer->foil_id >= 0 || answer->at || answer->metric > 0))
+        return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
+    return ATTN_OK;
 }
 
-static bool asks_for_answer(const struct answer_args *answer)
-{
-    return answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
-           answer->at || answer->metric > 0;
-}
-
-static int check(const struct heads_args *args, struct attn_survey_args *how)
-{
-    int code = read_probe(args->probe, how);
-    if (code == EXIT_DONE)
-        code = read_measures(args->measures, how);
-    if (code == EXIT_DONE &&
-        how->has_probe + !!args->texts.path + prompt_has_text(&args->question.prompt) > 1)
-        code = report_problem(EXIT_USAGE, NULL,
-                              "expected one of a text, --texts and --probe, got more");
-    if (code == EXIT_DONE && (!how->has_probe || args->texts.is_lines))
-        code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
-        code = report_problem(EXIT_USAGE, NULL, "--runs needs --probe");
-    if (code == EXIT_DONE && asks_for_answer(&args->answer) && !args->has_effect)
-        code =
-            report_problem(EXIT_USAGE, NULL, "--target, --foil, --at and --metric need --effect");
-    return code;
-}
-
-/* Options that --similarity has no use for. */
-static int check_similarity(const struct heads_args *args)
+/* Options that do not go with --similarity. */
+static enum attn_status check_similarity(const struct heads_args *args, struct attn_error *err)
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
@@ -218,47 +167,28 @@ static int check_similarity(const struct heads_args *args)
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
-    return name ? report_problem(
-                      EXIT_USAGE, NULL,
-                      "--similarity and --%s do not go together: it compares the heads of one text",
-                      name)
-                : EXIT_DONE;
+
+    if (!name)
+        return ATTN_OK;
+    return refuse(err, NULL,
+                  "--similarity and --%s do not go together: it compares the heads of one text",
+                  name);
 }
 
-static int compare_heads(const struct heads_args *args, struct question *question)
+static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+    const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
-    int code = check_similarity(args);
-    if (code == EXIT_DONE)
-        code = check(args, &how);
+
+    ATTN_TRY(check_similarity(args, err));
+    ATTN_TRY(check(args, &how, err));
     question->grid =
         (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE)
-        code = question_read(question);
-    if (code == EXIT_DONE && attn_similarity(question->host, &question->request,
-                                             (size_t)args->n_most, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
-}
-
-/* Reads the file that --pattern names, if it does. */
-static int read_pattern(const struct heads_args *args, struct attn_survey_args *how,
-                        struct attn_ndarray *pattern)
-{
-    struct attn_error err = {0};
-    if (!args->pattern)
-        return EXIT_DONE;
-    how->pattern = pattern;
-    if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", pattern, &err) != ATTN_OK)
-        return report(&err, EXIT_INPUT);
-    return EXIT_DONE;
+    ATTN_TRY(question_open(question, err));
+    ATTN_TRY(question_read(question, err));
+    ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
+                             &question->table, err));
+    return question_write(question, err);
 }
 
 /* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
@@ -279,14 +209,13 @@ static const char *drawn_column(const struct heads_args *args, const struct attn
     return how->has_probe ? "induction" : "entropy_norm";
 }
 
-static int survey(const struct heads_args *args, struct question *question,
-                  struct attn_ndarray *pattern)
+static enum attn_status survey(struct question *question, struct attn_error *err)
 {
+    const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = check(args, &how);
+
+    ATTN_TRY(check(args, &how, err));
     how.n_probe = (size_t)args->n_run;
     how.threshold = args->threshold;
     how.from = args->from;
@@ -298,30 +227,29 @@ static int survey(const struct heads_args *args, struct question *question,
     question->grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
     question->unit = how.has_probe ? "probes" : NULL;
-    if (code == EXIT_DONE)
-        code = how.has_probe ? question_open(question)
-                             : question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE)
-        code = read_pattern(args, &how, pattern);
-    if (code == EXIT_DONE &&
-        attn_survey(question->host, &question->request, &how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
+    if (how.has_probe)
+        ATTN_TRY(question_open(question, err));
+    else
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    if (args->pattern) {
+        how.pattern = question->own;
+        ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
+                          attn_ndarray_read(args->pattern, 2, 2, "[T, T]", question->own, err),
+                          err));
+    }
+    ATTN_TRY(attn_survey(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
 }
 
-static int heads_main(int argc, char **argv)
+static enum attn_status heads(struct call *call, struct attn_error *err)
 {
-    struct heads_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_heads, .args = &args.question, .example = EXAMPLE};
+    const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = args.is_similarity ? compare_heads(&args, &question)
-                                  : survey(&args, &question, &pattern);
+    struct question question = {
+        .call = call, .args = &args->question, .example = EXAMPLE, .own = &pattern};
+    const enum attn_status status =
+        question_answer(&question, args->is_similarity ? compare_heads : survey, err);
+
     attn_ndarray_release(&pattern);
-    return question_close(&question, code);
+    return status;
 }

@@ -1,5 +1,4 @@
-/* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text
- * makes. */
+/* init.c - attn-cli init: a model directory with seeded weights, and the vocabulary of a text. */
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
@@ -25,76 +24,40 @@ struct init_args {
 };
 
 static const struct option rows[] = {
-    {.argument = "DIR", .kind = OPTION_LIST, .offset = offsetof(struct init_args, directories)},
-    {.name = "config",
-     .argument = "FILE",
-     .heading = "Architecture",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, config),
-     .help = "begin with this config.json; default: model_type attn alone"},
-    {.name = "set",
-     .argument = "KEY=VALUE",
-     .heading = "Architecture",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct init_args, settings),
-     .help = "set a key of the config: d_model=3, causal=false, norm=layernorm, blocks=self,cross; "
-             "may be given several times"},
-    {.name = "vocab-from",
-     .argument = "TEXT",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, text),
-     .help = "make a vocabulary of the words of TEXT, sorted by code point and numbered; without a "
-             "vocabulary the model takes ids only"},
-    {.name = "vocab-from-file",
-     .argument = "FILE",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, text_file),
-     .help = "the same, of the words of a file; '-' is standard input"},
-    {.name = "drop",
-     .argument = "CHARS",
-     .heading = "Vocabulary",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct init_args, drop),
-     .help = "characters that are dropped, here and in every text of the model"},
-    {.name = "split",
-     .argument = "word|char",
-     .heading = "Vocabulary",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct init_args, split),
-     .help = "split texts at white space (word, default), or into characters (char)"},
-    {.name = "draw",
-     .argument = "GROUP=DIST[@SEED]",
-     .heading = "Weights",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct init_args, draws),
-     .help =
-         "draw a group of weights; groups are drawn in the given order, then all others as gpt2"},
-    {.name = "seed",
-     .argument = "S",
-     .heading = "Weights",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct init_args, seed),
-     .max = INT64_MAX,
-     .help = "seed of the generator; default: 0"},
-    {.name = "embedding-rows",
-     .argument = "N",
-     .heading = "Weights",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct init_args, embedding_rows),
-     .min = 1,
-     .max = INT32_MAX,
-     .help = "draw an embedding of N rows and keep the first ones, one for each token: the numbers "
-             "depend on the size of the table"},
-    OPTION_SYNC("Other", struct init_args),
+    OPTION_PLAIN("DIR", struct init_args, directories, NULL),
+    OPTION_TEXT("config", "FILE", struct init_args, config,
+                "begin with this config.json; default: model_type attn alone"),
+    OPTION_LIST("set", "KEY=VALUE", struct init_args, settings,
+                "set a key of the config: d_model=3, causal=false, norm=layernorm, "
+                "blocks=self,cross; may be given several times"),
+    OPTION_HEADING("Vocabulary"),
+    OPTION_TEXT("vocab-from", "TEXT", struct init_args, text,
+                "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
+                "without a vocabulary the model takes ids only"),
+    OPTION_TEXT("vocab-from-file", "FILE", struct init_args, text_file,
+                "the same, of the words of a file; '-' is standard input"),
+    OPTION_TEXT("drop", "CHARS", struct init_args, drop,
+                "characters that are dropped, here and in every text of the model"),
+    OPTION_CHOICE("split", "word|char", struct init_args, split,
+                  "split texts at white space (word, default), or into characters (char)"),
+    OPTION_HEADING("Weights"),
+    OPTION_LIST("draw", "GROUP=DIST[@SEED]", struct init_args, draws,
+                "draw a group of weights; groups are drawn in the given order, then all others "
+                "as gpt2"),
+    OPTION_NUMBER("seed", "S", struct init_args, seed, 0, INT64_MAX,
+                  "seed of the generator; default: 0"),
+    OPTION_NUMBER("embedding-rows", "N", struct init_args, embedding_rows, 1, INT32_MAX,
+                  "draw an embedding of N rows and keep the first ones, one for each token: the "
+                  "numbers depend on the size of the table"),
+    OPTION_HEADING("Other"),
+    OPTION_SYNC(struct init_args),
 };
 
-static const struct option_group own_options = OPTION_GROUP(rows);
+static const struct option_group own_options = OPTION_GROUP("Architecture", rows);
 
-static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&own_options, 0}};
 
-static int init_main(int argc, char **argv);
+static enum attn_status init(struct call *call, struct attn_error *err);
 
 const struct command command_init = {
     .name = "init",
@@ -116,121 +79,90 @@ const struct command command_init = {
         "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
         "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
         "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = init_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct init_args),
+    .work = init,
 };
 
-static int check(const struct init_args *args)
+static enum attn_status check(const struct init_args *args, struct attn_error *err)
 {
     if (args->directories.n == 0)
-        return report_problem(EXIT_USAGE,
-                              "attn-cli init toy --set d_model=8 --vocab-from \"a b c\"",
-                              "no directory given");
+        return refuse(err, "attn-cli init toy --set d_model=8 --vocab-from \"a b c\"",
+                      "no directory given");
     if (args->directories.n > 1)
-        return report_problem(EXIT_USAGE, NULL, "'init' makes one directory, got '%s' and '%s'",
-                              args->directories.items[0], args->directories.items[1]);
+        return refuse(err, NULL, "'init' makes one directory, got '%s' and '%s'",
+                      args->directories.items[0], args->directories.items[1]);
     if (args->text && args->text_file)
-        return report_problem(EXIT_USAGE, NULL,
-                              "the vocabulary is given in two ways, '--vocab-from' and "
-                              "'--vocab-from-file'");
+        return refuse(err, NULL,
+                      "the vocabulary is given in two ways, '--vocab-from' and "
+                      "'--vocab-from-file'");
     if ((args->drop || args->split) && !args->text && !args->text_file)
-        return report_problem(EXIT_USAGE, "--vocab-from TEXT gives the vocabulary",
-                              "'%s' is given without a vocabulary",
-                              args->drop ? "--drop" : "--split");
-    return EXIT_DONE;
+        return refuse(err, "--vocab-from TEXT gives the vocabulary",
+                      "'%s' is given without a vocabulary", args->drop ? "--drop" : "--split");
+    return ATTN_OK;
 }
 
 /* The words of the text that ARGS give; none when they give no text. */
-static int read_words(const struct init_args *args, struct attn_word_list *words)
+static enum attn_status read_words(const struct init_args *args, struct attn_word_list *words,
+                                   struct attn_error *err)
 {
     const struct prompt_args prompt = {.text = args->text, .file = args->text_file};
-    struct attn_error err = {0};
+    enum attn_status status;
     struct text text;
-    int code;
+
     if (!args->text && !args->text_file)
-        return EXIT_DONE;
-    code = prompt_read(&prompt, &text);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_word_list_read(words, text.data, text.size,
-                            args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
-                            args->drop ? args->drop : "", &err) != ATTN_OK)
-        code = report(&err, EXIT_INPUT);
+        return ATTN_OK;
+    ATTN_TRY(prompt_read(&prompt, &text, err));
+    status = attn_word_list_read(words, text.data, text.size,
+                                 args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
+                                 args->drop ? args->drop : "", err);
     text_release(&text);
-    return code;
+    return at_stage(ATTN_STAGE_INPUT, status, err);
 }
 
-/* The draws of ARGS; free *draws with free(). */
-static int parse_draws(const struct init_args *args, struct attn_draw **draws)
+static enum attn_status work(const struct init_args *args, struct attn_word_list *words,
+                             struct attn_draw *draws, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    *draws = calloc(args->draws.n + 1, sizeof(**draws));
-    if (!*draws)
-        return report_no_memory();
-    for (size_t i = 0; i < args->draws.n; i++)
-        if (attn_draw_parse(args->draws.items[i], &(*draws)[i], &err) != ATTN_OK)
-            return report(&err, EXIT_USAGE);
-    return EXIT_DONE;
-}
-
-/* What a failure to make the model means: only a file can be unreadable. */
-static int code_of(const struct init_args *args, enum attn_status status)
-{
-    return args->config && status != ATTN_INVALID ? EXIT_MODEL : EXIT_USAGE;
-}
-
-static int make(const struct init_args *args, const struct attn_word_list *words,
-                const struct attn_draw *draws)
-{
-    const struct attn_init_options make_options = {
-        .size = sizeof(make_options),
+    struct attn_init_options options = {
+        .size = sizeof options,
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,
-        .words = words->n > 0 ? words : NULL,
         .draws = draws,
         .n_draw = args->draws.n,
         .seed = (uint64_t)args->seed,
         .n_embedding_row = (size_t)args->embedding_rows,
         .is_synced = args->is_synced,
     };
-    struct attn_error err = {0};
-    struct attn_init *init;
-    int code = EXIT_DONE;
-    if (attn_init_create(&make_options, &init, &err) != ATTN_OK)
-        return report(&err, code_of(args, err.status));
+    struct attn_init *made;
+    enum attn_status status;
+
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(read_words(args, words, err));
+    options.words = words->n > 0 ? words : NULL;
+    for (size_t i = 0; i < args->draws.n; i++)
+        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_draw_parse(args->draws.items[i], &draws[i], err),
+                          err));
+    status = attn_init_create(&options, &made, err);
+    if (status != ATTN_OK) /* only a file can be unreadable */
+        return at_stage(args->config && status != ATTN_INVALID ? ATTN_STAGE_MODEL
+                                                               : ATTN_STAGE_OPTIONS,
+                        status, err);
     interrupt_catch(); /* from here on there are temporary files to remove */
-    if (attn_init_write(init, args->directories.items[0], &err) != ATTN_OK)
-        code = report(&err, EXIT_OUTPUT);
-    attn_init_free(init);
-    return code;
+    status = attn_init_write(made, args->directories.items[0], err);
+    attn_init_free(made);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
-static int init(const struct init_args *args)
+static enum attn_status init(struct call *call, struct attn_error *err)
 {
+    const struct init_args *args = call->args;
     struct attn_word_list words = {0};
-    struct attn_draw *draws = NULL;
-    int code = check(args);
-    if (code == EXIT_DONE)
-        code = read_words(args, &words);
-    if (code == EXIT_DONE)
-        code = parse_draws(args, &draws);
-    if (code == EXIT_DONE)
-        code = make(args, &words, draws);
+    struct attn_draw *draws = calloc(args->draws.n + 1, sizeof *draws);
+    const enum attn_status status =
+        draws ? work(args, &words, draws, err) : attn_error_no_memory(err);
+
     attn_word_list_release(&words);
     free(draws);
-    return code;
-}
-
-static int init_main(int argc, char **argv)
-{
-    struct init_args args = {0};
-    int code = options_parse(&command_init, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = init(&args);
-    text_list_release(&args.directories);
-    text_list_release(&args.settings);
-    text_list_release(&args.draws);
-    return code;
+    return status;
 }

@@ -7,6 +7,7 @@
  * (sizes in binary units, operations in decimal ones).
  */
 #include "cmd/args/model.h"
+#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -56,66 +57,41 @@ struct inspection {
 };
 
 static const struct option path_rows[] = {
-    {.argument = "PATH", .kind = OPTION_LIST, .offset = offsetof(struct inspect_args, paths)},
+    OPTION_PLAIN("PATH", struct inspect_args, paths, NULL),
 };
 
-static const struct option_group path_options = OPTION_GROUP(path_rows);
+static const struct option_group path_options = OPTION_GROUP(NULL, path_rows);
 
 static const struct option inspect_rows[] = {
-    {.name = "length",
-     .argument = "T",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = MAX_LENGTH,
-     .offset = offsetof(struct inspect_args, length),
-     .help = "count the cost of a run of T tokens, also with other kinds of attention; default: as "
-             "many as the model takes, or 1024 when it has no limit"},
-    {.name = "source-length",
-     .argument = "S",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = MAX_LENGTH,
-     .offset = offsetof(struct inspect_args, source_length),
-     .help = "rows of the source, for models with cross-attention; default: T"},
-    {.name = "json",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, has_json),
-     .help = "print one JSON document, with exact numbers, sizes in bytes"},
-    {.name = "check",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, has_check),
-     .help =
-         "only read every weight and report the tensors that hold NaN or infinity (exit code 7)"},
-    {.name = "quiet",
-     .letter = 'q',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, is_quiet),
-     .help = "no notes on standard error, only errors"},
-    {.name = "verbose",
-     .letter = 'v',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct inspect_args, is_verbose),
-     .help = "also show the metadata of a GGUF file, which of its keys are not known, and which "
-             "tokenizer is taken"},
+    OPTION_NUMBER("length", "T", struct inspect_args, length, 1, MAX_LENGTH,
+                  "count the cost of a run of T tokens, also with other kinds of attention; "
+                  "default: as many as the model takes, or 1024 when it has no limit"),
+    OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
+                  "rows of the source, for models with cross-attention; default: T"),
+    OPTION_FLAG("json", struct inspect_args, has_json,
+                "print one JSON document, with exact numbers, sizes in bytes"),
+    OPTION_FLAG("check", struct inspect_args, has_check,
+                "only read every weight and report the tensors that hold NaN or infinity (exit "
+                "code 7)"),
+    OPTION_HEADING("Other"),
+    OPTION_FLAG("quiet", struct inspect_args, is_quiet, "no notes on standard error, only errors",
+                .letter = 'q'),
+    OPTION_FLAG("verbose", struct inspect_args, is_verbose,
+                "also show the metadata of a GGUF file, which of its keys are not known, and which "
+                "tokenizer is taken",
+                .letter = 'v'),
 };
 
-static const struct option_group inspect_options = OPTION_GROUP(inspect_rows);
+static const struct option_group inspect_options = OPTION_GROUP("Output", inspect_rows);
 
 static const struct option_part parts[] = {
     {&path_options, 0},
     {&model_options, offsetof(struct inspect_args, model)},
     {&weights_options, offsetof(struct inspect_args, model)},
     {&inspect_options, 0},
-    {&help_options, 0},
 };
 
-static int inspect_main(int argc, char **argv);
+static enum attn_status inspect(struct call *call, struct attn_error *err);
 
 const struct command command_inspect = {
     .name = "inspect",
@@ -134,58 +110,68 @@ const struct command command_inspect = {
                 "  attn-cli inspect fable --length 64\n"
                 "  attn-cli inspect --check fable\n"
                 "  attn-cli inspect --json fable | jq .parameters.total\n",
-    .parts = parts,
-    .n_part = sizeof parts / sizeof *parts,
-    .main = inspect_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct inspect_args),
+    .work = inspect,
 };
 
 /* --- What is looked at ------------------------------------------------------------------------ */
 
-/* Takes PATH for -m; the environment's model gives way to it. */
-static int check_arguments(struct inspect_args *args)
+/* Takes PATH as -m, which wins over the model of the environment. */
+static enum attn_status check_arguments(struct inspect_args *args, struct attn_error *err)
 {
     static const char hint[] = "attn-cli inspect fable";
     const char *usual = getenv("ATTN_CLI_MODEL");
     bool has_model = args->model.name && (!usual || strcmp(usual, args->model.name) != 0);
 
     if (args->paths.n + has_model > 1)
-        return report_problem(EXIT_USAGE, hint, "'inspect' takes one PATH, got %zu",
-                              args->paths.n + has_model);
+        return refuse(err, hint, "'inspect' takes one PATH, got %zu", args->paths.n + has_model);
     if (args->paths.n == 1)
         args->model.name = args->paths.items[0];
-    return EXIT_DONE;
+    return ATTN_OK;
+}
+
+/* Whether NAME is a file that begins as those of GGUF do. */
+static bool is_gguf(const char *name)
+{
+    struct attn_file file = {0};
+    bool is_it = false;
+
+    if (attn_file_open_regular(name, ATTN_MAP, &file, NULL) == ATTN_OK)
+        is_it = attn_gguf_is_file(&file);
+    attn_file_release(&file);
+    return is_it;
 }
 
 /* Whether NAME is a file of tensors and not a model; one that is missing is known by its ending. */
 static bool is_file(const char *name)
 {
-    static const char suffix[] = ".safetensors";
-    size_t size = strlen(name), suffix_size = sizeof suffix - 1;
     struct stat status;
 
     if (stat(name, &status) == 0)
-        return !S_ISDIR(status.st_mode);
-    return size > suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
+        return !S_ISDIR(status.st_mode) && !is_gguf(name);
+    return path_has_ending(name, ".safetensors");
 }
 
-static int open_file(const struct inspect_args *args, struct inspection *inspection)
+static enum attn_status open_file(const struct inspect_args *args, struct inspection *inspection,
+                                  struct attn_error *err)
 {
     const struct model_args *model = &args->model;
-    struct attn_error err = {0};
 
     if (args->length > 0 || args->source_length > 0)
-        return report_problem(EXIT_USAGE, "give the model's directory",
-                              "'%s' is a file of tensors, and lengths need a model", model->name);
+        return refuse(err, "give the model's directory",
+                      "'%s' is a file of tensors, and lengths need a model", model->name);
     if (model->config || model->vocab || model->weights)
-        return report_problem(EXIT_USAGE, "give the model's directory",
-                              "'%s' is a file of tensors, and --config, --vocab and --weights "
-                              "need a model",
-                              model->name);
-    if (attn_safetensors_open_file(model->name, (enum attn_load)model->load, &inspection->alone,
-                                   &err) != ATTN_OK)
-        return report(&err, EXIT_MODEL);
+        return refuse(err, "give the model's directory",
+                      "'%s' is a file of tensors, and --config, --vocab and --weights "
+                      "need a model",
+                      model->name);
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
+                      attn_safetensors_open_file(model->name, (enum attn_load)model->load,
+                                                 &inspection->alone, err),
+                      err));
     inspection->weights = inspection->alone;
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
 static void on_model_note(void *user, const char *message)
@@ -196,81 +182,32 @@ static void on_model_note(void *user, const char *message)
         note("%s", message);
 }
 
-/* A model without a vocabulary runs on ids; one that cannot be read is an error. */
-static int open_tokenizer(struct inspect_args *args, struct inspection *inspection)
-{
-    struct attn_error *err = &inspection->no_tokenizer;
-    enum attn_status status =
-        attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, err);
-    bool is_absent = status == ATTN_IO || status == ATTN_UNSUPPORTED;
-
-    if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
-        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
-    if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
-        on_model_note(args, attn_tokenizer_detail(inspection->tokenizer));
-    return status == ATTN_OK || is_absent ? EXIT_DONE : report(err, EXIT_MODEL);
-}
-
-static int find_cost(const struct inspect_args *args, struct inspection *inspection)
+static enum attn_status find_cost(const struct inspect_args *args, struct inspection *inspection,
+                                  struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(inspection->model);
     const size_t n_ctx = config->n_ctx;
     const size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
-    struct attn_error err = {0};
 
     inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)
-        return report_problem(EXIT_USAGE, NULL, "'--length' is %zu, '%s' takes at most %zu tokens",
-                              n, inspection->name, n_ctx);
+        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu tokens", n,
+                      inspection->name, n_ctx);
     n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
     if (n_source > most)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
-                              inspection->name, most);
-    if (attn_cost_find(inspection->model, n, n_source, &inspection->cost, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
+        return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
+                      inspection->name, most);
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                      attn_cost_find(inspection->model, n, n_source, &inspection->cost, err), err));
     if (args->source_length > 0 && inspection->cost.n_source == 0)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--source-length' is given, and no layer of '%s' attends to a "
-                              "source",
-                              inspection->name);
-    return EXIT_DONE;
-}
-
-/* Whether NAME is a file that begins as those of GGUF do. */
-static bool is_gguf(const char *name)
-{
-    struct attn_file file = {0};
-    struct stat status;
-    bool is_it = false;
-
-    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    if (attn_file_open(name, ATTN_MAP, &file, NULL) == ATTN_OK)
-        is_it = attn_gguf_is_file(&file);
-    attn_file_release(&file);
-    return is_it;
-}
-
-/* The model that ARGS mean; a file takes the place of all parts. */
-static int find_source(const struct inspect_args *args, struct model_source *found)
-{
-    struct model_args model = args->model;
-    int code;
-
-    if (!args->model.name || !is_gguf(args->model.name))
-        return model_source_find(&args->model, NULL, found);
-    model.name = model.config = model.weights = NULL; /* what comes with it, then the file */
-    code = model_source_find(&model, NULL, found);
-    found->source.blobs = NULL;
-    found->source.n_blob = 0;
-    found->source.name = args->model.name;
-    found->overrides[found->source.n_override++] =
-        (struct attn_override){ATTN_GGUF_PART, args->model.name};
-    return code;
+        return refuse(err, NULL,
+                      "'--source-length' is given, and no layer of '%s' attends to a "
+                      "source",
+                      inspection->name);
+    return ATTN_OK;
 }
 
 /* Whether GGUF says that it is something else than a model: an adapter, a matrix of importance. */
@@ -299,44 +236,52 @@ static struct attn_gguf *open_gguf(const struct inspect_args *args,
     return gguf;
 }
 
-/* Shows a GGUF file that no model is made of as it is. Reports WHY where there is none, or where it is
- * a model with something wrong. */
-static int open_alone(const struct inspect_args *args, struct inspection *inspection,
-                      struct attn_error *why)
+/* Takes a GGUF file that no model is made of as it is. Where there is none, or where it is a model
+ * with something wrong, the error stays, which says why there is no model. */
+static enum attn_status open_alone(const struct inspect_args *args, struct inspection *inspection,
+                                   struct attn_error *err)
 {
+    const enum attn_status status = err->status;
     const bool needs_model = args->length > 0 || args->source_length > 0 || args->model.vocab;
 
-    if (why->status == ATTN_UNSUPPORTED)
-        attn_error_hint(why, "'attn-cli inspect FILE' shows the tensors of any file");
-    if ((why->status == ATTN_UNSUPPORTED || why->status == ATTN_FORMAT) && !needs_model)
+    if (status == ATTN_UNSUPPORTED)
+        attn_error_hint(err, "'attn-cli inspect FILE' shows the tensors of any file");
+    if ((status == ATTN_UNSUPPORTED || status == ATTN_FORMAT) && !needs_model)
         inspection->alone_gguf = open_gguf(args, &inspection->source.source);
     inspection->gguf = inspection->alone_gguf;
-    if (!inspection->gguf || (why->status != ATTN_UNSUPPORTED && !is_other(inspection->gguf)))
-        return report(why, EXIT_MODEL);
+    if (!inspection->gguf || (status != ATTN_UNSUPPORTED && !is_other(inspection->gguf)))
+        return at_stage(ATTN_STAGE_MODEL, status, err);
     inspection->weights = attn_gguf_files(inspection->gguf);
     if (!args->is_quiet)
-        note("no model is made of this file: %s", why->message);
-    return EXIT_DONE;
+        note("no model is made of this file: %s", err->message);
+    return ATTN_OK;
 }
 
-static int open_model(struct inspect_args *args, struct inspection *inspection)
+static enum attn_status open_model(struct inspect_args *args, struct inspection *inspection,
+                                   struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
-    struct attn_error err = {0};
-    int code = find_source(args, &inspection->source);
+    enum attn_status status;
 
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(model_source_find(&args->model, NULL, &inspection->source, err));
     inspection->name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
     options.on_note = on_model_note;
     options.user = args;
-    if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) != ATTN_OK)
-        return open_alone(args, inspection, &err);
+    if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
+        return open_alone(args, inspection, err);
     inspection->weights = attn_model_files(inspection->model);
     inspection->gguf = attn_model_gguf(inspection->model);
-    code = open_tokenizer(args, inspection);
-    return code == EXIT_DONE ? find_cost(args, inspection) : code;
+    status = attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer,
+                                 &inspection->no_tokenizer);
+    /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
+    if (status != ATTN_OK && status != ATTN_IO && status != ATTN_UNSUPPORTED)
+        return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
+    if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
+        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
+    if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
+        on_model_note(args, attn_tokenizer_detail(inspection->tokenizer));
+    return find_cost(args, inspection, err);
 }
 
 /* --- The tables ------------------------------------------------------------------------------- */
@@ -366,8 +311,9 @@ static bool is_there(const struct inspection *inspection, enum attn_inspected pa
     }
 }
 
-/* Fills in the tables; reads the weights when IS_CHECKED. Reports and returns an exit code. */
-static int find_tables(struct inspection *inspection, bool is_checked)
+/* Fills in the tables; reads the weights when IS_CHECKED. */
+static enum attn_status find_tables(struct inspection *inspection, bool is_checked,
+                                    struct attn_error *err)
 {
     struct attn_inspection subject = ATTN_INSPECTION_DEFAULT;
 
@@ -379,25 +325,13 @@ static int find_tables(struct inspection *inspection, bool is_checked)
     subject.cost = &inspection->cost;
     subject.cancel = interrupt_flag();
     for (int i = 0; i < N_PART; i++) {
-        enum attn_inspected part = (enum attn_inspected)i;
-        struct attn_error err = {0};
+        const enum attn_inspected part = (enum attn_inspected)i;
 
-        if (is_there(inspection, part, is_checked) &&
-            attn_inspect(&subject, part, &inspection->tables[i], &err) != ATTN_OK)
-            return report(&err, EXIT_MODEL);
+        if (is_there(inspection, part, is_checked))
+            ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
+                              attn_inspect(&subject, part, &inspection->tables[i], err), err));
     }
-    return EXIT_DONE;
-}
-
-static void release(struct inspection *inspection)
-{
-    interrupt_watch_weights(NULL);
-    for (int i = 0; i < N_PART; i++)
-        attn_table_free(inspection->tables[i]);
-    attn_tokenizer_free(inspection->tokenizer);
-    attn_model_free(inspection->model);
-    attn_tensor_files_free(inspection->alone);
-    attn_gguf_free(inspection->alone_gguf);
+    return ATTN_OK;
 }
 
 /* The cell of COLUMN, by its name, which the table has. */
@@ -568,6 +502,7 @@ static void add_attention(struct attn_document *document, const struct attn_tabl
 static void add_config(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
+    const struct attn_table *conversion = inspection->tables[ATTN_INSPECTED_CONVERSION];
 
     if (!inspection->model) {
         attn_document_value(document, "config", attn_cell_missing());
@@ -582,8 +517,7 @@ static void add_config(struct attn_document *document, const struct inspection *
             attn_document_text(document, "\nUnlike GPT-2\n");
     }
     add(document, inspection, ATTN_INSPECTED_DIFFERENCES);
-    if (inspection->tables[ATTN_INSPECTED_CONVERSION] &&
-        attn_table_n_row(inspection->tables[ATTN_INSPECTED_CONVERSION]) > 0)
+    if (conversion && attn_table_n_row(conversion) > 0)
         attn_document_text(document, "\nUnlike Hugging Face's files\n");
     add(document, inspection, ATTN_INSPECTED_CONVERSION);
     if (inspection->model)
@@ -827,64 +761,49 @@ static void fill_check(struct attn_document *document, const struct inspection *
         attn_document_text(document, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
 }
 
-/* Shows what FILLS says. Reports and returns an exit code. */
-static int print_filled(void (*fills)(struct attn_document *, const struct inspection *),
-                        const struct inspection *inspection, enum attn_document_form form,
-                        struct attn_sink *out)
-{
-    struct attn_document document = {0};
-    struct attn_error err = {0};
-    enum attn_status status;
-
-    fills(&document, inspection);
-    status = attn_document_write(&document, form, out, &err);
-    attn_document_release(&document);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
-}
-
 /* --- The command ------------------------------------------------------------------------------ */
 
-static int inspect(struct inspect_args *args, struct inspection *inspection, struct attn_sink *out)
+static enum attn_status work(struct inspect_args *args, struct inspection *inspection,
+                             struct attn_sink *out, struct attn_error *err)
 {
-    int code = check_arguments(args);
+    struct attn_document document = {0};
+    const struct attn_table *bad;
+    enum attn_status status;
 
-    if (code != EXIT_DONE)
-        return code;
+    ATTN_TRY(check_arguments(args, err));
     inspection->name = args->model.name;
     inspection->is_verbose = args->is_verbose;
-    if (args->model.name && is_file(args->model.name) && !is_gguf(args->model.name))
-        code = open_file(args, inspection);
+    if (args->model.name && is_file(args->model.name))
+        ATTN_TRY(open_file(args, inspection, err));
     else
-        code = open_model(args, inspection);
-    if (code != EXIT_DONE)
-        return code;
+        ATTN_TRY(open_model(args, inspection, err));
     interrupt_watch_weights(inspection->weights);
-    code = find_tables(inspection, args->has_check);
-    if (code != EXIT_DONE)
-        return code;
-    return print_filled(args->has_check && !args->has_json ? fill_check : fill, inspection,
-                        args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out);
+    ATTN_TRY(find_tables(inspection, args->has_check, err));
+    (args->has_check && !args->has_json ? fill_check : fill)(&document, inspection);
+    status =
+        attn_document_write(&document, args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out, err);
+    attn_document_release(&document);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, status, err));
+    ATTN_TRY(print_flush(out, err)); /* it stays when the check fails */
+    bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
+    if (bad && attn_table_n_row(bad) > 0)
+        return problem(err, ATTN_STAGE_CHECK, NULL,
+                       "%zu of %zu tensors hold values that are not finite", attn_table_n_row(bad),
+                       attn_tensor_files_count(inspection->weights));
+    return ATTN_OK;
 }
 
-static int inspect_main(int argc, char **argv)
+static enum attn_status inspect(struct call *call, struct attn_error *err)
 {
-    struct inspect_args args = {0};
     struct inspection inspection = {0};
-    const struct attn_table *bad;
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_inspect, argc, argv, &args);
+    const enum attn_status status = work(call->args, &inspection, call->out, err);
 
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = inspect(&args, &inspection, out);
-    code = print_close(out, code);
-    bad = inspection.tables[ATTN_INSPECTED_NON_FINITE];
-    if (code == EXIT_DONE && bad && attn_table_n_row(bad) > 0)
-        code =
-            report_problem(EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
-                           attn_table_n_row(bad), attn_tensor_files_count(inspection.weights));
-    release(&inspection);
-    text_list_release(&args.paths);
-    return code;
+    interrupt_watch_weights(NULL);
+    for (int i = 0; i < N_PART; i++)
+        attn_table_free(inspection.tables[i]);
+    attn_tokenizer_free(inspection.tokenizer);
+    attn_model_free(inspection.model);
+    attn_tensor_files_free(inspection.alone);
+    attn_gguf_free(inspection.alone_gguf);
+    return status;
 }

@@ -18,47 +18,33 @@ struct lens_args {
 };
 
 static const struct option lens_rows[] = {
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Lens",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct lens_args, queries),
-     .help = "positions to read at, numbers or words of the text; default: -1, the last"},
-    {.name = "top",
-     .argument = "K",
-     .heading = "Lens",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct lens_args, top),
-     .help = "print the K most probable tokens of each reading; default: 3"},
-    {.name = "sites",
-     .argument = "LIST",
-     .heading = "Lens",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct lens_args, sites),
-     .help = "read these sites too: resid_mid, resid_post; default: resid_pre of each layer and "
-             "resid_post of the last"},
-    {.name = "heads-out",
-     .heading = "Lens",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct lens_args, reads_heads),
-     .help = "read what each head by itself adds to the residual stream: the K largest and K "
-             "smallest logits"},
+    OPTION_TEXT("queries", "SPEC", struct lens_args, queries,
+                "positions to read at, numbers or words of the text; default: -1, the last"),
+    OPTION_NUMBER("top", "K", struct lens_args, top, 1, INT32_MAX,
+                  "print the K most probable tokens of each reading; default: 3"),
+    OPTION_TEXT("sites", "LIST", struct lens_args, sites,
+                "read these sites too: resid_mid, resid_post; default: resid_pre of each layer "
+                "and resid_post of the last"),
+    OPTION_FLAG("heads-out", struct lens_args, reads_heads,
+                "read what each head by itself adds to the residual stream: the K largest and K "
+                "smallest logits"),
 };
 
-static const struct option_group lens_options = OPTION_GROUP(lens_rows);
+static const struct option_group lens_options = OPTION_GROUP("Lens", lens_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct lens_args, question)),
+    {&question_input_options, offsetof(struct lens_args, question)},
     {&texts_options, offsetof(struct lens_args, texts)},
     {&target_options, offsetof(struct lens_args, answer)},
     {&lens_options, 0},
-    QUESTION_PICTURE_PARTS(offsetof(struct lens_args, question)),
-    QUESTION_PARTS(offsetof(struct lens_args, question)),
+    {&question_picture_options, offsetof(struct lens_args, question)},
+    {&question_options, offsetof(struct lens_args, question)},
 };
 
-static int lens_main(int argc, char **argv);
+static const struct lens_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                          .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status lens(struct call *call, struct attn_error *err);
 
 const struct command command_lens = {
     .name = "lens",
@@ -78,17 +64,19 @@ const struct command command_lens = {
                 "  attn-cli lens -m fable --target ' are' --csv - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = lens_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct lens_args),
+    .defaults = &defaults,
+    .work = lens,
 };
 
-/* What pictures draw: of many texts there are no positions, and of these a target has no places. */
+/* What pictures draw. Means over texts have no positions. */
 static struct attn_table_grid grid_of(const struct lens_args *args)
 {
     const bool is_of_texts = args->texts.path;
     const bool has_target = args->answer.target || args->answer.target_id >= 0;
     struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
+
     if (args->reads_heads) {
         grid.detail = is_of_texts ? NULL : "position";
         grid.columns = "head";
@@ -105,50 +93,44 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     return grid;
 }
 
-static int ask(const struct lens_args *args, struct question *question,
-               const struct attn_lens_args *how)
+/* Writes the table; the tokens of a run label its pictures. */
+static enum attn_status write_drawn(struct question *question, struct attn_error *err)
 {
-    struct attn_run *run = NULL; /* its tokens label pictures */
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    question->request.selection.queries = args->queries;
-    question->request.selection.sites = args->sites;
-    if (attn_lens(question->host, &question->request, how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
     question->request.on_note = NULL;
     question->request.selection.sites = NULL;
-    if (code == EXIT_DONE && !args->texts.path && tables_have_pictures(&args->question.tables) &&
-        attn_run_prepare(question->host, &question->request, &run, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (run)
-        question->grid.run = attn_run_labels(run);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &run, err));
+    question->grid.run = attn_run_labels(run);
+    status = question_write(question, err);
     attn_run_free(run);
-    attn_table_free(table);
-    return code;
+    return status;
 }
 
-static int lens(const struct lens_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct lens_args *args = question->call->args;
     struct attn_lens_args how = ATTN_LENS_ARGS_DEFAULT;
     struct answer_ids ids;
+
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
     question->grid = grid_of(args);
-    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    return code == EXIT_DONE ? ask(args, question, &how) : code;
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    question->request.selection.queries = args->queries;
+    question->request.selection.sites = args->sites;
+    ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+    if (!args->texts.path && tables_have_pictures(&args->question.tables))
+        return write_drawn(question, err);
+    return question_write(question, err);
 }
 
-static int lens_main(int argc, char **argv)
+static enum attn_status lens(struct call *call, struct attn_error *err)
 {
-    struct lens_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_lens, .args = &args.question, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = lens(&args, &question);
-    return question_close(&question, code);
+    const struct lens_args *args = call->args;
+    struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

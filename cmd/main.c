@@ -6,7 +6,9 @@
 #include "cmd/line/command.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
 #include "cmd/line/print.h"
+#include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -19,15 +21,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static int print_version(void)
+static void print_version(struct attn_sink *out)
 {
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        print(out, "attn-cli " ATTN_VERSION " (%s, %s%s)\n", attn_isa_name(attn_isa_detect()),
-              attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
-              attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "");
-    return print_close(out, code);
+    print(out, "attn-cli " ATTN_VERSION " (%s, %s%s)\n", attn_isa_name(attn_isa_detect()),
+          attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
+          attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "");
 }
 
 /*
@@ -35,7 +33,7 @@ static int print_version(void)
  * take up to 60 KiB, libxsmm 130 when it makes code. Above the stack lie the arguments and the
  * environment, whose last text ends near the top.
  */
-static int check_stack(void)
+static enum attn_status check_stack(struct attn_error *err)
 {
     enum { KIB = 1024, LEAST = 192 * KIB };
     struct rlimit limit;
@@ -47,38 +45,88 @@ static int check_stack(void)
         used = (uintptr_t)*last + strlen(*last) - (uintptr_t)&limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
         (limit.rlim_cur >= used && limit.rlim_cur - used >= LEAST))
-        return EXIT_DONE;
-    return report_problem(EXIT_INTERNAL, "'ulimit -s 8192' is what most systems have",
-                          "the stack is limited to %llu KiB, expected at least %d beside arguments "
-                          "and environment",
-                          (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
+        return ATTN_OK;
+    return problem(err, ATTN_STAGE_NONE, "'ulimit -s 8192' is what most systems have",
+                   "the stack is limited to %llu KiB, expected at least %d beside arguments "
+                   "and environment",
+                   (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
 }
 
-static int dispatch(int argc, char **argv)
+/* Reads the command line, and lets the command work. */
+static enum attn_status perform(struct call *call, struct attn_error *err)
 {
-    if (argc < 2)
-        return report_problem(EXIT_USAGE, "'attn-cli --help' lists the commands",
-                              "no command given");
-    const char *name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        return help_print(NULL, strcmp(name, "-h") == 0);
-    if (strcmp(name, "--version") == 0)
-        return print_version();
-    const struct command *command = command_find(name);
-    if (!command)
-        return command_report_unknown(name[0] == '-' ? "option" : "command", name);
-    int code = check_stack();
-    return code == EXIT_DONE ? command->main(argc - 2, argv + 2) : code;
+    const struct command *command = call->command;
+
+    call->args = calloc(1, command->args_size);
+    call->given = calloc(options_count(command), sizeof *call->given);
+    if (!call->args || !call->given)
+        return attn_error_no_memory(err);
+    if (command->defaults)
+        memcpy(call->args, command->defaults, command->args_size);
+    ATTN_TRY(options_parse(call, err));
+    ATTN_TRY(print_open(&call->out, err));
+    if (call->help == CALL_HELP_NONE)
+        return command->work(call, err);
+    help_print(call->out, command, call->help == CALL_HELP_BRIEF);
+    return ATTN_OK;
+}
+
+static enum attn_status dispatch(struct call *call, int argc, char **argv, struct attn_error *err)
+{
+    const char *name = argc < 2 ? NULL : argv[1];
+
+    if (!name)
+        return refuse(err, "'attn-cli --help' lists the commands", "no command given");
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        ATTN_TRY(print_open(&call->out, err));
+        help_print(call->out, NULL, strcmp(name, "-h") == 0);
+        return ATTN_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+        ATTN_TRY(print_open(&call->out, err));
+        print_version(call->out);
+        return ATTN_OK;
+    }
+    call->command = command_find(name);
+    if (!call->command)
+        return command_refuse_unknown(name[0] == '-' ? "option" : "command", name, err);
+    ATTN_TRY(check_stack(err));
+    call->argv = argv + 2;
+    call->argc = argc - 2;
+    return perform(call, err);
+}
+
+/* What is true at the end of every command: output is whole, a failure is reported, once. Returns
+ * the exit code. */
+static int finish(struct call *call, enum attn_status status, struct attn_error *err)
+{
+    int code = call->exit_code;
+
+    progress_clear();
+    if (status == ATTN_OK && call->out)
+        status = print_flush(call->out, err);
+    if (status != ATTN_OK) {
+        code = report(err);
+        if (call->last_note[0])
+            note("%s", call->last_note);
+    }
+    attn_sink_free(call->out);
+    if (call->args)
+        options_release(call);
+    free(call->args);
+    free(call->given);
+    return code;
 }
 
 /*
- * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. In place
- * of a closed one, standard input is empty and standard error takes what is said; standard output
+ * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. Instead of
+ * a closed one, standard input becomes empty and standard error takes what is said; standard output
  * stays one that cannot be written.
  */
 static void open_standard_streams(void)
 {
     static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
     for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF &&
             open("/dev/null", modes[descriptor]) != descriptor)
@@ -89,10 +137,12 @@ static void open_standard_streams(void)
 static void clear_libxsmm_environment(void)
 {
     static const char prefix[] = "LIBXSMM_";
+
     for (char **variable = environ; *variable;) {
         char name[128];
         size_t size = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof(prefix) - 1) != 0 || size >= sizeof(name)) {
+
+        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 || size >= sizeof name) {
             variable++;
             continue;
         }
@@ -104,11 +154,14 @@ static void clear_libxsmm_environment(void)
 
 int main(int argc, char **argv)
 {
+    struct call call = {.exit_code = EXIT_DONE};
+    struct attn_error err = {0};
+    int code;
+
     open_standard_streams();
     clear_libxsmm_environment();
-    interrupt_ignore_writes();
-    interrupt_catch_truncation();
-    int code = dispatch(argc, argv);
+    interrupt_prepare();
+    code = finish(&call, dispatch(&call, argc, argv, &err), &err);
     interrupt_end();
     return code;
 }

@@ -15,25 +15,17 @@ struct models_args {
 };
 
 static const struct option format_rows[] = {
-    {.name = "json",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct models_args, has_json),
-     .help =
-         "print one JSON document, which also has the directory or the GGUF file of each model, "
-         "and the whole message for one that cannot be read"},
-    {.name = "csv",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct models_args, has_csv),
-     .help = "the same as CSV"},
+    OPTION_FLAG("json", struct models_args, has_json,
+                "print one JSON document, which also has the directory or the GGUF file of each "
+                "model, and the whole message for one that cannot be read"),
+    OPTION_FLAG("csv", struct models_args, has_csv, "the same as CSV"),
 };
 
-static const struct option_group format_options = OPTION_GROUP(format_rows);
+static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
 
-static const struct option_part parts[] = {{&format_options, 0}, {&help_options, 0}};
+static const struct option_part parts[] = {{&format_options, 0}};
 
-static int models_main(int argc, char **argv);
+static enum attn_status list_models(struct call *call, struct attn_error *err);
 
 const struct command command_models = {
     .name = "models",
@@ -50,9 +42,9 @@ const struct command command_models = {
         "why it cannot be run. Only configs and the headers of weight files are read.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = models_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct models_args),
+    .work = list_models,
 };
 
 /* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run, and the size of
@@ -73,6 +65,7 @@ enum {
 static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
 {
     char count[ATTN_QUANTITY_SIZE];
+
     if (cell->type == ATTN_VALUE_INTEGER)
         attn_text_table_string(text, attn_quantity_count((uint64_t)cell->integer, count));
     else
@@ -85,6 +78,7 @@ static void add_about(struct attn_text_table *text, const struct attn_table *tab
     struct attn_cell cell = attn_table_cell(table, row, ABOUT);
     const struct attn_cell bytes = attn_table_cell(table, row, BYTES);
     char size[ATTN_QUANTITY_SIZE], about[ATTN_QUANTITY_SIZE + 40];
+
     if (cell.type == ATTN_VALUE_MISSING)
         cell = attn_table_cell(table, row, PROBLEM);
     if (cell.type == ATTN_VALUE_MISSING && bytes.type == ATTN_VALUE_INTEGER) {
@@ -97,10 +91,12 @@ static void add_about(struct attn_text_table *text, const struct attn_table *tab
     }
 }
 
-static int print_text_table(const struct attn_table *table, struct attn_sink *out)
+static enum attn_status print_text_table(const struct attn_table *table, struct attn_sink *out,
+                                         struct attn_error *err)
 {
     struct attn_text_table text = {0};
-    struct attn_error err = {0};
+    enum attn_status status;
+
     attn_text_table_begin(&text, N_COLUMN);
     for (size_t column = 0; column < N_COLUMN; column++) {
         if (column != PARAMETERS)
@@ -110,53 +106,43 @@ static int print_text_table(const struct attn_table *table, struct attn_sink *ou
     for (size_t row = 0; row < attn_table_n_row(table); row++)
         for (size_t column = 0; column < N_COLUMN; column++) {
             struct attn_cell cell = attn_table_cell(table, row, column);
+
             if (column == ABOUT)
                 add_about(&text, table, row);
             else
                 add_cell(&text, &cell);
         }
-    enum attn_status status = attn_text_table_write(&text, out, &err);
+    status = attn_text_table_write(&text, out, err);
     attn_text_table_release(&text);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+    return status;
 }
 
-static int print_table(const struct models_args *args, const struct attn_table *table,
-                       struct attn_sink *out)
+static enum attn_status print_models(const struct model_catalog *catalog,
+                                     const struct models_args *args, struct attn_sink *out,
+                                     struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (!args->has_json && !args->has_csv)
-        return print_text_table(table, out);
-    if (attn_table_write(table, args->has_json ? ATTN_TABLE_JSON : ATTN_TABLE_CSV, -1, out, &err) !=
-        ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    return EXIT_DONE;
-}
-
-static int list_models(const struct models_args *args, struct attn_sink *out)
-{
-    struct model_catalog catalog;
+    const enum attn_table_form form = args->has_json ? ATTN_TABLE_JSON : ATTN_TABLE_CSV;
     struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    if (args->has_json && args->has_csv)
-        return report_problem(EXIT_USAGE, NULL, "'--json' and '--csv' do not go together");
-    int code = model_catalog_open(&catalog);
-    if (code == EXIT_DONE && attn_catalog_list(&catalog.catalog, &table, &err) != ATTN_OK)
-        code = report(&err, EXIT_INTERNAL);
-    if (code == EXIT_DONE)
-        code = print_table(args, table, out);
+    enum attn_status status;
+
+    ATTN_TRY(at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err));
+    status = args->has_json || args->has_csv ? attn_table_write(table, form, -1, out, err)
+                                             : print_text_table(table, out, err);
     attn_table_free(table);
-    model_catalog_release(&catalog);
-    return code;
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
-static int models_main(int argc, char **argv)
+static enum attn_status list_models(struct call *call, struct attn_error *err)
 {
-    struct models_args args = {0};
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_models, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = list_models(&args, out);
-    return print_close(out, code);
+    const struct models_args *args = call->args;
+    struct model_catalog catalog;
+    enum attn_status status;
+
+    if (args->has_json && args->has_csv)
+        return refuse(err, NULL, "'--json' and '--csv' do not go together");
+    status = model_catalog_open(&catalog, err);
+    if (status == ATTN_OK)
+        status = print_models(&catalog, args, call->out, err);
+    model_catalog_release(&catalog);
+    return status;
 }

@@ -1,6 +1,5 @@
 /* patch.c - attn-cli patch: where the difference between two texts lives. */
 #include "cmd/args/answer.h"
-#include "cmd/args/control.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -27,73 +26,44 @@ struct patch_args {
 };
 
 static const struct option patch_rows[] = {
-    {.name = "clean",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, clean),
-     .help = "the text whose answer is restored"},
-    {.name = "corrupted",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, corrupted),
-     .help = "the same text with a difference; it must have as many tokens"},
-    {.name = "clean-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, clean_ids),
-     .help = "token ids instead of --clean: 5,17,3"},
-    {.name = "corrupted-ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, corrupted_ids),
-     .help = "token ids instead of --corrupted"},
+    OPTION_TEXT("clean", "TEXT", struct patch_args, clean, "the text whose answer is restored"),
+    OPTION_TEXT("corrupted", "TEXT", struct patch_args, corrupted,
+                "the same text with a difference; it must have as many tokens"),
+    OPTION_TEXT("clean-ids", "LIST", struct patch_args, clean_ids,
+                "token ids instead of --clean: 5,17,3"),
+    OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
+                "token ids instead of --corrupted"),
 };
 
-static const struct option_group patch_options = OPTION_GROUP(patch_rows);
+static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
 
 static const struct option piece_rows[] = {
-    {.name = "sites",
-     .argument = "SITE",
-     .heading = "Patching",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, site),
-     .help = "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-             "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"},
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Patching",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct patch_args, queries),
-     .help = "copy only these positions of a head, numbers or words of the clean text"},
-    {.name = "direction",
-     .argument = "restore|noise",
-     .heading = "Patching",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct patch_args, direction),
-     .help = "restore (default): copy from the clean run into the corrupted one; noise: the other "
-             "way round"},
+    OPTION_TEXT("sites", "SITE", struct patch_args, site,
+                "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
+                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
+    OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
+                "copy only these positions of a head, numbers or words of the clean text"),
+    OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
+                  "restore (default): copy from the clean run into the corrupted one; noise: the "
+                  "other way round"),
 };
 
-static const struct option_group piece_options = OPTION_GROUP(piece_rows);
+static const struct option_group piece_options = OPTION_GROUP("Patching", piece_rows);
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
-    {&target_options, offsetof(struct patch_args, answer)},
-    {&foil_options, offsetof(struct patch_args, answer)},
-    {&at_options, offsetof(struct patch_args, answer)},
-    {&metric_options, offsetof(struct patch_args, answer)},
+    {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},
-    QUESTION_PICTURE_PARTS(offsetof(struct patch_args, question)),
-    QUESTION_PARTS(offsetof(struct patch_args, question)),
+    {&question_picture_options, offsetof(struct patch_args, question)},
+    {&question_options, offsetof(struct patch_args, question)},
 };
 
-static int patch_main(int argc, char **argv);
+static const struct patch_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                           .answer = ANSWER_ARGS_DEFAULT};
+
+static enum attn_status patch(struct call *call, struct attn_error *err);
 
 const struct command command_patch = {
     .name = "patch",
@@ -113,80 +83,73 @@ const struct command command_patch = {
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
                 "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = patch_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct patch_args),
+    .defaults = &defaults,
+    .work = patch,
 };
 
-static int check_one(const char *name, const char *text, const char *ids)
+static enum attn_status check_one(const char *name, const char *text, const char *ids,
+                                  struct attn_error *err)
 {
     if (!text == !ids)
-        return report_problem(EXIT_USAGE, EXAMPLE, "--%s%s", name,
-                              text ? " is given as a text and as ids" : " is not given");
-    return EXIT_DONE;
+        return refuse(err, EXAMPLE, "--%s%s", name,
+                      text ? " is given as a text and as ids" : " is not given");
+    return ATTN_OK;
 }
 
 /* Puts TEXT or the ids of LIST into INPUT; *owned are the ids. */
-static int read_one(const char *text, const char *list, struct attn_input *input, int32_t **owned)
+static enum attn_status read_one(const char *text, const char *list, struct attn_input *input,
+                                 int32_t **owned, struct attn_error *err)
 {
-    int code = EXIT_DONE;
     *input = (struct attn_input){.text = text, .n_text = text ? strlen(text) : 0};
     if (list)
-        code = ids_parse(list, owned, &input->n_id);
+        ATTN_TRY(ids_parse(list, owned, &input->n_id, err));
     input->ids = *owned;
-    return code;
+    return ATTN_OK;
 }
 
-static int patch(const struct patch_args *args, struct question *question, int32_t *ids[2])
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct patch_args *args = question->call->args;
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
-    struct answer_ids answer_ids;
+    int32_t **ids = question->own;
     struct attn_patch_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
-    int code = check_one("clean", args->clean, args->clean_ids);
-    if (code == EXIT_DONE)
-        code = check_one("corrupted", args->corrupted, args->corrupted_ids);
-    if (code == EXIT_DONE)
-        code = control_read(&args->control, &how.n_control, &how.seed);
+    struct answer_ids answer_ids;
+
+    ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
+    ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
+    ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     question->grid =
         (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE)
-        code = read_one(args->clean, args->clean_ids, &question->request.input, &ids[0]);
-    if (code == EXIT_DONE)
-        code = read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1]);
+    ATTN_TRY(question_open(question, err));
+    ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &ids[0], err));
+    ATTN_TRY(read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1], err));
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
-    if (code == EXIT_DONE &&
-        attn_patch(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE) { /* by position, head or kv_head */
-        question->grid.columns = attn_table_column(table, 2)->name;
-        code = question_write(question, table);
-    }
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
+    question->grid.columns = /* by position, head or kv_head */
+        attn_table_column(question->table, 2)->name;
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
              sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
              args->site ? args->site : "resid_pre", sum.n_feed);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int patch_main(int argc, char **argv)
+static enum attn_status patch(struct call *call, struct attn_error *err)
 {
-    struct patch_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
-    struct question question = {
-        .command = &command_patch, .args = &args.question, .reuse = true, .example = EXAMPLE};
+    const struct patch_args *args = call->args;
     int32_t *ids[2] = {NULL, NULL};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = patch(&args, &question, ids);
+    struct question question = {
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = ids};
+    const enum attn_status status = question_answer(&question, work, err);
+
     free(ids[0]);
     free(ids[1]);
-    return question_close(&question, code);
+    return status;
 }

@@ -1,17 +1,16 @@
 /* run.c - attn-cli run: text in, attention out. */
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
-#include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
@@ -26,15 +25,11 @@ struct run_args {
 };
 
 static const struct option_part parts[] = {
-    {&prompt_text_options, offsetof(struct run_args, prompt)},
-    {&prompt_options, offsetof(struct run_args, prompt)},
-    {&special_options, offsetof(struct run_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct run_args, prompt)},
+    {&prompt_all_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, source)},
-    {&model_options, offsetof(struct run_args, model)},
-    {&weights_options, offsetof(struct run_args, model)},
-    {&compute_options, offsetof(struct run_args, model)},
+    {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
+    {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
     {&selection_options, offsetof(struct run_args, request.selection)},
     {&view_options, offsetof(struct run_args, request.picture)},
@@ -44,10 +39,11 @@ static const struct option_part parts[] = {
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&ablation_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
-    {&help_options, 0},
 };
 
-static int run_main(int argc, char **argv);
+static const struct run_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+
+static enum attn_status run(struct call *call, struct attn_error *err);
 
 const struct command command_run = {
     .name = "run",
@@ -70,9 +66,10 @@ const struct command command_run = {
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = run_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct run_args),
+    .defaults = &defaults,
+    .work = run,
 };
 
 static bool is_predicting(const struct run_args *args)
@@ -80,62 +77,86 @@ static bool is_predicting(const struct run_args *args)
     return args->prediction.top > 0 || args->prediction.next.n > 0;
 }
 
-static int check(const struct run_args *args, struct served *served)
+/* Prints one line per row, --next after a blank line, and writes the outputs that hold tables. */
+static enum attn_status write_predictions(struct attn_table *const tables[2],
+                                          const struct served *served, struct attn_error *err)
 {
-    int code = outputs_check_text(&args->request.output, &args->prompt);
-    if (code == EXIT_DONE)
-        code = prompt_check(&args->prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = request_check(served);
-    if (code == EXIT_DONE && served->is_standard_used && is_predicting(args))
-        code = outputs_check_predictions(&args->request.output);
-    if (code == EXIT_DONE && !is_predicting(args) && !args->request.is_compared)
-        code = outputs_check_tables(&args->request.output);
-    return code;
+    struct attn_sink *out = served->call->out;
+
+    for (size_t i = 0; !served->is_standard_used && i < 2; i++) {
+        if (i > 0 && tables[0] && tables[1])
+            print_text(out, "\n");
+        if (tables[i])
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
+    }
+    return outputs_write_tables(&served->args->output, tables, 2, out, err);
 }
 
-static int perform(struct run_args *args, struct served *served)
+static enum attn_status predict(const struct served *served, struct attn_error *err)
 {
-    struct attn_error err = {0};
+    struct attn_table *tables[2] = {NULL, NULL};
+    enum attn_status status = at_stage(
+        ATTN_STAGE_NONE, attn_result_tables(&served->result, &tables[0], &tables[1], err), err);
+
+    if (status == ATTN_OK)
+        status = write_predictions(tables, served, err);
+    attn_table_free(tables[0]);
+    attn_table_free(tables[1]);
+    return status;
+}
+
+static bool has_predictions(const struct attn_format *format)
+{
+    return format->has_predictions;
+}
+
+/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
+ * other place for them. */
+static enum attn_status check_predictions(const struct output_args *args, struct attn_error *err)
+{
+    char formats[128], hint[192];
+
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (has_predictions(walk.output.format))
+            return ATTN_OK;
+    field_names_list(has_predictions, "or", formats, sizeof formats);
+    snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
+    return refuse(err, hint, "--top and --next print on standard output, which holds data");
+}
+
+static enum attn_status work(struct served *served, struct attn_error *err)
+{
+    struct run_args *args = served->call->args;
+    const struct output_args *output = &args->request.output;
     struct attn_request *request = &served->request;
-    struct model_source source;
-    struct input input = {0};
-    int code = check(args, served);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->request.running, &source);
-    if (code == EXIT_DONE)
-        code = request_open_host(served, &source.source, (enum attn_load)args->model.load,
-                                 args->model.compute);
-    if (code == EXIT_DONE)
-        code = input_read(&args->prompt, args->source, &input, request);
+
+    ATTN_TRY(outputs_check_text(output, &args->prompt, err));
+    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(request_check(served, err));
+    if (served->is_standard_used && is_predicting(args))
+        ATTN_TRY(check_predictions(output, err));
+    if (!is_predicting(args) && !args->request.is_compared)
+        ATTN_TRY(outputs_check_tables(output, err));
+    ATTN_TRY(request_open_model(served, &args->model, false, err));
+    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->reading.example = EXAMPLE;
-    request->predict = (struct attn_question){.top = (size_t)args->prediction.top,
-                                              .next = args->prediction.next.items,
-                                              .n_next = args->prediction.next.n};
-    if (code == EXIT_DONE && ablation_fill(&args->ablation, served->host, request, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = request_fill(served, NULL);
-    if (code == EXIT_DONE)
-        code = request_serve(served);
-    if (code == EXIT_DONE && is_predicting(args))
-        code = prediction_write(&served->result, &args->request.output, served->is_standard_used,
-                                served->out);
-    request_release(served);
-    input_release(&input);
-    return code;
+    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
+                                                     .next = args->prediction.next.items,
+                                                     .n_next = args->prediction.next.n};
+    ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
+    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(request_serve(served, err));
+    return is_predicting(args) ? predict(served, err) : ATTN_OK;
 }
 
-static int run_main(int argc, char **argv)
+static enum attn_status run(struct call *call, struct attn_error *err)
 {
-    struct run_args args = {.request = REQUEST_ARGS_DEFAULT};
+    struct run_args *args = call->args;
     struct served served = {
-        .command = &command_run, .args = &args.request, .has_first_screen = true};
-    int code = request_parse(&served, argc, argv, &args);
-    if (served.out && !request_print_help(&served, sites_print))
-        code = perform(&args, &served);
-    text_list_release(&args.prompt.plain);
-    ablation_release(&args.ablation);
-    text_list_release(&args.prediction.next);
-    return request_close(&served, code);
+        .call = call, .args = &args->request, .print_sites = sites_print, .has_first_screen = true};
+    const enum attn_status status = request_answer(&served, work, err);
+
+    ablation_release(&args->ablation);
+    return status;
 }

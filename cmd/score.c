@@ -17,32 +17,25 @@ struct score_args {
 };
 
 static const struct option score_rows[] = {
-    {.name = "merge-words",
-     .heading = "Scores",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct score_args, merges_words),
-     .help = "print one row per word, with the sums of the bits and nats of its tokens; a word "
-             "begins with white space, and what follows without a space belongs to it"},
-    {.name = "stride",
-     .argument = "S",
-     .heading = "Scores",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = INT32_MAX,
-     .offset = offsetof(struct score_args, stride),
-     .help = "score a text longer than the model takes in windows that move by S positions"},
+    OPTION_FLAG("merge-words", struct score_args, merges_words,
+                "print one row per word, with the sums of the bits and nats of its tokens; a "
+                "word begins with white space, and what follows without a space belongs to it"),
+    OPTION_NUMBER("stride", "S", struct score_args, stride, 1, INT32_MAX,
+                  "score a text longer than the model takes in windows that move by S positions"),
 };
 
-static const struct option_group score_options = OPTION_GROUP(score_rows);
+static const struct option_group score_options = OPTION_GROUP("Scores", score_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(offsetof(struct score_args, question)),
+    {&question_input_options, offsetof(struct score_args, question)},
     {&texts_options, offsetof(struct score_args, texts)},
     {&score_options, 0},
-    QUESTION_PARTS(offsetof(struct score_args, question)),
+    {&question_options, offsetof(struct score_args, question)},
 };
 
-static int score_main(int argc, char **argv);
+static const struct score_args defaults = {.question = QUESTION_ARGS_DEFAULT};
+
+static enum attn_status score(struct call *call, struct attn_error *err);
 
 const struct command command_score = {
     .name = "score",
@@ -62,9 +55,10 @@ const struct command command_score = {
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --texts sentences.txt --lines\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = score_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct score_args),
+    .defaults = &defaults,
+    .work = score,
 };
 
 static void note_sum(const struct attn_score_sum *sum)
@@ -78,34 +72,27 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-static int score(const struct score_args *args, struct question *question)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
+    const struct score_args *args = question->call->args;
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
+
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    question->unit = "tokens";
-    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
-    if (code == EXIT_DONE &&
-        attn_score(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE)
-        code = question_write(question, table);
-    if (code == EXIT_DONE && !args->question.running.is_quiet)
+    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question))
         note_sum(&sum);
-    attn_table_free(table);
-    return code;
+    return ATTN_OK;
 }
 
-static int score_main(int argc, char **argv)
+static enum attn_status score(struct call *call, struct attn_error *err)
 {
-    struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
+    const struct score_args *args = call->args;
     struct question question = {
-        .command = &command_score, .args = &args.question, .example = EXAMPLE};
-    int code = question_parse(&question, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = score(&args, &question);
-    return question_close(&question, code);
+        .call = call, .args = &args->question, .unit = "tokens", .example = EXAMPLE};
+
+    return question_answer(&question, work, err);
 }

@@ -3,7 +3,6 @@
  * vocabulary, no weights.
  */
 #include "cmd/args/model.h"
-#include "cmd/args/pairs.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
@@ -14,11 +13,21 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
+
+/* What a model is trained on: from the tokens so far to the next one. Either the prefixes of the
+ * whole text, or windows that slide over it, each with its target, one token later, and the
+ * predictions that are in it. */
+struct pairs_args {
+    bool is_wanted; /* --pairs */
+    int64_t window; /* tokens; 0: no windows */
+    int64_t stride; /* tokens from one window to the next; 0: not given */
+};
 
 struct tokenize_args {
     struct prompt_args prompt; /* its ids are those of --decode */
@@ -29,34 +38,35 @@ struct tokenize_args {
 };
 
 static const struct option input_rows[] = {
-    {.name = "invalid",
-     .argument = "refuse|replace|bytes",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct tokenize_args, invalid),
-     .help = "what to do with bytes that are not UTF-8: report an error (default), replace them by "
-             "U+FFFD, or take them as they are (byte-level BPE only)"},
-    {.name = "decode",
-     .argument = "IDS",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct tokenize_args, prompt.ids),
-     .help = "print the text of these ids, separated by spaces or commas; a terminal gets control "
-             "characters as \\xNN, unless --raw is given"},
+    OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
+                  "what to do with bytes that are not UTF-8: report an error (default), replace "
+                  "them by U+FFFD, or take them as they are (byte-level BPE only)"),
+    OPTION_TEXT("decode", "IDS", struct tokenize_args, prompt.ids,
+                "print the text of these ids, separated by spaces or commas; a terminal gets "
+                "control characters as \\xNN, unless --raw is given"),
 };
 
-static const struct option_group input_options = OPTION_GROUP(input_rows);
+static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
 
 static const struct option format_rows[] = {
-    {.name = "format",
-     .argument = "table|ids|json",
-     .heading = "Output",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct tokenize_args, format),
-     .help = "one token per line (default); all ids on one line; or one JSON object"},
+    OPTION_CHOICE("format", "table|ids|json", struct tokenize_args, format,
+                  "one token per line (default); all ids on one line; or one JSON object"),
 };
 
-static const struct option_group format_options = OPTION_GROUP(format_rows);
+static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
+
+static const struct option pairs_rows[] = {
+    OPTION_FLAG("pairs", struct pairs_args, is_wanted,
+                "instead of tokens, print each beginning of the text with the token that comes "
+                "next"),
+    OPTION_NUMBER("window", "W", struct pairs_args, window, 1, INT32_MAX,
+                  "print each window of W tokens, its target (the window one token later) and "
+                  "the W predictions in it"),
+    OPTION_NUMBER("stride", "S", struct pairs_args, stride, 1, INT32_MAX,
+                  "tokens from one window to the next; default: 1"),
+};
+
+static const struct option_group pairs_options = OPTION_GROUP("Training pairs", pairs_rows);
 
 static const struct option_part parts[] = {
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
@@ -65,10 +75,9 @@ static const struct option_part parts[] = {
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
-    {&help_options, 0},
 };
 
-static int tokenize_main(int argc, char **argv);
+static enum attn_status tokenize(struct call *call, struct attn_error *err);
 
 const struct command command_tokenize = {
     .name = "tokenize",
@@ -89,169 +98,308 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = tokenize_main,
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct tokenize_args),
+    .work = tokenize,
 };
 
-/* The positions of the tokens that the tokenizer added, if there are any. */
-static void print_added(struct attn_sink *out, const struct attn_encoding *encoding)
+/* --- Pairs ------------------------------------------------------------------------------------ */
+
+/* The tokens of a text, and where their pairs go. */
+struct page {
+    struct attn_sink *out;
+    const struct attn_tokenizer *tokenizer;
+    const int32_t *ids; /* [n] */
+    size_t n;
+    bool is_json;
+    struct attn_table *pair;      /* owned; scratch for one of them */
+    struct attn_buffer text;      /* what is on its way to OUT */
+    struct attn_json_writer json; /* of that */
+};
+
+static bool pairs_are_wanted(const struct pairs_args *args)
 {
-    const char *separator = ", \"added\": [";
-    for (size_t i = 0; i < encoding->n; i++)
-        if (i < encoding->n_front || i >= encoding->n - encoding->n_back) {
-            print(out, "%s%zu", separator, i);
-            separator = ", ";
+    return args->is_wanted || args->window > 0;
+}
+
+/* There are many more pairs than tokens: none are made after the reader has closed the pipe. */
+static bool is_going_on(const struct page *page)
+{
+    return attn_sink_check(page->out, NULL) == ATTN_OK;
+}
+
+/* N tokens from FIRST on, and the one that comes next. */
+static enum attn_status put_pair(struct page *page, size_t first, size_t n, struct attn_error *err)
+{
+    enum { INPUT = 2, TARGET }; /* columns */
+    const struct attn_table *pair = page->pair;
+
+    attn_table_reset(page->pair);
+    ATTN_TRY(at_stage(
+        ATTN_STAGE_INPUT,
+        attn_pair_table_append(page->pair, page->tokenizer, page->ids + first, n, err), err));
+    if (page->is_json)
+        attn_json_begin(&page->json, '{');
+    for (size_t column = page->is_json ? 0 : INPUT; column <= TARGET; column++) {
+        const struct attn_cell cell = attn_table_cell(pair, 0, column);
+
+        if (page->is_json) {
+            attn_table_push_cells(&page->json, attn_table_column(pair, column), &cell, 1, -1);
+        } else {
+            attn_escape_append(&page->text, cell.text, cell.size);
+            attn_buffer_append_char(&page->text, column == TARGET ? '\n' : '\t');
         }
-    print_text(out, encoding->n_front + encoding->n_back > 0 ? "]" : "");
-}
-
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column. */
-static int print_json(struct attn_sink *out, const struct attn_table *tokens,
-                      const struct attn_encoding *encoding)
-{
-    size_t n = attn_table_n_row(tokens);
-    int code = EXIT_DONE;
-    print_text(out, "{\"ids\": [");
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s%d", i > 0 ? ", " : "", (int)attn_table_cell(tokens, i, 1).integer);
-    print_text(out, "], \"tokens\": [");
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++) {
-        struct attn_cell token = attn_table_cell(tokens, i, 4);
-        print_text(out, i > 0 ? ", " : "");
-        code = print_json_string(out, token.text, token.size);
     }
-    print_text(out, "], \"offsets\": [");
-    for (size_t i = 0; i < n; i++)
-        print(out, "%s[%lld, %lld]", i > 0 ? ", " : "",
-              (long long)attn_table_cell(tokens, i, 2).integer,
-              (long long)attn_table_cell(tokens, i, 3).integer);
-    print_text(out, "]");
-    print_added(out, encoding);
-    print_text(out, "}\n");
-    return code;
+    if (page->is_json)
+        attn_json_end(&page->json);
+    return print_buffer(page->out, &page->text, err);
 }
 
-static int print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
-                        const struct attn_encoding *encoding, bool is_json)
+/* One of the two sides of a window that begins at FIRST. */
+static enum attn_status put_side(struct page *page, const char *name, size_t number, size_t first,
+                                 size_t n, struct attn_error *err)
+{
+    struct attn_json_writer *json = &page->json;
+    char key[16], *text;
+    size_t size;
+
+    ATTN_TRY(at_stage(
+        ATTN_STAGE_INPUT,
+        attn_tokenizer_decode(page->tokenizer, page->ids + first, n, &text, &size, err), err));
+    if (page->is_json) {
+        snprintf(key, sizeof key, "%s_ids", name);
+        attn_json_begin(attn_json_key(json, key), '[');
+        for (size_t i = first; i < first + n; i++)
+            attn_json_integer(json, page->ids[i]);
+        attn_json_end(json);
+        attn_json_string(attn_json_key(json, name), text, size);
+    } else {
+        attn_buffer_append_format(&page->text, "%zu\t%s\t", number, name);
+        attn_escape_append(&page->text, text, size);
+        attn_buffer_append_char(&page->text, '\n');
+    }
+    attn_text_free(text);
+    return ATTN_OK;
+}
+
+static enum attn_status put_window(struct page *page, size_t number, size_t first, size_t n,
+                                   struct attn_error *err)
+{
+    if (page->is_json)
+        attn_json_begin(&page->json, '{');
+    ATTN_TRY(put_side(page, "input", number, first, n, err));
+    ATTN_TRY(put_side(page, "target", number, first + 1, n, err));
+    if (page->is_json)
+        attn_json_begin(attn_json_key(&page->json, "predictions"), '[');
+    for (size_t i = 1; i <= n && is_going_on(page); i++) {
+        if (!page->is_json)
+            attn_buffer_append_format(&page->text, "%zu\tpredict\t", number);
+        ATTN_TRY(put_pair(page, first, i, err));
+    }
+    if (page->is_json) {
+        attn_json_end(&page->json);
+        attn_json_end(&page->json);
+    }
+    return ATTN_OK;
+}
+
+/* All prefixes, or where WINDOW is not 0 the windows of so many tokens. */
+static enum attn_status put_all(struct page *page, size_t window, size_t stride,
+                                struct attn_error *err)
+{
+    if (page->is_json) {
+        attn_json_begin(&page->json, '{');
+        attn_json_begin(attn_json_key(&page->json, window > 0 ? "windows" : "pairs"), '[');
+    }
+    for (size_t n = 1; window == 0 && n < page->n && is_going_on(page); n++)
+        ATTN_TRY(put_pair(page, 0, n, err));
+    for (size_t i = 0; window > 0 && window < page->n - i * stride && is_going_on(page); i++) {
+        ATTN_TRY(put_window(page, i, i * stride, window, err));
+        if (page->n - i * stride <= stride)
+            break;
+    }
+    if (page->is_json) {
+        attn_json_end(&page->json);
+        attn_json_end(&page->json);
+        attn_buffer_append_char(&page->text, '\n');
+    }
+    return print_buffer(page->out, &page->text, err);
+}
+
+static enum attn_status print_pairs(const struct tokenize_args *all,
+                                    const struct attn_tokenizer *tokenizer,
+                                    const struct attn_encoding *encoding, struct attn_sink *out,
+                                    struct attn_error *err)
+{
+    const struct pairs_args *args = &all->pairs;
+    struct page page = {.out = out,
+                        .tokenizer = tokenizer,
+                        .ids = encoding->ids,
+                        .n = encoding->n,
+                        .is_json = all->format == FORMAT_JSON,
+                        .json.out = &page.text};
+    const size_t least = args->is_wanted ? 1 : (size_t)args->window;
+    enum attn_status status;
+
+    if (encoding->n <= least)
+        return problem(err, ATTN_STAGE_INPUT, NULL,
+                       "the text has %zu token%s, expected %zu or more: %s of %zu and the "
+                       "token after it",
+                       encoding->n, encoding->n == 1 ? "" : "s", least + 1,
+                       args->is_wanted ? "a beginning" : "a window", least);
+    ATTN_TRY(attn_pair_table(&page.pair, err));
+    status = put_all(&page, (size_t)args->window, args->stride > 0 ? (size_t)args->stride : 1, err);
+    attn_table_free(page.pair);
+    attn_buffer_release(&page.text);
+    return status;
+}
+
+/* --- Tokens ----------------------------------------------------------------------------------- */
+
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where
+ * there are any, the positions of the tokens that the tokenizer added. */
+static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
+                                   const struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text};
+    enum attn_status status;
+
+    attn_json_begin(&json, '{');
+    attn_json_begin(attn_json_key(&json, "ids"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_json_integer(&json, encoding->ids[i]);
+    attn_json_end(&json);
+    attn_json_begin(attn_json_key(&json, "tokens"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_json_string(&json, attn_table_cell(tokens, i, 4).text,
+                         attn_table_cell(tokens, i, 4).size);
+    attn_json_end(&json);
+    attn_json_begin(attn_json_key(&json, "offsets"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_buffer_append_format(attn_json_value(&json), "[%lld, %lld]",
+                                  (long long)attn_table_cell(tokens, i, 2).integer,
+                                  (long long)attn_table_cell(tokens, i, 3).integer);
+    attn_json_end(&json);
+    if (encoding->n_front + encoding->n_back > 0) {
+        attn_json_begin(attn_json_key(&json, "added"), '[');
+        for (size_t i = 0; i < encoding->n; i++)
+            if (i < encoding->n_front || i >= encoding->n - encoding->n_back)
+                attn_json_size(&json, i);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    status = print_buffer(out, &text, err);
+    attn_buffer_release(&text);
+    return status;
+}
+
+static enum attn_status print_tokens(const struct tokenize_args *args,
+                                     const struct attn_tokenizer *tokenizer,
+                                     const struct attn_encoding *encoding, struct attn_sink *out,
+                                     struct attn_error *err)
 {
     struct attn_table *tokens = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, &err);
-    if (status == ATTN_OK && is_json)
-        code = print_json(out, tokens, encoding);
-    else if (status == ATTN_OK)
-        status = attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, &err);
-    attn_table_free(tokens);
-    return status == ATTN_OK ? code : report(&err, EXIT_OUTPUT);
-}
+    enum attn_status status;
 
-static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding)
-{
-    for (size_t i = 0; i < encoding->n; i++)
-        print(out, "%s%d", i > 0 ? " " : "", (int)encoding->ids[i]);
-    print_text(out, "\n");
-}
-
-static int encode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
-                  struct attn_sink *out)
-{
-    struct text text;
-    struct attn_encoding encoding = {0};
-    struct attn_error err = {0};
-    struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
-    int code = prompt_read(&args->prompt, &text);
-    if (code != EXIT_DONE)
-        return code;
-    encode_options.special = (enum attn_special)args->prompt.special;
-    encode_options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
-    encode_options.invalid = (enum attn_invalid_text)args->invalid;
-    encode_options.cancel = interrupt_flag();
-    if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
-        ATTN_OK) {
-        code = report(&err, EXIT_INPUT);
-    } else if (pairs_are_wanted(&args->pairs)) {
-        code = pairs_print(&args->pairs, out, tokenizer, &encoding, args->format == FORMAT_JSON);
-    } else if (args->format == FORMAT_IDS) {
-        print_ids(out, &encoding);
-    } else {
-        code = print_tokens(out, tokenizer, &encoding, args->format == FORMAT_JSON);
+    if (args->format == FORMAT_IDS) {
+        for (size_t i = 0; i < encoding->n; i++)
+            print(out, "%s%d", i > 0 ? " " : "", (int)encoding->ids[i]);
+        print_text(out, "\n");
+        return ATTN_OK;
     }
+    status = attn_token_table(tokenizer, encoding, &tokens, err);
+    if (status == ATTN_OK)
+        status = args->format == FORMAT_JSON
+                     ? print_json(out, tokens, encoding, err)
+                     : attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, err);
+    attn_table_free(tokens);
+    return at_stage(ATTN_STAGE_OUTPUT, status, err);
+}
+
+static enum attn_status encode(const struct tokenize_args *args,
+                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
+                               struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    enum attn_status status;
+    struct text text;
+
+    ATTN_TRY(prompt_read(&args->prompt, &text, err));
+    options.special = (enum attn_special)args->prompt.special;
+    options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
+    options.invalid = (enum attn_invalid_text)args->invalid;
+    options.cancel = interrupt_flag();
+    status = at_stage(
+        ATTN_STAGE_INPUT,
+        attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
+    if (status == ATTN_OK)
+        status = (pairs_are_wanted(&args->pairs) ? print_pairs : print_tokens)(args, tokenizer,
+                                                                               &encoding, out, err);
     attn_encoding_release(&encoding);
     text_release(&text);
-    return code;
+    return status;
 }
 
-static int decode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
-                  struct attn_sink *out)
+static enum attn_status decode(const struct tokenize_args *args,
+                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
+                               struct attn_error *err)
 {
-    int32_t *ids;
+    enum attn_status status;
     size_t n, size;
+    int32_t *ids;
     char *text;
-    struct attn_error err = {0};
-    int code = ids_parse(args->prompt.ids, &ids, &n);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) != ATTN_OK) {
-        code = report(&err, EXIT_INPUT);
-    } else {
-        /* A text may hold what a terminal takes for a command. */
-        if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
-            code = print_lines(out, text, size);
-        else
-            attn_sink_write(out, text, size);
-        print_text(out, args->prompt.is_raw ? "" : "\n");
-        attn_text_free(text);
-    }
+
+    ATTN_TRY(ids_parse(args->prompt.ids, &ids, &n, err));
+    status = at_stage(ATTN_STAGE_INPUT, attn_tokenizer_decode(tokenizer, ids, n, &text, &size, err),
+                      err);
     free(ids);
-    return code;
+    ATTN_TRY(status);
+    /* A text may hold what a terminal takes for a command. */
+    if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
+        status = print_lines(out, text, size, err);
+    else
+        attn_sink_write(out, text, size);
+    print_text(out, args->prompt.is_raw ? "" : "\n");
+    attn_text_free(text);
+    return status;
 }
 
-static int check(const struct tokenize_args *args)
+static enum attn_status check(const struct tokenize_args *args, struct attn_error *err)
 {
-    int code = prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"");
-    if (code == EXIT_DONE)
-        code = pairs_check(&args->pairs);
-    if (code != EXIT_DONE || !pairs_are_wanted(&args->pairs))
-        return code;
-    if (args->prompt.ids)
-        return report_problem(EXIT_USAGE, NULL, "pairs are made of a text, not of '--decode'");
-    if (args->format == FORMAT_IDS)
-        return report_problem(EXIT_USAGE, NULL,
-                              "pairs have no '--format ids', expected table or json");
-    return EXIT_DONE;
+    const struct pairs_args *pairs = &args->pairs;
+
+    ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
+    if (pairs->is_wanted && pairs->window > 0)
+        return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
+    if (pairs->stride > 0 && pairs->window == 0)
+        return refuse(err, "--window W says how long a window is",
+                      "'--stride' is given without '--window'");
+    if (pairs_are_wanted(pairs) && args->prompt.ids)
+        return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
+    if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
+        return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
+    return ATTN_OK;
 }
 
-static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
+static enum attn_status tokenize(struct call *call, struct attn_error *err)
 {
-    struct model_source source;
+    const struct tokenize_args *args = call->args;
     struct attn_tokenizer *tokenizer;
-    struct attn_error err = {0};
-    int code = check(args);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, NULL, &source);
-    if (code != EXIT_DONE)
-        return code;
-    if ((args->prompt.ids ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, &err)
-                          : attn_tokenizer_open(&source.source, &tokenizer, &err)) != ATTN_OK)
-        return report(&err, EXIT_MODEL);
+    struct model_source source;
+    enum attn_status status;
+
+    ATTN_TRY(check(args, err));
+    ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
+    status = args->prompt.ids
+                 ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)
+                 : attn_tokenizer_open(&source.source, &tokenizer, err);
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
-    code = args->prompt.ids ? decode(args, tokenizer, out) : encode(args, tokenizer, out);
+    status = (args->prompt.ids ? decode : encode)(args, tokenizer, call->out, err);
     attn_tokenizer_free(tokenizer);
-    return code;
-}
-
-static int tokenize_main(int argc, char **argv)
-{
-    struct tokenize_args args = {0};
-    struct attn_sink *out = NULL;
-    int code = options_parse(&command_tokenize, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = print_open(&out);
-    if (out)
-        code = tokenize(&args, out);
-    text_list_release(&args.prompt.plain);
-    return print_close(out, code);
+    return status;
 }

@@ -15,9 +15,9 @@
  * returns an enum attn_status and says more in a struct attn_error (base/status.h).
  *
  * A struct that begins with `size` is set by its initializer ATTN_..._DEFAULT and may get more
- * fields at its end in any version. Programs that were compiled before go on working. All other
- * structs, also those in arrays, change only with the first two numbers of the version, which are
- * part of the shared library's name.
+ * fields at its end in any version; one that ends with `later`, which is NULL, may get them there.
+ * Programs that were compiled before go on working. All other structs, also those in arrays, change
+ * only with the first two numbers of the version, which are part of the shared library's name.
  */
 #ifndef ATTN_H
 #define ATTN_H

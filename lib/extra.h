@@ -35,7 +35,7 @@
 #include "experiment/head_measures.h"
 #include "experiment/similarity.h"
 
-/* Details: several sequences in one session, the largest keys, the arithmetic of a row, archives. */
+/* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
 #include "model/session_pack.h"
 #include "analysis/edges.h"
 #include "experiment/explain.h"

@@ -1,8 +1,8 @@
 /*
- * tool.h - what the command-line tool uses of the library beside attn.h and extra.h: numbers as they are typed,
- * text in columns, numbers as people read them, what a model holds and costs, models that are made,
- * records of lines of JSON.
- * It is not installed and promises nothing; programs use attn.h and extra.h.
+ * tool.h - what the command-line tool uses of the library beside attn.h and extra.h: numbers as
+ * they are typed, text in columns, numbers as people read them, what a model holds and costs,
+ * models that are made, records of lines of JSON. It is not installed and promises nothing;
+ * programs use attn.h and extra.h.
  */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
@@ -26,8 +26,9 @@
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "encode/text_table.h"
-#include "experiment/comparison_internal.h"
+#include "experiment/comparison_forms.h"
 #include "experiment/explain_figure.h"
+#include "experiment/explain_text.h"
 #include "extra.h"
 #include "figures/table_picture.h"
 #include "formats/npy.h"

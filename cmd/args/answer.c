@@ -1,67 +1,48 @@
 /* answer.c - see answer.h. */
 #include "cmd/args/answer.h"
 
+#include "cmd/line/report.h"
+#include "tool.h"
+
+#include <string.h>
+
 static const struct option target_rows[] = {
-    {.name = "target",
-     .argument = "TEXT",
-     .heading = "Answer",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct answer_args, target),
-     .help = "the next token that the question is about, usually with its space: ' are'"},
-    {.name = "target-id",
-     .argument = "ID",
-     .heading = "Answer",
-     .kind = OPTION_NUMBER,
-     .max = INT32_MAX,
-     .offset = offsetof(struct answer_args, target_id),
-     .help = "the same by its id"},
+    OPTION_TEXT("target", "TEXT", struct answer_args, target,
+                "the next token that the question is about, usually with its space: ' are'"),
+    OPTION_NUMBER("target-id", "ID", struct answer_args, target_id, 0, INT32_MAX,
+                  "the same by its id"),
 };
 
-const struct option_group target_options = OPTION_GROUP(target_rows);
+const struct option_group target_options = OPTION_GROUP("Answer", target_rows);
 
 static const struct option foil_rows[] = {
-    {.name = "foil",
-     .argument = "TEXT",
-     .heading = "Answer",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct answer_args, foil),
-     .help = "the token that the target is compared with: ' is'"},
-    {.name = "foil-id",
-     .argument = "ID",
-     .heading = "Answer",
-     .kind = OPTION_NUMBER,
-     .max = INT32_MAX,
-     .offset = offsetof(struct answer_args, foil_id),
-     .help = "the same by its id"},
+    OPTION_TEXT("foil", "TEXT", struct answer_args, foil,
+                "the token that the target is compared with: ' is'"),
+    OPTION_NUMBER("foil-id", "ID", struct answer_args, foil_id, 0, INT32_MAX, "the same by its id"),
+    OPTION_TEXT("at", "POS", struct answer_args, at,
+                "the position that the target follows, a number or a word of the text; default: "
+                "-1, the last"),
 };
 
-const struct option_group foil_options = OPTION_GROUP(foil_rows);
-
-static const struct option at_rows[] = {
-    {.name = "at",
-     .argument = "POS",
-     .heading = "Answer",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct answer_args, at),
-     .help = "the position that the target follows, a number or a word of the text; default: -1, "
-             "the last"},
-};
-
-const struct option_group at_options = OPTION_GROUP(at_rows);
+const struct option_group foil_options = OPTION_GROUP("Answer", foil_rows);
 
 static const struct option metric_rows[] = {
-    {.name = "metric",
-     .argument = "auto|logit_diff|log_prob|logit|prob|kl|ce",
-     .heading = "Answer",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct answer_args, metric),
-     .help = "what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln "
-             "p(target); its logit or its probability. auto (default) is logit_diff with a foil, "
-             "log_prob without. kl, KL(p before || p after), and ce, the mean of -ln p over the "
-             "text's own tokens, need no target"},
+    OPTION_CHOICE("metric", "auto|logit_diff|log_prob|logit|prob|kl|ce", struct answer_args, metric,
+                  "what is measured: logit_diff, the target's logit minus the foil's; log_prob, "
+                  "ln p(target); its logit or its probability. auto (default) is logit_diff with "
+                  "a foil, log_prob without. kl, KL(p before || p after), and ce, the mean of "
+                  "-ln p over the text's own tokens, need no target"),
 };
 
-const struct option_group metric_options = OPTION_GROUP(metric_rows);
+static const struct option_group metric_options = OPTION_GROUP("Answer", metric_rows);
+
+static const struct option_part parts[] = {
+    {&target_options, 0},
+    {&foil_options, 0},
+    {&metric_options, 0},
+};
+
+const struct option_group answer_options = {OPTION_PARTS(parts)};
 
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids)
 {
@@ -74,4 +55,30 @@ struct attn_answer_args answer_of(const struct answer_args *args, struct answer_
         .foil_id = args->foil_id >= 0 ? &ids->foil : NULL,
         .at = args->at,
     };
+}
+
+/* --- Random choices beside it ----------------------------------------------------------------- */
+
+static const struct option control_rows[] = {
+    OPTION_TEXT("control", "N[:SEED]", struct control_args, control,
+                "add the mean effect of N random choices of as many heads, and its standard "
+                "deviation"),
+};
+
+const struct option_group control_options = OPTION_GROUP("Control", control_rows);
+
+enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
+                              struct attn_error *err)
+{
+    const char *value = args->control;
+    size_t size = value ? strcspn(value, ":") : 0;
+    int64_t found;
+
+    if (!value)
+        return ATTN_OK;
+    if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
+        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
+        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED", value);
+    *n = (size_t)found;
+    return ATTN_OK;
 }

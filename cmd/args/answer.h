@@ -1,4 +1,5 @@
-/* answer.h - which next token an experiment asks about, and what is measured of it. */
+/* answer.h - which next token an experiment asks about, what is measured of it, and the random
+ * choices that its effects are compared with. */
 #ifndef CMD_ANSWER_ARGS_H
 #define CMD_ANSWER_ARGS_H
 
@@ -18,8 +19,8 @@ struct answer_args {
         .target_id = -1, .foil_id = -1                                                             \
     }
 
-/* Options that fill a struct answer_args: --target; --foil; --at; --metric. */
-extern const struct option_group target_options, foil_options, at_options, metric_options;
+/* Options that fill a struct answer_args: --target; --foil and --at; these and --metric. */
+extern const struct option_group target_options, foil_options, answer_options;
 
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {
@@ -28,5 +29,17 @@ struct answer_ids {
 
 /* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
+
+/* Of commands whose tables hold effects. */
+struct control_args {
+    const char *control; /* NULL: not given */
+};
+
+extern const struct option_group control_options; /* fills a struct control_args: --control */
+
+/* How many choices, and their seed; both are left as they were without the option, the seed without
+ * its own. */
+enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
+                              struct attn_error *err);
 
 #endif

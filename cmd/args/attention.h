@@ -2,8 +2,8 @@
  * attention.h - which attention is computed: --attention, --mask and what belongs to them.
  *
  *     struct attention_args attention = ATTENTION_ARGS_DEFAULT;
- *     attention_check(&attention);                  // before anything is opened
- *     attention_change(&attention, &change, &mask); // what was given, and nothing else
+ *     attention_check(&attention, err);                  // before anything is opened
+ *     attention_change(&attention, &change, &mask, err); // what was given, and nothing else
  */
 #ifndef CMD_ATTENTION_ARGS_H
 #define CMD_ATTENTION_ARGS_H
@@ -15,7 +15,7 @@
 /* Values of --scale, in the order of their words. */
 enum scale_choice { SCALE_ON, SCALE_OFF };
 
-/* What was given; texts that were not are NULL, numbers -1. */
+/* What was given; NULL or -1 where it was not. */
 struct attention_args {
     const char *kind; /* as attn_attention_parse takes it */
     const char *mask; /* "causal", "none" or a file */
@@ -34,27 +34,24 @@ struct attention_args {
         .seed = -1                                                                                 \
     }
 
-/* Options that fill a struct attention_args. */
-extern const struct option_group attention_options;
+/* Options that fill a struct attention_args. A command that runs token by token has no dropout,
+ * whose weights are drawn from a whole sequence. */
+extern const struct option_group attention_options, dropout_options;
 
-/* The same without dropout, for what goes on token by token: its weights are drawn of a whole
- * sequence. */
-extern const struct option_group attention_step_options;
+/* Whether the parts are well formed and go together, whatever the model. */
+enum attn_status attention_check(const struct attention_args *args, struct attn_error *err);
 
-/* Whether the parts are well formed and go together, whatever the model. Reports and returns an
- * exit code. */
-int attention_check(const struct attention_args *args);
-
-/* What checked ARGS change in the attention of a model. A mask file is read into MASK. Reports and
- * returns an exit code. */
-int attention_change(const struct attention_args *args, struct attn_attention_change *change,
-                     struct attn_mask_array *mask);
+/* What checked ARGS change in the attention of a model. A mask file is read into MASK. */
+enum attn_status attention_change(const struct attention_args *args,
+                                  struct attn_attention_change *change,
+                                  struct attn_mask_array *mask, struct attn_error *err);
 
 /* The file that --mask names, or NULL. */
 const char *attention_mask_file(const struct attention_args *args);
 
-/* Reads the mask in file PATH. Reports and returns an exit code. */
-int attention_read_mask(const char *path, struct attn_mask_array *mask);
+/* Reads the mask in file PATH. */
+enum attn_status attention_read_mask(const char *path, struct attn_mask_array *mask,
+                                     struct attn_error *err);
 
 /* The table for --attention help. */
 void attention_kinds_print(struct attn_sink *out);

@@ -1,10 +1,10 @@
 /* model.c - from -m and its companions to the source that the library opens. */
 #include "cmd/args/model.h"
 
-#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -19,63 +19,46 @@
 #define TOKENIZER "tokenizer.json"
 
 static const struct option model_rows[] = {
-    {.name = "model",
-     .letter = 'm',
-     .argument = "DIR",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, name),
-     .environment = "ATTN_CLI_MODEL",
-     .help = "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli "
-             "models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
-             "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'"},
-    {.name = "config",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, config),
-     .help = "use FILE as the model's config.json"},
-    {.name = "vocab",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, vocab),
-     .help = "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends so"},
+    OPTION_TEXT("model", "DIR", struct model_args, name,
+                "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli models' "
+                "lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
+                "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
+                .letter = 'm', .environment = "ATTN_CLI_MODEL"),
+    OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
+    OPTION_TEXT("vocab", "FILE", struct model_args, vocab,
+                "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends "
+                "so"),
 };
 
-const struct option_group model_options = OPTION_GROUP(model_rows);
+const struct option_group model_options = OPTION_GROUP("Model", model_rows);
 
 static const struct option weights_rows[] = {
-    {.name = "weights",
-     .argument = "FILE",
-     .heading = "Model",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct model_args, weights),
-     .help = "use FILE as the model's model.safetensors"},
-    {.name = "load",
-     .argument = "map|read",
-     .heading = "Model",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct model_args, load),
-     .help = "map the files of weights (default), or read them into memory, where a change of the "
-             "files does no harm"},
+    OPTION_TEXT("weights", "FILE", struct model_args, weights,
+                "use FILE as the model's model.safetensors"),
+    OPTION_CHOICE("load", "map|read", struct model_args, load,
+                  "map the files of weights (default), or read them into memory, where a change "
+                  "of the files does no harm"),
 };
 
-const struct option_group weights_options = OPTION_GROUP(weights_rows);
+const struct option_group weights_options = OPTION_GROUP("Model", weights_rows);
 
 static const struct option compute_rows[] = {
-    {.name = "compute",
-     .argument = "f32|bf16|bf16x3",
-     .heading = "Precision",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct model_args, compute),
-     .help = "the precision of products. f32 (default): float32. bf16: weights and exact attention "
-             "in bfloat16 with float32 sums, faster and less exact. bf16x3: a product with weights "
-             "is the sum of three in bfloat16, nearly as exact as f32; on processors without AMX "
-             "it is slower than f32"},
+    OPTION_CHOICE("compute", "f32|bf16|bf16x3", struct model_args, compute,
+                  "the precision of products. f32 (default): float32. bf16: weights and exact "
+                  "attention in bfloat16 with float32 sums, faster and less exact. bf16x3: a "
+                  "product with weights is the sum of three in bfloat16, nearly as exact as f32; "
+                  "on processors without AMX it is slower than f32"),
 };
 
-const struct option_group compute_options = OPTION_GROUP(compute_rows);
+const struct option_group compute_options = OPTION_GROUP("Precision", compute_rows);
+
+static const struct option_part parts[] = {
+    {&model_options, 0},
+    {&weights_options, 0},
+    {&compute_options, 0},
+};
+
+const struct option_group model_all_options = {OPTION_PARTS(parts)};
 
 /* --- Where models are ------------------------------------------------------------------------- */
 
@@ -83,24 +66,21 @@ const struct option_group compute_options = OPTION_GROUP(compute_rows);
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
+
     return value && *value ? value : NULL;
 }
 
-/* A new text: HEAD, and TAIL behind it. NULL without memory. */
+/* A new text: HEAD, in which ~ at the front is the home folder, as Python has it, then TAIL. NULL
+ * without memory. */
 static char *join(const char *head, const char *tail)
 {
-    char *joined;
-    return asprintf(&joined, "%s%s", head, tail) < 0 ? NULL : joined;
-}
-
-/* The same, where ~ in front of HEAD is the home folder, as Python has it. */
-static char *join_home(const char *head, const char *tail)
-{
     const char *home = variable("HOME");
+    const bool is_home = home && head[0] == '~' && (head[1] == '/' || head[1] == '\0');
     char *joined;
-    if (!home || head[0] != '~' || (head[1] != '/' && head[1] != '\0'))
-        return join(head, tail);
-    return asprintf(&joined, "%s%s%s", home, head + 1, tail) < 0 ? NULL : joined;
+
+    if (asprintf(&joined, "%s%s%s", is_home ? home : "", head + is_home, tail) < 0)
+        return NULL;
+    return joined;
 }
 
 /* The cache of Hugging Face, found as huggingface_hub finds it; NULL where nothing says. */
@@ -108,15 +88,16 @@ static char *find_hub(void)
 {
     const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
     const char *cache = variable("XDG_CACHE_HOME");
+
     if (!hub)
         hub = variable("HUGGINGFACE_HUB_CACHE");
     if (hub)
-        return join_home(hub, "");
+        return join(hub, "");
     if (home)
-        return join_home(home, "/hub");
+        return join(home, "/hub");
     if (cache)
-        return join_home(cache, "/huggingface/hub");
-    return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
+        return join(cache, "/huggingface/hub");
+    return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
 }
 
 /* The stores of Ollama, found as Ollama finds its own; how many. */
@@ -124,67 +105,56 @@ static size_t find_ollama(char *stores[MODEL_N_STORE])
 {
     const char *given = variable("OLLAMA_MODELS");
     size_t n = 0;
+
     if (given) {
-        stores[n++] = join_home(given, "");
+        stores[n++] = join(given, "");
         return n;
     }
     if (variable("HOME"))
-        stores[n++] = join_home("~", "/.ollama/models");
+        stores[n++] = join("~", "/.ollama/models");
     stores[n++] = strdup("/usr/share/ollama/.ollama/models"); /* of the service */
     return n;
 }
 
-/* Where the program lies: its folder, without a slash at the end. */
-static bool find_program(char folder[MODEL_PATH_SIZE])
-{
-    ssize_t size = readlink("/proc/self/exe", folder, MODEL_PATH_SIZE);
-    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(folder, '/', (size_t)size) : NULL;
-    if (slash)
-        *slash = '\0';
-    return slash;
-}
-
 /*
- * The source tree, seen from FOLDER: a line of the file that the Makefile puts beside what it
- * builds, and that no installation has. Other programs may lie two folders below a `models` of
- * their user.
+ * The folder of the models that came with the program; NULL where there is none. A program in its
+ * source tree is known by the file that the Makefile puts beside what it builds, and that no
+ * installation has: its line is the way to the tree. Other programs may lie two folders below a
+ * `models` of their user.
  */
-static bool read_source_tree(const char *folder, char tree[MODEL_PATH_SIZE])
-{
-    char path[MODEL_PATH_SIZE];
-    snprintf(path, sizeof(path), "%.4000s/attn-cli.source", folder);
-    FILE *file = fopen(path, "re");
-    bool is_read = file && fgets(tree, MODEL_PATH_SIZE, file);
-    if (file)
-        fclose(file);
-    if (is_read)
-        tree[strcspn(tree, "\n")] = '\0';
-    return is_read;
-}
-
-/* The folder of the models that came with the program; NULL where there is none. */
 static char *find_own(void)
 {
     char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
-    if (!find_program(program))
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(program, '/', (size_t)size) : NULL;
+    FILE *source;
+
+    if (!slash)
         return NULL;
-    if (read_source_tree(program, tree))
-        snprintf(path, sizeof(path), "%s/%s/models", program, tree);
+    *slash = '\0';
+    snprintf(path, sizeof path, "%.4000s/attn-cli.source", program);
+    source = fopen(path, "re");
+    if (source && fgets(tree, sizeof tree, source))
+        snprintf(path, sizeof path, "%s/%.*s/models", program, (int)strcspn(tree, "\n"), tree);
     else
-        snprintf(path, sizeof(path), "%s/../share/attn-cli/models", program);
+        snprintf(path, sizeof path, "%s/../share/attn-cli/models", program);
+    if (source)
+        fclose(source);
     return realpath(path, NULL);
 }
 
-int model_catalog_open(struct model_catalog *catalog)
+enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err)
 {
-    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
     const char *path = variable("ATTN_CLI_MODEL_PATH");
+    char *rest;
     size_t n = 0;
+
+    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
     catalog->search_path = strdup(path ? path : "");
     catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof *catalog->folders);
     if (!catalog->search_path || !catalog->folders)
-        return report_no_memory();
-    char *rest = catalog->search_path;
+        return attn_error_no_memory(err);
+    rest = catalog->search_path;
     for (char *folder; (folder = strsep(&rest, ":"));)
         if (*folder)
             catalog->folders[n++] = folder;
@@ -195,14 +165,14 @@ int model_catalog_open(struct model_catalog *catalog)
     catalog->catalog.folders = catalog->folders;
     catalog->catalog.n_folder = n;
     catalog->catalog.hub = catalog->hub;
-    catalog->lm_studio = variable("HOME") ? join_home("~", "/.lmstudio/models") : NULL;
+    catalog->lm_studio = variable("HOME") ? join("~", "/.lmstudio/models") : NULL;
     catalog->catalog.lm_studio = catalog->lm_studio;
     catalog->catalog.n_ollama = find_ollama(catalog->ollama);
     catalog->catalog.ollama = (const char *const *)catalog->ollama;
     for (size_t i = 0; i < catalog->catalog.n_ollama; i++)
         if (!catalog->ollama[i])
-            return report_no_memory();
-    return EXIT_DONE;
+            return attn_error_no_memory(err);
+    return ATTN_OK;
 }
 
 void model_catalog_release(struct model_catalog *catalog)
@@ -222,32 +192,21 @@ void model_catalog_release(struct model_catalog *catalog)
 /* What a name was meant to be. */
 struct meant {
     struct typo typo;
-    char nearest[256]; /* what `typo` holds of the names that it was told */
+    char nearest[256]; /* a copy of the name that `typo` holds */
 };
 
 /* An attn_catalog_fn. */
 static enum attn_status compare_name(void *user, const char *name, struct attn_error *err)
 {
     struct meant *meant = user;
+
     (void)err;
     typo_try(&meant->typo, name);
     if (meant->typo.nearest == name) {
-        snprintf(meant->nearest, sizeof(meant->nearest), "%s", name);
+        snprintf(meant->nearest, sizeof meant->nearest, "%s", name);
         meant->typo.nearest = meant->nearest;
     }
     return ATTN_OK;
-}
-
-/* A bare name that is nearly one that there is was mistyped; another one may be fetched. */
-static int report_not_found(const struct attn_catalog *catalog, const char *name,
-                            struct attn_error *err)
-{
-    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
-    if (!strpbrk(name, "/@"))
-        attn_catalog_visit(catalog, compare_name, &meant, NULL);
-    if (typo_meant(&meant.typo))
-        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
-    return report(err, EXIT_MODEL);
 }
 
 /* Where a model was found, and whether it was said that there is another of its name. */
@@ -264,6 +223,7 @@ static void say_other(void *user, const struct attn_found *other)
     const char *taken = places->taken->source.directory, *own = places->catalog->own;
     char *real = own ? realpath(taken, NULL) : NULL;
     const bool is_own = real && strncmp(real, own, strlen(own)) == 0;
+
     free(real);
     if (places->is_said || (is_own && other->origin == ATTN_ORIGIN_BUILTIN))
         return;
@@ -274,10 +234,11 @@ static void say_other(void *user, const struct attn_found *other)
          other->source.directory ? "'" : "");
 }
 
-/* Says what a name stands for: a snapshot, or where a directory was found. */
+/* Notes what a name stands for: a snapshot, or a directory. */
 static void say_taken(const struct attn_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
+
     if (found->file[0] != '\0')
         note("'%s' is the GGUF file '%s'", attn_quote_string(name).text,
              attn_quote_string(found->file).text);
@@ -290,24 +251,41 @@ static void say_taken(const struct attn_found *found)
              attn_quote_string(found->source.directory).text);
 }
 
-static int find_model(const char *name, const struct running_args *running,
-                      struct attn_found *found)
+static enum attn_status find_in(const struct model_catalog *catalog, const char *name,
+                                const struct running_args *running, struct attn_found *found,
+                                struct attn_error *err)
 {
-    struct model_catalog catalog;
-    struct attn_error err = {0};
-    struct places places = {&catalog, found, false};
-    int code = model_catalog_open(&catalog);
-    if (code == EXIT_DONE && attn_catalog_find(&catalog.catalog, name, found, &err) != ATTN_OK)
-        code = report_not_found(&catalog.catalog, name, &err);
-    if (code == EXIT_DONE && found->source.directory && !(running && running->is_quiet))
-        attn_catalog_visit_others(&catalog.catalog, found, say_other, &places);
-    if (code == EXIT_DONE && running && running->is_verbose)
+    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
+    struct places places = {catalog, found, false};
+    const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
+
+    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch.
+     */
+    if (status != ATTN_OK && !strpbrk(name, "/@"))
+        attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
+    if (typo_meant(&meant.typo))
+        snprintf(err->hint, sizeof err->hint, "did you mean '%s'?", typo_meant(&meant.typo));
+    ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
+    if (found->source.directory && !(running && running->is_quiet))
+        attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);
+    if (running && running->is_verbose)
         say_taken(found);
-    model_catalog_release(&catalog);
-    return code;
+    return ATTN_OK;
 }
 
-/* Copies what the pipe IN gives to OUT, and no more of it than is too much for any text. Returns
+static enum attn_status find_model(const char *name, const struct running_args *running,
+                                   struct attn_found *found, struct attn_error *err)
+{
+    struct model_catalog catalog;
+    enum attn_status status = model_catalog_open(&catalog, err);
+
+    if (status == ATTN_OK)
+        status = find_in(&catalog, name, running, found, err);
+    model_catalog_release(&catalog);
+    return status;
+}
+
+/* Copies the bytes of the pipe IN to OUT, up to a size that is refused for any text. Returns
  * whether that worked. */
 static bool copy_pipe(int in, int out)
 {
@@ -316,7 +294,7 @@ static bool copy_pipe(int in, int out)
     size_t left = TOO_MUCH;
     ssize_t size;
     do {
-        size = read(in, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+        size = read(in, bytes, left < sizeof bytes ? left : sizeof bytes);
         for (ssize_t at = 0, n; at < size; at += n)
             if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
                 return false;
@@ -327,18 +305,21 @@ static bool copy_pipe(int in, int out)
 
 /*
  * A pipe gives its bytes once, and a text is read by the model and by its tokenizer: they get a
- * file of memory that has these bytes, until the program ends. Writes its path into HELD. Where
- * that fails the pipe is left, and opening it again tells why.
+ * file in memory with these bytes, until the program ends. Writes its path into HELD. Where that
+ * fails PATH is used, and opening that again fails with the reason.
  */
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
     struct stat status;
+    bool is_held;
+    int in, out;
+
     if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
         return path;
-    int in = open(path, O_RDONLY | O_CLOEXEC);
-    int out = memfd_create(name, MFD_CLOEXEC);
+    in = open(path, O_RDONLY | O_CLOEXEC);
+    out = memfd_create(name, MFD_CLOEXEC);
     snprintf(held, 32, "/proc/self/fd/%d", out);
-    bool is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
+    is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
     if (in >= 0)
         close(in);
     return is_held ? held : path;
@@ -346,10 +327,11 @@ static const char *hold_pipe(const char *name, const char *path, char held[32])
 
 static void add_override(struct model_source *found, const char *name, const char *path)
 {
-    size_t i = found->source.n_override;
+    const size_t i = found->source.n_override;
+    const bool is_text = strcmp(name, "model.safetensors") != 0;
+
     if (!path)
         return;
-    bool is_text = strcmp(name, "model.safetensors") != 0;
     found->overrides[i] =
         (struct attn_override){name, is_text ? hold_pipe(name, path, found->held[i]) : path};
     found->source.n_override++;
@@ -359,20 +341,19 @@ static void add_override(struct model_source *found, const char *name, const cha
 static bool is_tokenizer(const char *path)
 {
     size_t size = path ? strlen(path) : 0;
+
     return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
 }
 
-int model_source_find(const struct model_args *args, const struct running_args *running,
-                      struct model_source *found)
+enum attn_status model_source_find(const struct model_args *args,
+                                   const struct running_args *running, struct model_source *found,
+                                   struct attn_error *err)
 {
     *found = (struct model_source){0};
-    if (args->name) {
-        int code = find_model(args->name, running, &found->found);
-        if (code != EXIT_DONE)
-            return code;
-    } else {
+    if (args->name)
+        ATTN_TRY(find_model(args->name, running, &found->found, err));
+    else
         attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
-    }
     found->source = found->found.source;
     if (found->source.n_override > 0)
         found->overrides[0] = found->found.part;
@@ -380,35 +361,77 @@ int model_source_find(const struct model_args *args, const struct running_args *
     add_override(found, "config.json", args->config);
     add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
     add_override(found, "model.safetensors", args->weights);
-    return EXIT_DONE;
+    return ATTN_OK;
+}
+
+/* --- The host --------------------------------------------------------------------------------- */
+
+enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,
+                                 const struct running_args *running, bool reuse,
+                                 struct attn_host **host, struct attn_error *err)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    const struct attn_tokenizer *tokenizer;
+    struct attn_error no_tokenizer = {0};
+
+    options.load = (enum attn_load)args->load;
+    options.compute = (enum attn_compute)args->compute;
+    options.reuse = reuse;
+    options.n_thread = (int)running->threads;
+    options.gemm = running_gemm();
+    options.isa = running_isa();
+    options.cancel = interrupt_flag();
+    options.on_note = running->is_quiet ? NULL : note_message;
+    ATTN_TRY(attn_host_create(source, &options, host, err));
+    if (!source)
+        return ATTN_OK;
+    interrupt_watch_model(attn_host_model(*host));
+    if (attn_host_tokenizer(*host, &tokenizer, &no_tokenizer) != ATTN_OK) {
+        if (running->is_verbose)
+            note("tokens have no text: %s", no_tokenizer.message);
+    } else if (running->is_verbose && attn_tokenizer_detail(tokenizer)) {
+        note("%s", attn_tokenizer_detail(tokenizer));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status model_open(const struct model_args *args, const struct running_args *running,
+                            bool reuse, struct attn_host **host, struct attn_error *err)
+{
+    struct model_source source;
+
+    ATTN_TRY(model_source_find(args, running, &source, err));
+    return model_host_open(&source.source, args, running, reuse, host, err);
+}
+
+void model_host_close(struct attn_host *host)
+{
+    interrupt_watch_model(NULL);
+    attn_host_free(host);
 }
 
 /* --- For completion --------------------------------------------------------------------------- */
 
-/* Whether NAME means itself to a shell: completion hands names to the shell, which expands them. */
-static bool is_plain(const char *name)
+/* An attn_catalog_fn. Completion hands names to the shell, which expands them: only those that a
+ * shell takes as they are. */
+static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/";
-    return name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0';
-}
 
-/* An attn_catalog_fn. */
-static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
-{
     (void)err;
-    if (is_plain(name))
+    if (name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0')
         print(user, "%s\n", name);
     return ATTN_OK;
 }
 
-int model_names_print(struct attn_sink *out)
+enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err)
 {
     struct model_catalog catalog;
-    struct attn_error err = {0};
-    int code = model_catalog_open(&catalog);
-    if (code == EXIT_DONE && attn_catalog_visit(&catalog.catalog, print_name, out, &err) != ATTN_OK)
-        code = report(&err, EXIT_INTERNAL);
+    enum attn_status status = model_catalog_open(&catalog, err);
+
+    if (status == ATTN_OK)
+        status = attn_catalog_visit(&catalog.catalog, print_name, out, err);
     model_catalog_release(&catalog);
-    return code;
+    return at_stage(ATTN_STAGE_NONE, status, err);
 }

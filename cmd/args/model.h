@@ -1,4 +1,4 @@
-/* model.h - which model is meant: -m, its search path, and files that stand in for its own. */
+/* model.h - which model is meant: -m, its search path, and files that replace its own. */
 #ifndef CMD_MODEL_ARGS_H
 #define CMD_MODEL_ARGS_H
 
@@ -9,7 +9,7 @@
 
 struct model_args {
     const char *name;                     /* directory or name; NULL: the built-in default */
-    const char *config, *vocab, *weights; /* files in place of the model's own, or NULL */
+    const char *config, *vocab, *weights; /* files instead of the model's own, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
 };
@@ -22,6 +22,9 @@ extern const struct option_group weights_options;
 
 /* The same, of commands that multiply by weights. */
 extern const struct option_group compute_options;
+
+/* All of these. */
+extern const struct option_group model_all_options;
 
 enum { MODEL_N_OVERRIDE = 4, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 
@@ -38,12 +41,12 @@ struct model_catalog {
 
 /*
  * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
- * which are those of the source tree that it was built in, or of the installation; and the cache of
+ * which are those of the source tree that it was built in, or of the installation; the cache of
  * Hugging Face: $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that
- * of ~/.cache; the stores of Ollama: $OLLAMA_MODELS, else that of ~/.ollama and that of its service;
- * and ~/.lmstudio/models. Reports and returns an exit code; release it in every case.
+ * of ~/.cache; the stores of Ollama: $OLLAMA_MODELS, else that of ~/.ollama and that of its
+ * service; and ~/.lmstudio/models. Release it in every case.
  */
-int model_catalog_open(struct model_catalog *catalog);
+enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err);
 void model_catalog_release(struct model_catalog *catalog);
 
 /* A source and what it borrows from; it must stay in its place while the source is used. */
@@ -55,15 +58,27 @@ struct model_source {
 };
 
 /*
- * Finds what ARGS mean (attn_catalog_find). Reports a name that is not found; returns an exit code.
- * Notes that another place has the name too, unless RUNNING is quiet, and which directory is taken
- * where it is verbose; NULL is neither.
+ * Finds what ARGS mean (attn_catalog_find). Notes that another place has the name too, unless
+ * RUNNING is quiet, and which directory is taken where it is verbose; NULL is neither.
  */
-int model_source_find(const struct model_args *args, const struct running_args *running,
-                      struct model_source *found);
+enum attn_status model_source_find(const struct model_args *args,
+                                   const struct running_args *running, struct model_source *found,
+                                   struct attn_error *err);
 
-/* Prints all names, one a line (attn_catalog_visit). Names with characters that are special to a
- * shell are left out. Reports and returns an exit code. */
-int model_names_print(struct attn_sink *out);
+/* Opens the host that serves a command: on SOURCE as ARGS load it, or with NULL for arrays. REUSE:
+ * the model will run many times. Close with model_host_close. */
+enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,
+                                 const struct running_args *running, bool reuse,
+                                 struct attn_host **host, struct attn_error *err);
+
+/* Both: the host of the model that ARGS mean. */
+enum attn_status model_open(const struct model_args *args, const struct running_args *running,
+                            bool reuse, struct attn_host **host, struct attn_error *err);
+
+void model_host_close(struct attn_host *host); /* NULL is allowed */
+
+/* Prints all names, one per line (attn_catalog_visit). Names with characters that are special to a
+ * shell are left out. */
+enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err);
 
 #endif

@@ -11,35 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An option whose value goes into the list of formats. */
-static bool make_named(struct option *row, const char *name, const char *argument, const char *help)
-{
-    *row = (struct option){.name = name,
-                           .argument = argument,
-                           .heading = "Output",
-                           .kind = OPTION_NAMED,
-                           .offset = offsetof(struct output_args, formats),
-                           .help = field_names_of_help(help)};
-    return true;
-}
-
 /* What formats share. */
 static const struct option shared_rows[] = {
-    {.name = "add",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct output_args, is_addition),
-     .help = "keep the files in DIR that an earlier run wrote and this one does not; without --add "
-             "they are removed"},
-    OPTION_SYNC("Output", struct output_args),
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct output_args, precision),
-     .help = "digits after the point in decimal formats; default: as many as bring back the same "
-             "number"},
+    OPTION_FLAG("add", struct output_args, is_addition,
+                "keep the files in DIR that an earlier run wrote and this one does not; without "
+                "--add they are removed"),
+    OPTION_SYNC(struct output_args),
+    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
+                  "digits after the point in decimal formats; default: as many as bring back the "
+                  "same number"),
 };
 
 /* Each format has a row, with its own option after it. */
@@ -47,92 +27,36 @@ static bool make_row(size_t i, struct option *row)
 {
     for (size_t f = 0; f < attn_n_format(); f++) {
         const struct attn_format *format = attn_format_at(f);
-        const struct attn_format_option *own = &format->own;
-        if (format->argument && i-- == 0)
-            return make_named(row, format->name, format->argument, format->help);
-        if (own->name && i-- == 0)
-            return make_named(row, own->name, own->argument, own->help);
+        const struct attn_format_option options[] = {
+            {format->argument ? format->name : NULL, format->argument, format->help}, format->own};
+
+        for (size_t k = 0; k < 2; k++)
+            if (options[k].name && i-- == 0) {
+                *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
+                                                   struct output_args, formats,
+                                                   field_names_of_help(options[k].help));
+                return true;
+            }
     }
-    if (i >= sizeof(shared_rows) / sizeof(shared_rows[0]))
+    if (i >= sizeof shared_rows / sizeof *shared_rows)
         return false;
     *row = shared_rows[i];
     return true;
 }
 
-const struct option_group output_options = {.make_row = make_row};
-
-void output_args_release(struct output_args *args)
-{
-    named_list_release(&args->formats);
-}
+const struct option_group output_options = {.heading = "Output", .make_row = make_row};
 
 const char *output_path(const struct output_args *args, const char *format)
 {
     return named_list_find(&args->formats, format);
 }
 
-bool outputs_are_wanted(const struct output_args *args)
-{
-    for (size_t i = 0; i < args->formats.n; i++)
-        if (attn_format_find(args->formats.items[i].name))
-            return true;
-    return false;
-}
-
-bool outputs_have_tensors(const struct output_args *args)
-{
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        if (format && format->tensors)
-            return true;
-    }
-    return false;
-}
-
-static bool has_predictions(const struct attn_format *format)
-{
-    return format->has_predictions;
-}
-
-int outputs_check_predictions(const struct output_args *args)
-{
-    char formats[128], hint[192];
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        if (format && has_predictions(format))
-            return EXIT_DONE;
-    }
-    field_names_list(has_predictions, "or", formats, sizeof(formats));
-    snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
-    return report_problem(EXIT_USAGE, hint,
-                          "--top and --next print on standard output, which holds data");
-}
-
-int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_option **options, size_t *n)
-{
-    static const char view[] = "View"; /* alone has flags that change what is written */
-    static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
-                                           "View"};
-    struct attn_option *made = calloc(options_count(command), sizeof *made);
-    if (!made)
-        return report_no_memory();
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const char *value = given[walk.n - 1];
-        bool is_listed = walk.option.kind != OPTION_FLAG || strcmp(walk.option.heading, view) == 0;
-        for (size_t i = 0; value && is_listed && i < sizeof(headings) / sizeof(headings[0]); i++)
-            if (strcmp(walk.option.heading, headings[i]) == 0)
-                made[(*n)++] = (struct attn_option){walk.option.name, value};
-    }
-    *options = made;
-    return EXIT_DONE;
-}
-
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard)
 {
     const char *path = output_path(args, format->name);
-    bool is_standard = !path || strcmp(path, "-") == 0;
+    const bool is_standard = !path || strcmp(path, "-") == 0;
+
     return (struct attn_output){
         .format = format,
         .path = is_standard ? NULL : path,
@@ -143,45 +67,35 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
     };
 }
 
-/* The outputs that were asked for; only those that hold tensors when IS_OF_TENSORS. */
-static int list(const struct output_args *args, bool is_of_tensors, struct attn_sink *standard,
-                struct attn_output **items, size_t *n)
+bool output_next(struct output_walk *walk)
 {
-    struct attn_output *made = calloc(args->formats.n + 1, sizeof *made);
-    size_t n_made = 0;
-    if (!made)
-        return report_no_memory();
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        if (output_path(args, format->name) && (format->tensors || !is_of_tensors))
-            made[n_made++] = output_of(args, format, standard);
+    while (walk->i < attn_n_format()) {
+        const struct attn_format *format = attn_format_at(walk->i++);
+
+        if (!output_path(walk->args, format->name))
+            continue;
+        walk->output = output_of(walk->args, format, walk->standard);
+        return true;
     }
-    *items = made;
-    *n = n_made;
-    return EXIT_DONE;
+    return false;
 }
 
-int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
-                 struct attn_output **items, size_t *n)
+bool outputs_are_wanted(const struct output_args *args)
 {
-    int code = list(args, true, standard, items, n);
-    if (code == EXIT_DONE && (text || *n == 0))
-        (*items)[(*n)++] = output_of(args, attn_format_find(text ? text : "text"), standard);
-    return code;
+    return output_next(&(struct output_walk){.args = args});
 }
 
-int outputs_list_differences(const struct output_args *args, const char *text,
-                             struct attn_sink *standard, struct attn_output **items, size_t *n)
+enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
+                              struct attn_sink *standard, struct attn_output **items, size_t *n,
+                              struct attn_error *err)
 {
-    int code = list(args, true, standard, items, n);
-    size_t n_left = 0;
-    for (size_t i = 0; code == EXIT_DONE && i < *n; i++)
-        if ((*items)[i].format->draws_differences)
-            (*items)[n_left++] = (*items)[i];
-    *n = n_left;
-    if (code == EXIT_DONE && text)
-        (*items)[(*n)++] = output_of(args, attn_format_find(text), standard);
-    return code;
+    *items = calloc(args->formats.n + 1, sizeof **items);
+    if (!*items)
+        return attn_error_no_memory(err);
+    for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
+        if (!is_listed || is_listed(walk.output.format))
+            (*items)[(*n)++] = walk.output;
+    return ATTN_OK;
 }
 
 /* Writes those of TABLES that are not NULL, one after the other. */
@@ -191,6 +105,7 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
 {
     struct attn_sink *file = NULL;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
+
     for (size_t i = 0; status == ATTN_OK && i < n_table; i++)
         if (tables[i])
             status = attn_table_write(tables[i], output->format->table_form, precision,
@@ -201,41 +116,25 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
     return status;
 }
 
-int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
-                         size_t n_table, struct attn_sink *standard)
+enum attn_status outputs_write_tables(const struct output_args *args,
+                                      struct attn_table *const *tables, size_t n_table,
+                                      struct attn_sink *standard, struct attn_error *err)
 {
-    struct attn_output *items = NULL;
-    struct attn_error err = {0};
-    size_t n = 0;
-    int code = list(args, false, standard, &items, &n);
-    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
-        if (!items[i].format->tensors &&
-            write_tables(&items[i], (int)args->precision, tables, n_table, &err) != ATTN_OK)
-            code = report(&err, EXIT_OUTPUT);
-    free(items);
-    return code;
+    for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
+        if (!walk.output.format->tensors)
+            ATTN_TRY(at_stage(
+                ATTN_STAGE_OUTPUT,
+                write_tables(&walk.output, (int)args->precision, tables, n_table, err), err));
+    return ATTN_OK;
 }
 
-int outputs_check_tables(const struct output_args *args)
+enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err)
 {
-    for (size_t i = 0; i < attn_n_format(); i++)
-        if (!attn_format_at(i)->tensors && output_path(args, attn_format_at(i)->name))
-            return report_problem(EXIT_USAGE, "--top, --next and --compare make tables",
-                                  "--%s needs a table to write", attn_format_at(i)->name);
-    return EXIT_DONE;
-}
-
-/* Refuses a format's own option without the format. */
-static int check_own(const struct output_args *args)
-{
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-        const struct attn_format_option *own = &format->own;
-        if (own->name && named_list_find(&args->formats, own->name) &&
-            !output_path(args, format->name))
-            return report_problem(EXIT_USAGE, NULL, "--%s needs --%s", own->name, format->name);
-    }
-    return EXIT_DONE;
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (!walk.output.format->tensors)
+            return refuse(err, "--top, --next and --compare make tables",
+                          "--%s needs a table to write", walk.output.format->name);
+    return ATTN_OK;
 }
 
 static bool is_directory(const struct attn_format *format)
@@ -243,64 +142,187 @@ static bool is_directory(const struct attn_format *format)
     return format->is_directory;
 }
 
-/* Refuses --add where nothing is written into a directory. */
-static int check_addition(const struct output_args *args)
+/* Refuses --add where nothing is written into a directory, and a format's own option without the
+ * format. */
+static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
 {
+    bool has_directory = !args->is_addition;
     char list[128];
-    for (size_t i = 0; i < args->formats.n; i++) {
-        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        const char *path = args->formats.items[i].value;
-        if (format && strcmp(path, "-") != 0 && attn_format_is_directory(format, path))
-            return EXIT_DONE;
+
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        has_directory |=
+            walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
+    if (!has_directory) {
+        field_names_list(is_directory, "or", list, sizeof list);
+        return refuse(err, NULL, "--add needs the DIR of %s", list);
     }
-    if (!args->is_addition)
-        return EXIT_DONE;
-    field_names_list(is_directory, "or", list, sizeof(list));
-    return report_problem(EXIT_USAGE, NULL, "--add needs the DIR of %s", list);
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (format->own.name && output_path(args, format->own.name) &&
+            !output_path(args, format->name))
+            return refuse(err, NULL, "--%s needs --%s", format->own.name, format->name);
+    }
+    return ATTN_OK;
 }
 
-int outputs_check_model(const struct output_args *args, const struct attn_host *host)
+enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
+                                     struct attn_error *err)
 {
     struct attn_output *items = NULL;
-    struct attn_error err = {0};
     size_t n = 0;
-    int code = list(args, false, NULL, &items, &n);
-    if (code == EXIT_DONE && attn_host_check_outputs(host, items, n, &err) != ATTN_OK)
-        code = report_error(&err);
+    enum attn_status status = outputs_list(args, NULL, NULL, &items, &n, err);
+
+    if (status == ATTN_OK)
+        status = attn_host_check_outputs(host, items, n, err);
     free(items);
-    return code;
+    return status;
 }
 
-int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt)
+enum attn_status outputs_check_text(const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err)
 {
     const size_t n = args->formats.n;
     const struct attn_option *last = n > 0 ? &args->formats.items[n - 1] : NULL;
+
     if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
         strcmp(last->value, "-") == 0)
-        return EXIT_DONE;
-    return report_problem(EXIT_USAGE, "a text comes after the name of the file",
-                          "no text given: '%s' was taken as the %s of '--%s'", last->value,
-                          attn_format_find(last->name)->argument, last->name);
+        return ATTN_OK;
+    return refuse(err, "a text comes after the name of the file",
+                  "no text given: '%s' was taken as the %s of '--%s'", last->value,
+                  attn_format_find(last->name)->argument, last->name);
 }
 
-int outputs_check(const struct output_args *args, bool *is_standard_used)
+enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
+                               struct attn_error *err)
 {
     struct attn_output *items = NULL;
-    struct attn_error err = {0};
+    enum attn_status status;
     size_t n = 0;
+
     *is_standard_used = false;
-    int code = check_addition(args);
-    if (code == EXIT_DONE)
-        code = check_own(args);
-    if (code != EXIT_DONE || !outputs_are_wanted(args))
-        return code;
-    code = list(args, false, NULL, &items, &n);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_outputs_check(items, n, &err) != ATTN_OK)
-        code = report_error(&err);
+    ATTN_TRY(check_use(args, err));
+    ATTN_TRY(outputs_list(args, NULL, NULL, &items, &n, err));
+    status = attn_outputs_check(items, n, err);
     for (size_t i = 0; i < n; i++)
         *is_standard_used |= !items[i].path;
     free(items);
-    return code;
+    return status;
+}
+
+/* --- A table ---------------------------------------------------------------------------------- */
+
+static const struct option tables_rows[] = {
+    OPTION_NAMED("csv", "FILE", struct output_args, formats,
+                 "write the table as CSV into FILE instead of text; '-' is standard output"),
+    OPTION_NAMED("json", "FILE", struct output_args, formats, "write it as one JSON document"),
+    OPTION_NAMED("jsonl", "FILE", struct output_args, formats,
+                 "write it as one JSON object per row"),
+    OPTION_SYNC(struct output_args),
+    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
+                  "digits after the point; default in files: as many as bring back the same "
+                  "number"),
+};
+
+const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
+
+static const struct option pictures_rows[] = {
+    OPTION_NAMED("png", "FILE", struct tables_args, output.formats,
+                 "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
+                 "output"),
+    OPTION_NAMED("svg", "FILE", struct tables_args, output.formats,
+                 "the same figure as SVG, in which text can be searched"),
+    OPTION_NAMED("pdf", "FILE", struct tables_args, output.formats,
+                 "the same figure as PDF, for LaTeX"),
+    OPTION_NAMED("html", "FILE", struct tables_args, output.formats,
+                 "the same figure as a web page"),
+    OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
+                "print that column as a heat map instead of text"),
+    OPTION_TEXT("column", "NAME", struct tables_args, column,
+                "the column to draw; default: the main number of the command, such as change of "
+                "`ablate` or effect of `patch`"),
+};
+
+const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pictures_rows);
+
+/* The rows of picture_options that shape a picture of a table. */
+static bool make_shape(size_t i, struct option *row)
+{
+    static const char *const names[] = {"colormap", "color-scale", "values", "cell",
+                                        "width",    "title",       "theme",  "color"};
+
+    if (i >= sizeof names / sizeof *names)
+        return false;
+    for (size_t k = 0; k < picture_options.n; k++)
+        if (strcmp(picture_options.rows[k].name, names[i]) == 0)
+            *row = picture_options.rows[k];
+    return true;
+}
+
+const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
+
+bool tables_have_pictures(const struct tables_args *args)
+{
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            return true;
+    return args->picture.is_heatmap;
+}
+
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err)
+{
+    struct attn_picture_options picture;
+    bool is_standard_used;
+
+    if (args->column && !tables_have_pictures(args))
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--column needs a picture");
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (args->picture.is_heatmap && !walk.output.path)
+            return refuse(err, NULL, "--heatmap and --%s both write to standard output",
+                          walk.output.format->name);
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            ATTN_TRY(attn_table_picture_check(&walk.output, err));
+    return ATTN_OK;
+}
+
+static enum attn_status write_pictures(const struct tables_args *args,
+                                       const struct attn_table *table,
+                                       const struct attn_table_grid *grid, struct attn_sink *out,
+                                       struct attn_error *err)
+{
+    const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
+    struct attn_table_grid drawn = *grid;
+    struct attn_picture_options picture;
+
+    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    if (args->column)
+        drawn.values = args->column;
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));
+    return args->picture.is_heatmap
+               ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
+               : ATTN_OK;
+}
+
+enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err)
+{
+    const int precision = (int)args->output.precision;
+
+    if (tables_have_pictures(args) && grid)
+        ATTN_TRY(write_pictures(args, table, grid, out, err));
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (!walk.output.format->is_picture)
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              write_tables(&walk.output, precision, &table, 1, err), err));
+    if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
+        return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT,
+                    attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);
 }

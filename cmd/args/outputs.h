@@ -1,14 +1,15 @@
-/* outputs.h - where a run's tensors go: text on standard output, or the files that were asked
- * for. */
+/* outputs.h - where a run's tensors and a command's table go: text on standard output, or the files
+ * that were asked for. */
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
+#include "cmd/args/picture.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
-#include "extra.h"
+#include "tool.h"
 
-/* What was asked for. Initialize with precision -1; end with output_args_release. */
+/* What was asked for. Initialize with precision -1. */
 struct output_args {
     struct named_list formats; /* paths by the names of formats, and the formats' own options */
     bool is_addition;          /* files of earlier runs stay */
@@ -19,8 +20,6 @@ struct output_args {
 /* Options that fill a struct output_args, made from the list of formats. */
 extern const struct option_group output_options;
 
-void output_args_release(struct output_args *args);
-
 /* Where FORMAT goes, "-" for standard output, or NULL. */
 const char *output_path(const struct output_args *args, const char *format);
 
@@ -28,49 +27,73 @@ const char *output_path(const struct output_args *args, const char *format);
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard);
 
+/* A walk over the outputs that ARGS name, in the order of the formats:
+ *
+ *     for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
+ *         write_into(&walk.output);
+ */
+struct output_walk {
+    const struct output_args *args;
+    struct attn_sink *standard; /* "-" */
+    size_t i;                   /* the format after this one */
+    struct attn_output output;
+};
+
+bool output_next(struct output_walk *walk);
+
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
-/* Whether ARGS name an output that holds tensors. */
-bool outputs_have_tensors(const struct output_args *args);
-
-/* Refuses outputs that hold nothing but tables. Reports and returns an exit code. */
-int outputs_check_tables(const struct output_args *args);
+/* Refuses outputs that hold nothing but tables. */
+enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err);
 
 /* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
- * tables. STANDARD as below. Reports and returns an exit code. */
-int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
-                         size_t n_table, struct attn_sink *standard);
+ * tables; "-" is STANDARD. */
+enum attn_status outputs_write_tables(const struct output_args *args,
+                                      struct attn_table *const *tables, size_t n_table,
+                                      struct attn_sink *standard, struct attn_error *err);
 
-/* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is
- * NULL and nothing is asked for, text. free() *items. Reports and returns an exit code. */
-int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
-                 struct attn_output **items, size_t *n);
+/* Those outputs for whose format IS_LISTED is true, of all where it is NULL; there is room for one
+ * more. "-" is STANDARD. *n is 0 before; free() *items. */
+enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
+                              struct attn_sink *standard, struct attn_output **items, size_t *n,
+                              struct attn_error *err);
 
-/* What ARGS ask for that draws differences, and TEXT on STANDARD unless it is NULL. Likewise. */
-int outputs_list_differences(const struct output_args *args, const char *text,
-                             struct attn_sink *standard, struct attn_output **items, size_t *n);
+/* Refuses outputs that are files of HOST's model. */
+enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
+                                     struct attn_error *err);
 
-/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
- * other place for them. Reports and returns an exit code. */
-int outputs_check_predictions(const struct output_args *args);
+/* Where PROMPT has no text, refuses a last output whose FILE looks like one. */
+enum attn_status outputs_check_text(const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err);
 
-/*
- * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
- * the headings Attention, Precision, Selection, Interventions and View. free() *options. Reports
- * and returns an exit code.
- */
-int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_option **options, size_t *n);
+/* Whether ARGS put data on standard output. Refuses what does not fit. */
+enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
+                               struct attn_error *err);
 
-/* Refuses outputs that are files of HOST's model. Reports and returns an exit code. */
-int outputs_check_model(const struct output_args *args, const struct attn_host *host);
+/* What was asked for of one table. Likewise. */
+struct tables_args {
+    struct output_args output;
+    const char *column; /* that is drawn; NULL: not given */
+    struct picture_args picture;
+};
 
-/* Where PROMPT has no text, refuses a last output whose FILE looks like one. Reports and returns an
- * exit code. */
-int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt);
+extern const struct option_group tables_options;         /* fills a struct output_args */
+extern const struct option_group table_pictures_options; /* fills a struct tables_args */
+extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
 
-/* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
-int outputs_check(const struct output_args *args, bool *is_standard_used);
+/* Whether pictures are asked for. */
+bool tables_have_pictures(const struct tables_args *args);
+
+/* Whether the outputs go together: one of them at most goes to standard output, no two are one
+ * file. */
+enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
+
+/* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
+ * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are
+ * none. */
+enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err);
 
 #endif

@@ -4,7 +4,7 @@
  *
  *     struct picture_args args;                       // filled by options_parse
  *     struct attn_picture_options picture;
- *     int code = picture_find(&args, &picture);       // what they say, values checked
+ *     picture_find(&args, &picture, err);             // what they say, values checked
  */
 #ifndef CMD_PICTURE_ARGS_H
 #define CMD_PICTURE_ARGS_H
@@ -28,8 +28,9 @@ struct picture_args {
 extern const struct option_group view_options;
 extern const struct option_group picture_options;
 
-/* What ARGS say, with the terminal's width and colours. Reports and returns an exit code. */
-int picture_find(const struct picture_args *args, struct attn_picture_options *picture);
+/* What ARGS say, with the terminal's width and colours. */
+enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
+                              struct attn_error *err);
 
 /* Whether ARGS ask for a view of the pattern that whole tensors do not have. */
 bool picture_changes_pattern(const struct picture_args *args);

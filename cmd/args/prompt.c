@@ -1,4 +1,4 @@
-/* prompt.c - reads texts and lists of ids. */
+/* prompt.c - reads texts, lists of ids and arrays of embeddings. */
 #include "cmd/args/prompt.h"
 
 #include "cmd/line/command.h"
@@ -12,100 +12,78 @@
 #include <unistd.h>
 
 static const struct option text_rows[] = {
-    {.name = "prompt",
-     .letter = 'p',
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, text),
-     .help = "the text"},
-    {.name = "sentence",
-     .argument = "TEXT",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, text),
-     .help = "another name for --prompt"},
+    OPTION_TEXT("prompt", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
+    OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "another name for --prompt"),
 };
 
-const struct option_group prompt_text_options = OPTION_GROUP(text_rows);
+const struct option_group prompt_text_options = OPTION_GROUP("Input", text_rows);
 
 static const struct option prompt_rows[] = {
-    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct prompt_args, plain)},
-    {.name = "file",
-     .letter = 'f',
-     .argument = "FILE",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, file),
-     .help = "read the text from FILE, '-' is standard input; one final newline is dropped"},
-    {.name = "raw",
-     .heading = "Input",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct prompt_args, is_raw),
-     .help = "keep the final newline of that file"},
+    OPTION_PLAIN("TEXT", struct prompt_args, plain, NULL),
+    OPTION_TEXT("file", "FILE", struct prompt_args, file,
+                "read the text from FILE, '-' is standard input; one final newline is dropped",
+                .letter = 'f'),
+    OPTION_FLAG("raw", struct prompt_args, is_raw, "keep the final newline of that file"),
 };
 
-const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
+const struct option_group prompt_options = OPTION_GROUP("Input", prompt_rows);
 
 static const struct option special_rows[] = {
-    {.name = "special",
-     .argument = "parse|text",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct prompt_args, special),
-     .help = "read special tokens that are written in the text as such (parse, default) or as "
-             "plain text (text)"},
-    {.name = "special-tokens",
-     .argument = "on|off",
-     .heading = "Input",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct prompt_args, special_tokens),
-     .help = "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
-             "default), or leave them out"},
+    OPTION_CHOICE("special", "parse|text", struct prompt_args, special,
+                  "read special tokens that are written in the text as such (parse, default) or "
+                  "as plain text (text)"),
+    OPTION_CHOICE("special-tokens", "on|off", struct prompt_args, special_tokens,
+                  "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
+                  "default), or leave them out"),
 };
 
-const struct option_group special_options = OPTION_GROUP(special_rows);
+const struct option_group special_options = OPTION_GROUP("Input", special_rows);
 
 static const struct option numbers_rows[] = {
-    {.name = "ids",
-     .argument = "LIST",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, ids),
-     .help = "token ids instead of a text: 5,17,3"},
-    {.name = "embeds",
-     .argument = "FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct prompt_args, embeds),
-     .help = "an array [T, d_model] instead of the embeddings of a text; embeddings of positions "
-             "are still added"},
+    OPTION_TEXT("ids", "LIST", struct prompt_args, ids, "token ids instead of a text: 5,17,3"),
+    OPTION_TEXT("embeds", "FILE.npy", struct prompt_args, embeds,
+                "an array [T, d_model] instead of the embeddings of a text; embeddings of "
+                "positions are still added"),
 };
 
-const struct option_group prompt_numbers_options = OPTION_GROUP(numbers_rows);
+const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
 
-bool prompt_has_text(const struct prompt_args *args)
-{
-    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
-}
+static const struct option_part parts[] = {
+    {&prompt_text_options, 0},
+    {&prompt_options, 0},
+    {&special_options, 0},
+    {&prompt_numbers_options, 0},
+};
+
+const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
+
+static const struct option source_rows[] = {
+    OPTION_AT(TEXT, "source", "TEXT|FILE.npy", 0,
+              "the second sequence, for models with cross-attention: a text, or an array [S, "
+              "d_source] when the name ends in .npy"),
+};
+
+const struct option_group source_options = OPTION_GROUP("Input", source_rows);
 
 bool prompt_is_given(const struct prompt_args *args)
 {
     return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
 }
 
-int prompt_check(const struct prompt_args *args, const char *hint)
+enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
+                              struct attn_error *err)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
+
     if (n == 0)
-        return report_problem(EXIT_USAGE, hint, "no text given");
+        return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
-        return report_problem(EXIT_USAGE, "put a text of several words in quotes",
-                              "more than one text given: '%s' and '%s'", args->plain.items[0],
-                              args->plain.items[1]);
+        return refuse(err, "put a text of several words in quotes",
+                      "more than one text given: '%s' and '%s'", args->plain.items[0],
+                      args->plain.items[1]);
     if (n > 1)
-        return report_problem(EXIT_USAGE, NULL, "the text is given in more than one way");
-    return EXIT_DONE;
+        return refuse(err, NULL, "the text is given in more than one way");
+    return ATTN_OK;
 }
 
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request)
@@ -114,64 +92,78 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
     request->reading.special_tokens = (enum attn_special_tokens)args->special_tokens;
 }
 
-static int report_read(const char *verb, const char *name)
+bool path_has_ending(const char *path, const char *ending)
 {
-    return report_problem(EXIT_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
+    const size_t size = strlen(path), n = strlen(ending);
+
+    return size > n && strcmp(path + size - n, ending) == 0;
+}
+
+static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
+{
+    return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
 /* A signal that does not ask the command to end does not end the reading. */
-static int read_all(int descriptor, const char *name, struct text *text)
+static enum attn_status read_all(int descriptor, const char *name, struct text *text,
+                                 struct attn_error *err)
 {
     enum { FIRST_SIZE = 1 << 16 };
     size_t capacity = 0;
     ssize_t n_read;
     do {
         if (text->size == capacity) {
-            capacity = capacity ? 2 * capacity : FIRST_SIZE;
-            char *bigger = realloc(text->owned, capacity);
+            char *bigger = realloc(text->owned, capacity ? 2 * capacity : FIRST_SIZE);
+
             if (!bigger)
-                return report_no_memory();
+                return attn_error_no_memory(err);
+            capacity = capacity ? 2 * capacity : FIRST_SIZE;
             text->owned = bigger;
             text->data = bigger;
         }
         n_read = read(descriptor, text->owned + text->size, capacity - text->size);
         text->size += n_read > 0 ? (size_t)n_read : 0;
     } while (n_read > 0 || (n_read < 0 && errno == EINTR));
-    return n_read < 0 ? report_read("read", name) : EXIT_DONE;
+    return n_read < 0 ? refuse_file("read", name, err) : ATTN_OK;
 }
 
-static int read_file(const char *path, struct text *text)
+static enum attn_status read_file(const char *path, struct text *text, struct attn_error *err)
 {
     int descriptor;
+    enum attn_status status;
+
     if (strcmp(path, "-") == 0)
-        return read_all(STDIN_FILENO, "standard input", text);
+        return read_all(STDIN_FILENO, "standard input", text, err);
     do
         descriptor = open(path, O_RDONLY | O_CLOEXEC);
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
-        return report_read("open", path);
-    int code = read_all(descriptor, path, text);
+        return refuse_file("open", path, err);
+    status = read_all(descriptor, path, text, err);
     close(descriptor);
-    return code;
+    return status;
 }
 
-int prompt_read(const struct prompt_args *args, struct text *text)
+enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
+                             struct attn_error *err)
 {
     const char *plain = args->plain.n ? args->plain.items[0] : args->text;
     const char *path = args->file;
+    enum attn_status status;
+
     if (args->plain.n && strcmp(plain, "-") == 0)
         path = plain;
     *text = (struct text){0};
     if (!path) {
         *text = (struct text){.data = plain, .size = strlen(plain)};
-        return EXIT_DONE;
+        return ATTN_OK;
     }
-    int code = read_file(path, text);
-    if (code != EXIT_DONE)
+    status = read_file(path, text, err);
+    if (status != ATTN_OK)
         text_release(text);
     else if (!args->is_raw && text->size > 0 && text->data[text->size - 1] == '\n')
         text->size--;
-    return code;
+    return status;
 }
 
 void text_release(struct text *text)
@@ -185,42 +177,74 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* The next item of the list behind AT: one comma, blanks, or both lie between two. */
-static const char *skip_separator(const char *at)
-{
-    at = skip_blanks(at);
-    return *at == ',' ? skip_blanks(at + 1) : at;
-}
-
-static int report_ids(const char *list, const char *item, size_t size)
+enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
 {
     static const char hint[] = "ids are numbers separated by commas or spaces";
-    if (size == 0)
-        return report_problem(EXIT_USAGE, hint, "'%s' has an empty item, expected a token id",
-                              list);
-    return report_problem(EXIT_USAGE, hint, "'%.*s' is not a token id", (int)size, item);
-}
-
-int ids_parse(const char *list, int32_t **ids, size_t *n)
-{
-    size_t n_id = 0;
     int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
-    if (!parsed)
-        return report_no_memory();
     const char *at = skip_blanks(list);
     bool is_done = *at == '\0';
+    size_t n_id = 0;
+
+    if (!parsed)
+        return attn_error_no_memory(err);
     while (!is_done) {
-        int64_t id;
         const size_t size = strcspn(at, ", \t\n");
+        int64_t id;
+
         if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
             free(parsed);
-            return report_ids(list, at, size);
+            if (size == 0)
+                return refuse(err, hint, "'%s' has an empty item, expected a token id", list);
+            return refuse(err, hint, "'%.*s' is not a token id", (int)size, at);
         }
         parsed[n_id++] = (int32_t)id;
-        is_done = *skip_blanks(at + size) == '\0';
-        at = skip_separator(at + size);
+        at = skip_blanks(at + size);
+        is_done = *at == '\0';
+        if (*at == ',') /* between two items are a comma, blanks, or both */
+            at = skip_blanks(at + 1);
     }
     *ids = parsed;
     *n = n_id;
-    return EXIT_DONE;
+    return ATTN_OK;
+}
+
+/* Reads a file of rows, [.., AXES], into ARRAY. */
+static enum attn_status read_rows(const char *path, const char *axes, struct attn_ndarray *array,
+                                  struct attn_error *err)
+{
+    return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 2, axes, array, err), err);
+}
+
+enum attn_status input_read(const struct prompt_args *prompt, const char *source,
+                            struct input *input, struct attn_request *request,
+                            struct attn_error *err)
+{
+    prompt_say_special(prompt, request);
+    if (prompt->embeds) {
+        ATTN_TRY(read_rows(prompt->embeds, "[T, d_model]", &input->embeddings, err));
+        request->input.embeddings = &input->embeddings;
+    } else if (prompt->ids) {
+        ATTN_TRY(ids_parse(prompt->ids, &input->ids, &request->input.n_id, err));
+        request->input.ids = input->ids;
+    } else {
+        ATTN_TRY(prompt_read(prompt, &input->text, err));
+        request->input.text = input->text.data;
+        request->input.n_text = input->text.size;
+    }
+    if (source && path_has_ending(source, ".npy")) {
+        ATTN_TRY(read_rows(source, "[S, d_source]", &input->source, err));
+        request->source.embeddings = &input->source;
+    } else if (source) {
+        request->source.text = source;
+        request->source.n_text = strlen(source);
+    }
+    return ATTN_OK;
+}
+
+void input_release(struct input *input)
+{
+    attn_ndarray_release(&input->embeddings);
+    attn_ndarray_release(&input->source);
+    free(input->ids);
+    text_release(&input->text);
 }

@@ -1,6 +1,6 @@
 /*
- * prompt.h - the text that a command works on, from an option, an argument, a file or standard
- * input, or token ids in its place.
+ * prompt.h - what a command works on: a text from an option, an argument, a file or standard input,
+ * or token ids or embeddings instead; and for cross-attention a source.
  */
 #ifndef CMD_PROMPT_H
 #define CMD_PROMPT_H
@@ -13,7 +13,7 @@ struct prompt_args {
     const char *text;       /* --prompt, --sentence */
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
-    const char *embeds;     /* --embeds: an array in place of a text */
+    const char *embeds;     /* --embeds: an array instead of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
@@ -26,21 +26,25 @@ extern const struct option_group prompt_options;
 extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;
-/* The same: numbers in place of a text, --ids and --embeds. */
+/* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
-
-/* Whether there is a text, or ids or embeddings in its place. */
-bool prompt_has_text(const struct prompt_args *args);
+/* --source, which fills a text: the second sequence, or a file of it. */
+extern const struct option_group source_options;
+/* All of these but the last. */
+extern const struct option_group prompt_all_options;
 
 /* Whether there is a text, ids or embeddings. */
 bool prompt_is_given(const struct prompt_args *args);
 
-/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
- * Returns an exit code. */
-int prompt_check(const struct prompt_args *args, const char *hint);
+/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. */
+enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
+                              struct attn_error *err);
 
 /* Puts into REQUEST what becomes of special tokens. */
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
+
+/* Whether the name of a file has something before its ENDING, ".npy". */
+bool path_has_ending(const char *path, const char *ending);
 
 /* A text and who owns it. */
 struct text {
@@ -49,12 +53,27 @@ struct text {
     char *owned; /* NULL when data is borrowed */
 };
 
-/* The text of ARGS, which has no ids. Reports and returns an exit code. */
-int prompt_read(const struct prompt_args *args, struct text *text);
+/* The text of ARGS, which has no ids. */
+enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
+                             struct attn_error *err);
 void text_release(struct text *text);
 
 /* Token ids separated by commas or spaces, none between two commas is an error; free *ids with
- * free(). Reports and returns an exit code. */
-int ids_parse(const char *list, int32_t **ids, size_t *n);
+ * free(). */
+enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
+
+/* The numbers and texts that a request borrows. Initialize with = {0}. */
+struct input {
+    struct text text;
+    int32_t *ids;
+    struct attn_ndarray embeddings, source;
+};
+
+/* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
+ * INPUT. */
+enum attn_status input_read(const struct prompt_args *prompt, const char *source,
+                            struct input *input, struct attn_request *request,
+                            struct attn_error *err);
+void input_release(struct input *input);
 
 #endif

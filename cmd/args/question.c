@@ -1,119 +1,160 @@
 /* question.c - see question.h. */
 #include "cmd/args/question.h"
 
-#include "cmd/args/hosting.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/print.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
+#include "tool.h"
 
-static void on_note(void *user, const char *message)
+#include <string.h>
+
+static const struct option_part input_parts[] = {
+    {&prompt_text_options, offsetof(struct question_args, prompt)},
+    {&prompt_options, offsetof(struct question_args, prompt)},
+    {&special_options, offsetof(struct question_args, prompt)},
+    {&prompt_numbers_options, offsetof(struct question_args, prompt)},
+    {&source_options, offsetof(struct question_args, source)},
+};
+
+const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
+
+static const struct option texts_rows[] = {
+    OPTION_TEXT("texts", "FILE", struct texts_args, path,
+                "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' "
+                "is standard input. Print means and standard deviations over texts, in which "
+                "each text counts once"),
+    OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
+};
+
+const struct option_group texts_options = OPTION_GROUP("Input", texts_rows);
+
+static const struct option_part picture_parts[] = {
+    {&table_pictures_options, offsetof(struct question_args, tables)},
+    {&table_shapes_options, offsetof(struct question_args, tables.picture)},
+};
+
+const struct option_group question_picture_options = {OPTION_PARTS(picture_parts)};
+
+static const struct option_part parts[] = {
+    {&model_options, offsetof(struct question_args, model)},
+    {&weights_options, offsetof(struct question_args, model)},
+    {&compute_options, offsetof(struct question_args, model)},
+    {&attention_options, offsetof(struct question_args, attention)},
+    {&dropout_options, offsetof(struct question_args, attention)},
+    {&tables_options, offsetof(struct question_args, tables.output)},
+    {&running_options, offsetof(struct question_args, running)},
+};
+
+const struct option_group question_options = {OPTION_PARTS(parts)};
+
+enum attn_status question_answer(struct question *question,
+                                 enum attn_status (*work)(struct question *, struct attn_error *),
+                                 struct attn_error *err)
 {
-    (void)user;
-    note("%s", message);
+    const struct question_args *args = question->args;
+    enum attn_status status = ATTN_OK;
+
+    if (help_is_asked(args->attention.kind))
+        attention_kinds_print(question->call->out);
+    else if (help_is_asked(args->tables.picture.colormap))
+        colormaps_print(&args->tables.picture, question->call->out);
+    else
+        status = work(question, err);
+    attn_table_free(question->table);
+    input_release(&question->input);
+    attn_texts_free(question->texts);
+    attn_mask_array_release(&question->mask);
+    model_host_close(question->host);
+    return status;
 }
 
 static void on_progress(void *user, size_t done, size_t total)
 {
     const struct question *question = user;
+
     progress_show(question->unit ? question->unit : "runs", done, total);
 }
 
-int question_parse(struct question *question, int argc, char **argv, void *args)
-{
-    int code = options_parse(question->command, argc, argv, args);
-    if (code != OPTIONS_OK)
-        return code;
-    const char *colormap = question->args->tables.picture.colormap;
-    code = print_open(&question->out);
-    if (code != EXIT_DONE)
-        return code;
-    if (help_is_asked(question->args->attention.kind))
-        attention_kinds_print(question->out);
-    else if (help_is_asked(colormap))
-        colormaps_print(&question->args->tables.picture, question->out);
-    else
-        return OPTIONS_OK;
-    return EXIT_DONE;
-}
-
-int question_open(struct question *question)
+enum attn_status question_open(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    struct hosting hosting = {.load = (enum attn_load)args->model.load,
-                              .compute = args->model.compute,
-                              .reuse = question->reuse,
-                              .running = &args->running};
-    struct model_source source;
-    int code = tables_check(&args->tables);
-    if (code == EXIT_DONE && tables_have_pictures(&args->tables) && !question->grid.rows)
-        code = report_problem(EXIT_USAGE, "--csv and --json write it",
-                              "this table cannot be drawn: a picture needs layers and heads, or "
-                              "layers and positions");
-    if (code == EXIT_DONE)
-        code = attention_check(&args->attention);
-    if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &args->running, &source);
-    if (code != EXIT_DONE)
-        return code;
-    hosting.source = &source.source;
-    code = hosting_open(&hosting, &question->host);
-    if (code == EXIT_DONE)
-        code = tables_check_model(&args->tables, question->host);
-    if (code == EXIT_DONE)
-        code = attention_change(&args->attention, &question->changed, &question->mask);
+
+    ATTN_TRY(tables_check(&args->tables, err));
+    if (tables_have_pictures(&args->tables) && !question->grid.rows)
+        return refuse(err, "--csv and --json write it",
+                      "this table cannot be drawn: a picture needs layers and heads, or layers and "
+                      "positions");
+    ATTN_TRY(attention_check(&args->attention, err));
+    ATTN_TRY(model_open(&args->model, &args->running, question->reuse, &question->host, err));
+    ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
+    ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);
     question->request.attention.change = &question->changed;
     question->request.reading.example = question->example;
-    question->request.on_note = args->running.is_quiet ? NULL : on_note;
+    question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
     progress_begin(args->running.is_quiet);
     interrupt_catch();
-    return code;
+    return ATTN_OK;
 }
 
-int question_read(struct question *question)
+enum attn_status question_read(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    return input_read(&args->prompt, args->source, &question->input, &question->request);
+
+    return input_read(&args->prompt, args->source, &question->input, &question->request, err);
 }
 
-int question_begin(struct question *question, const struct texts_args *args,
-                   const struct attn_input **items, size_t *n)
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err)
 {
-    int code = texts_check(args, &question->args->prompt, question->example);
-    if (args->path) {
-        question->unit = "texts";
-        question->reuse = true;
-    }
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE)
-        code = args->path ? texts_read(args, &question->texts, items, n) : question_read(question);
-    return code;
+    if (args->is_lines && !args->path)
+        return refuse(err, NULL, "--lines needs --texts");
+    if (args->path && prompt_is_given(prompt))
+        return refuse(err, NULL, "a text and --texts are given, expected one of them");
+    return args->path ? ATTN_OK : prompt_check(prompt, example, err);
 }
 
-int question_write(const struct question *question, const struct attn_table *table)
+enum attn_status question_begin(struct question *question, const struct texts_args *args,
+                                const struct attn_input **items, size_t *n, struct attn_error *err)
+{
+    enum attn_status status;
+
+    ATTN_TRY(texts_check(args, &question->args->prompt, question->example, err));
+    if (!args->path) {
+        ATTN_TRY(question_open(question, err));
+        return question_read(question, err);
+    }
+    question->unit = "texts";
+    question->reuse = true;
+    ATTN_TRY(question_open(question, err));
+    status = attn_texts_read(strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path,
+                             args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
+                             &question->texts, err);
+    if (status == ATTN_FORMAT && !args->is_lines)
+        attn_error_hint(err, "with --lines each line is a text");
+    ATTN_TRY(status);
+    *items = attn_texts_items(question->texts, n);
+    return ATTN_OK;
+}
+
+enum attn_status question_write(const struct question *question, struct attn_error *err)
 {
     struct attn_table_grid grid = question->grid;
+
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     grid.text = question->request.input.text;
     grid.n_text = question->request.input.n_text;
     progress_clear();
-    return tables_write(&question->args->tables, table, grid.rows ? &grid : NULL, question->out);
+    return tables_write(&question->args->tables, question->table, grid.rows ? &grid : NULL,
+                        question->call->out, err);
 }
 
-int question_close(struct question *question, int code)
+bool question_is_noted(const struct question *question)
 {
-    progress_clear();
-    input_release(&question->input);
-    attn_texts_free(question->texts);
-    attn_mask_array_release(&question->mask);
-    hosting_close(question->host);
-    text_list_release(&question->args->prompt.plain);
-    return print_close(question->out, code);
+    return !question->args->running.is_quiet;
 }

@@ -2,28 +2,24 @@
  * question.h - what the commands share that ask about a model and print a table: which model, how
  * it is run, over which input, and where the table goes.
  *
- *     struct question question = {.command = &command_score, .args = &args.question};
- *     int code = question_parse(&question, argc, argv, &args);
- *     if (code == OPTIONS_OK)
- *         code = question_open(&question);
- *     if (code == EXIT_DONE)
- *         code = question_read(&question);
- *     ... a function of the library makes a table of question.host and question.request ...
- *     if (code == EXIT_DONE)
- *         code = question_write(&question, table);
- *     return question_close(&question, code);
+ *     static enum attn_status work(struct question *question, struct attn_error *err)
+ *     {
+ *         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+ *         ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+ *         return question_write(question, err);
+ *     }
  *
- * Each of these reports a failure and returns an exit code.
+ *     struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
+ *     return question_answer(&question, work, err);
  */
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
 
 #include "cmd/args/attention.h"
-#include "cmd/args/input.h"
 #include "cmd/args/model.h"
+#include "cmd/args/outputs.h"
+#include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
-#include "cmd/args/tables.h"
-#include "cmd/args/texts.h"
 #include "cmd/line/command.h"
 
 #include "tool.h"
@@ -39,72 +35,64 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
+        .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1                         \
     }
 
-/* The groups of options that fill the struct question_args at the offset AT: the input; the
- * rest. */
-#define QUESTION_INPUT_PARTS(at)                                                                   \
-    {&prompt_text_options, (at) + offsetof(struct question_args, prompt)},                         \
-        {&prompt_options, (at) + offsetof(struct question_args, prompt)},                          \
-        {&special_options, (at) + offsetof(struct question_args, prompt)},                         \
-        {&prompt_numbers_options, (at) + offsetof(struct question_args, prompt)},                  \
-    {                                                                                              \
-        &source_options, (at) + offsetof(struct question_args, source)                             \
-    }
-#define QUESTION_PARTS(at)                                                                         \
-    {&model_options, (at) + offsetof(struct question_args, model)},                                \
-        {&weights_options, (at) + offsetof(struct question_args, model)},                          \
-        {&compute_options, (at) + offsetof(struct question_args, model)},                          \
-        {&attention_options, (at) + offsetof(struct question_args, attention)},                    \
-        {&tables_options, (at) + offsetof(struct question_args, tables)},                          \
-        {&running_options, (at) + offsetof(struct question_args, running)},                        \
-    {                                                                                              \
-        &help_options, 0                                                                           \
-    }
+/* Options that fill a struct question_args: the input; pictures, of commands whose tables have
+ * them; the rest. */
+extern const struct option_group question_input_options, question_picture_options, question_options;
 
-/* Of commands whose tables have pictures, before QUESTION_PARTS. */
-#define QUESTION_PICTURE_PARTS(at)                                                                 \
-    {&table_pictures_options, (at) + offsetof(struct question_args, tables)},                      \
-    {                                                                                              \
-        &table_shapes_options, (at) + offsetof(struct question_args, tables.picture)               \
-    }
+/* A file of texts instead of one text, for commands that take a mean over many. */
+struct texts_args {
+    const char *path; /* NULL: not given */
+    bool is_lines;    /* each line is a text, and not an object */
+};
 
-/* Initialize with the command and its arguments. */
+extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
+
+/* Checks that there is a text, or --texts instead. */
+enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                             const char *example, struct attn_error *err);
+
+/* Initialize with the call, its arguments, and the next four. */
 struct question {
-    const struct command *command;
-    struct question_args *args;
+    struct call *call;
+    const struct question_args *args;
     bool reuse;                  /* the model will run many times */
     const char *unit;            /* of its progress, "texts"; NULL: "runs" */
     const char *example;         /* a whole command, for hints */
+    void *own;                   /* what the command's work needs beside its arguments */
     struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
-    struct attn_sink *out;       /* standard output */
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
-    struct attn_texts *texts; /* owns; that stand in place of a text, or NULL */
+    struct attn_texts *texts; /* owns; many texts instead of one, or NULL */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
+    struct attn_table *table; /* owns; the answer */
 };
 
-/* Reads the command line into ARGS, the command's struct, which holds question->args. OPTIONS_OK,
- * or the exit code when the command is over. */
-int question_parse(struct question *question, int argc, char **argv, void *args);
+/* Lets WORK find the answer and write it, unless the command line asks what the values of an option
+ * are; frees everything. */
+enum attn_status question_answer(struct question *question,
+                                 enum attn_status (*work)(struct question *, struct attn_error *),
+                                 struct attn_error *err);
 
 /* Checks what the shared options say, and opens the host. */
-int question_open(struct question *question);
+enum attn_status question_open(struct question *question, struct attn_error *err);
 
 /* Reads the input of the shared options into the request. */
-int question_read(struct question *question);
+enum attn_status question_read(struct question *question, struct attn_error *err);
 
-/* Both, or where ARGS name a file of texts, opens the host and reads these in place of the input:
- * ITEMS [*n], borrowed until question_close. */
-int question_begin(struct question *question, const struct texts_args *args,
-                   const struct attn_input **items, size_t *n);
+/* Both, or where ARGS name a file of texts, opens the host and reads these instead of the input:
+ * ITEMS [*n], borrowed until question_answer returns. */
+enum attn_status question_begin(struct question *question, const struct texts_args *args,
+                                const struct attn_input **items, size_t *n, struct attn_error *err);
 
-int question_write(const struct question *question, const struct attn_table *table);
+/* Writes the table where the options say. */
+enum attn_status question_write(const struct question *question, struct attn_error *err);
 
-/* Frees everything; returns CODE, or what standard output says to it. */
-int question_close(struct question *question, int code);
+/* Whether notes are wanted. */
+bool question_is_noted(const struct question *question);
 
 #endif

@@ -1,162 +1,299 @@
 /* request.c - see request.h. */
 #include "cmd/args/request.h"
 
-#include "cmd/args/comparison.h"
-#include "cmd/args/explain.h"
-#include "cmd/args/hosting.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/options.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-int request_parse(struct served *served, int argc, char **argv, void *args)
-{
-    served->request = ATTN_REQUEST_DEFAULT;
-    stopwatch_note(&served->watch, &served->args->running, NULL);
-    served->given = calloc(options_count(served->command), sizeof *served->given);
-    int code = served->given
-                   ? options_parse_noting(served->command, argc, argv, args, served->given)
-                   : report_no_memory();
-    return code == OPTIONS_OK ? print_open(&served->out) : code;
-}
+enum { N_RECALLED = 5 }; /* K of the recall that a comparison reports */
 
-bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out))
+static const struct option comparison_rows[] = {
+    OPTION_AT(FLAG, "compare", NULL, 0,
+              "instead of tensors, show how far this attention is from exact attention, for each "
+              "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
+              "distance between numbers does not say how much a task loses"),
+};
+
+const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
+
+static const struct option explain_rows[] = {
+    OPTION_AT(FLAG, "explain", NULL, 0,
+              "show the arithmetic of one row, step by step. The selection must leave one head "
+              "and one query; without --queries it is the last one. --png, --svg, --pdf and "
+              "--html draw it"),
+};
+
+const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
+
+enum attn_status request_answer(struct served *served,
+                                enum attn_status (*work)(struct served *, struct attn_error *),
+                                struct attn_error *err)
 {
     const struct request_args *args = served->args;
+    struct attn_sink *out = served->call->out;
+    enum attn_status status = ATTN_OK;
+
+    served->request = ATTN_REQUEST_DEFAULT;
+    stopwatch_note(&served->watch, &args->running, NULL);
     if (help_is_asked(args->selection.sites))
-        sites(served->out);
+        served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
-        attention_kinds_print(served->out);
+        attention_kinds_print(out);
     else if (help_is_asked(args->picture.colormap))
-        colormaps_print(&args->picture, served->out);
+        colormaps_print(&args->picture, out);
     else
-        return false;
-    return true;
+        status = work(served, err);
+    attn_result_release(&served->result);
+    attn_run_free(served->run);
+    model_host_close(served->host);
+    input_release(&served->input);
+    attn_mask_array_release(&served->mask);
+    attn_mask_array_release(&served->keep);
+    free(served->outputs);
+    free(served->options);
+    return status;
 }
 
-int request_check(struct served *served)
+/* --- Checks ----------------------------------------------------------------------------------- */
+
+/* Whether a comparison can be written in FORMAT. */
+static bool is_possible(const struct attn_format *format)
 {
-    struct request_args *args = served->args;
-    int code = outputs_check(&args->output, &served->is_standard_used);
-    if (code == EXIT_DONE)
-        code = picture_find(&args->picture, &served->picture);
-    if (code == EXIT_DONE && args->selection.sites) /* a list that is wrong is refused later */
+    return format->has_tables || format->draws_differences;
+}
+
+/* Refuses what shows something else than a comparison. */
+static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
+{
+    static const char others[] = "sites|top|next|ablate|ablate-pattern|renormalize";
+    const char *beside = served->args->is_explained ? "explain" : NULL;
+    struct option_walk walk = {.command = served->call->command};
+    char formats[128];
+
+    while (!beside && option_next(&walk)) {
+        const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
+        const struct attn_format *format = name ? attn_format_find(name) : NULL;
+
+        if (name && (word_find(others, name) >= 0 || (format && !is_possible(format))))
+            beside = name;
+    }
+    if (!beside)
+        return ATTN_OK;
+    field_names_list(is_possible, "or", formats, sizeof formats);
+    return refuse(err, NULL,
+                  "--compare and --%s do not go together: a comparison is written as text, %s",
+                  beside, formats);
+}
+
+enum attn_status request_check(struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
+
+    ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
+    ATTN_TRY(picture_find(&args->picture, &served->picture, err));
+    if (args->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
-    if (code == EXIT_DONE)
-        code =
-            explain_check(args->is_explained, served->is_standard_used, &args->selection.queries);
-    if (code == EXIT_DONE && args->is_compared)
-        code = comparison_check(served->command, served->given, args->is_explained);
-    return code == EXIT_DONE ? attention_check(&args->attention) : code;
+    if (args->is_explained && served->is_standard_used)
+        return refuse(err, "write the data into a file",
+                      "--explain prints on standard output, which holds data");
+    if (args->is_compared)
+        ATTN_TRY(check_comparison(served, err));
+    return attention_check(&args->attention, err);
 }
 
-static void on_note(void *user, const char *message)
+enum attn_status request_open_model(struct served *served, const struct model_args *args,
+                                    bool reuse, struct attn_error *err)
 {
-    (void)user;
-    note("%s", message);
+    ATTN_TRY(model_open(args, &served->args->running, reuse, &served->host, err));
+    return outputs_check_model(&served->args->output, served->host, err);
 }
 
-int request_open_host(struct served *served, const struct attn_source *source, enum attn_load load,
-                      int compute)
+static bool has_tensors(const struct attn_format *format)
 {
-    const struct hosting hosting = {
-        .source = source, .load = load, .compute = compute, .running = &served->args->running};
-    int code = hosting_open(&hosting, &served->host);
-    if (code == EXIT_DONE && source)
-        code = outputs_check_model(&served->args->output, served->host);
-    return code;
+    return format->tensors;
 }
 
-/* Whether tensors are written, as files or as text. */
-static bool shows_tensors(const struct served *served)
+static bool draws_differences(const struct attn_format *format)
 {
-    const struct attn_question *question = &served->request.predict;
-    return outputs_have_tensors(&served->args->output) || served->args->picture.is_heatmap ||
-           !(served->args->is_explained || question->top > 0 || question->n_next > 0);
+    return format->tensors && format->draws_differences;
 }
 
-int request_fill(struct served *served, const char *keep_path)
+/* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these
+ * are; *n becomes the number of the others. */
+static size_t take_figures(struct attn_output *outputs, size_t *n)
+{
+    const size_t n_output = *n;
+
+    for (size_t i = 0; i < *n;) {
+        struct attn_output last = outputs[*n - 1];
+
+        if (!attn_explain_figure_is_format(outputs[i].format)) {
+            i++;
+            continue;
+        }
+        outputs[--*n] = outputs[i];
+        outputs[i] = last;
+    }
+    return n_output - *n;
+}
+
+/* Where tensors go, or what draws a comparison; as text where nothing else is shown. */
+static enum attn_status list_outputs(struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
+    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
+    struct attn_request *request = &served->request;
+
+    ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
+                          served->call->out, &served->outputs, &request->outputs.n, err));
+    if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
+        request->predict.top == 0 && request->predict.n_next == 0)
+        text = text ? text : "text";
+    if (text)
+        served->outputs[request->outputs.n++] =
+            output_of(&args->output, attn_format_find(text), served->call->out);
+    if (args->is_explained)
+        served->n_figure = take_figures(served->outputs, &request->outputs.n);
+    return ATTN_OK;
+}
+
+/* What was given of the options that decide what the tensors hold. Flags among them are those of
+ * the view alone. */
+static enum attn_status list_options(struct served *served, struct attn_error *err)
+{
+    static const char headings[] = "Attention|Precision|Selection|Interventions|View";
+    const struct call *call = served->call;
+
+    served->options = calloc(options_count(call->command), sizeof *served->options);
+    if (!served->options)
+        return attn_error_no_memory(err);
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+        const char *value = call->given[walk.n - 1];
+
+        if (value && word_find(headings, option->heading) >= 0 &&
+            (option->kind != OPTION_KIND_FLAG || strcmp(option->heading, "View") == 0))
+            served->options[served->request.outputs.n_option++] =
+                (struct attn_option){option->name, value};
+    }
+    return ATTN_OK;
+}
+
+enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
-    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
-    int code = attention_change(&args->attention, &served->changed, &served->mask);
-    if (code == EXIT_DONE && keep_path)
-        code = attention_read_mask(keep_path, &served->keep);
-    if (code == EXIT_DONE)
-        code = outputs_list_options(served->command, served->given, &served->options,
-                                    &request->outputs.n_option);
-    if (code == EXIT_DONE && args->is_compared)
-        code = outputs_list_differences(&args->output, text, served->out, &served->outputs,
-                                        &request->outputs.n);
-    else if (code == EXIT_DONE && shows_tensors(served))
-        code =
-            outputs_list(&args->output, text, served->out, &served->outputs, &request->outputs.n);
-    if (code == EXIT_DONE && args->is_explained)
-        served->n_figure = explain_take_figures(served->outputs, &request->outputs.n);
+
+    ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
+    if (keep_path)
+        ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));
+    ATTN_TRY(list_options(served, err));
+    ATTN_TRY(list_outputs(served, err));
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->attention.change = &served->changed;
     request->selection.sites = args->selection.sites;
     request->selection.layers = args->selection.layers;
     request->selection.heads = args->selection.heads;
     request->selection.queries = args->selection.queries;
+    if (args->is_explained && !request->selection.queries)
+        request->selection.queries = "-1";
     request->outputs.options = served->options;
     request->outputs.items = served->outputs;
     request->outputs.precision = (int)args->output.precision;
     request->outputs.picture = &served->picture;
-    request->on_note = args->running.is_quiet ? NULL : on_note;
-    return code;
+    request->on_note = args->running.is_quiet ? NULL : note_message;
+    return ATTN_OK;
 }
 
-static int compare(struct served *served)
+/* --- A comparison ----------------------------------------------------------------------------- */
+
+/* The table of the heads, into outputs that hold nothing but tables. */
+static enum attn_status write_heads(const struct attn_compared_run *comparison,
+                                    const struct output_args *args, struct attn_sink *out,
+                                    struct attn_error *err)
 {
+    struct attn_table *heads = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(
+        at_stage(ATTN_STAGE_NONE,
+                 attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
+                                          comparison->labels, comparison->tokenizer, &heads, err),
+                 err));
+    status = outputs_write_tables(args, &heads, 1, out, err);
+    attn_table_free(heads);
+    return status;
+}
+
+static enum attn_status write_comparison(const struct attn_compared_run *comparison,
+                                         const struct output_args *args, struct attn_sink *out,
+                                         struct attn_error *err)
+{
+    if (!outputs_are_wanted(args))
+        return attn_comparison_print(comparison, out, err);
+    for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
+        if (walk.output.format->has_tables && walk.output.format->tensors)
+            ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args->precision, err));
+    return write_heads(comparison, args, out, err);
+}
+
+static enum attn_status compare(struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
     const struct attn_labels *labels = attn_run_labels(served->run);
-    struct comparison comparison = {.labels = labels,
-                                    .n = attn_selection_dims(labels->selection)->n_position,
-                                    .attention = attn_run_attention(served->run)};
-    const bool is_drawn = served->args->picture.is_heatmap && /* in place of the text */
-                          !outputs_are_wanted(&served->args->output);
+    struct attn_compared_run comparison = {.labels = labels,
+                                           .n = attn_selection_dims(labels->selection)->n_position,
+                                           .attention = attn_run_attention(served->run),
+                                           .n_recalled = N_RECALLED,
+                                           .cancel = interrupt_flag()};
+    struct attn_comparison *found = NULL;
+    enum attn_status status;
+
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
-    int code = comparison_find(&comparison, served->run);
-    stopwatch_note(&served->watch, &served->args->running, "compared");
-    if (code == EXIT_DONE && comparison.found && !is_drawn)
-        code = comparison_write(&comparison, &served->args->output, served->out);
-    comparison_release(&comparison);
-    return code;
+    interrupt_catch();
+    status = attn_compare(served->run, N_RECALLED, &found, err);
+    stopwatch_note(&served->watch, &args->running, "compared");
+    comparison.found = found;
+    /* A heat map is drawn instead of the text. */
+    if (status == ATTN_OK && found &&
+        !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
+        status = write_comparison(&comparison, &args->output, served->call->out, err);
+    attn_comparison_free(found);
+    return status;
 }
 
-static bool uses_amx(const struct served *served)
-{
-    return attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
-           attn_gemm_has_tiles(running_gemm(), running_isa());
-}
+/* --- A run ------------------------------------------------------------------------------------ */
 
 static void note_work(const struct served *served)
 {
     const struct attn_result *result = &served->result;
     const struct attn_attend_args *arrays = attn_run_arrays(served->run);
+    const char *threads = result->n_thread == 1 ? "" : "s";
     const char *isa = attn_isa_name(attn_isa_detect());
-    if (!served->args->running.is_verbose)
-        return;
-    if (arrays)
+    bool uses_amx;
+
+    if (arrays) {
         note("%zu heads, %zu queries, %zu keys, %d thread%s, at most %s", arrays->n_head,
-             arrays->n_query, arrays->n_key, result->n_thread, result->n_thread == 1 ? "" : "s",
-             isa);
-    else
-        note("%zu token%s, %d thread%s, at most %s%s", result->n_token,
-             result->n_token == 1 ? "" : "s", result->n_thread, result->n_thread == 1 ? "" : "s",
-             isa, uses_amx(served) ? ", products in bfloat16 by amx" : "");
+             arrays->n_query, arrays->n_key, result->n_thread, threads, isa);
+        return;
+    }
+    uses_amx = attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
+               attn_gemm_has_tiles(running_gemm(), running_isa());
+    note("%zu token%s, %d thread%s, at most %s%s", result->n_token, result->n_token == 1 ? "" : "s",
+         result->n_thread, threads, isa, uses_amx ? ", products in bfloat16 by amx" : "");
 }
 
-static int start_explanation(const struct served *served, struct attn_explainer **explainer)
+static enum attn_status start_explanation(const struct served *served,
+                                          struct attn_explainer **explainer, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(served->host);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
-    struct attn_error err = {0};
+
     args.selection = attn_run_labels(served->run)->selection;
     args.attention = attn_run_attention(served->run);
     args.arrays = attn_run_arrays(served->run);
@@ -165,104 +302,80 @@ static int start_explanation(const struct served *served, struct attn_explainer 
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);
     }
-    return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
-                                                                    : report_error(&err);
+    return attn_explainer_create(&args, explainer, err);
 }
 
-static int print_explanation(const struct served *served, struct attn_explainer *explainer)
+static enum attn_status print_explanation(const struct served *served,
+                                          struct attn_explainer *explainer, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(served->host);
-    const struct explained_run run = {.config = model ? attn_model_config(model) : NULL,
-                                      .arrays = attn_run_arrays(served->run),
-                                      .labels = attn_run_labels(served->run)};
+    const struct attn_explained_run run = {.config = model ? attn_model_config(model) : NULL,
+                                           .arrays = attn_run_arrays(served->run),
+                                           .labels = attn_run_labels(served->run)};
     const struct attn_explanation *row;
-    struct attn_error err = {0};
-    if (attn_explainer_finish(explainer, &row, &err) != ATTN_OK)
-        return report_error(&err);
+
+    ATTN_TRY(attn_explainer_finish(explainer, &row, err));
     for (size_t i = 0; i < served->n_figure; i++)
-        if (attn_explain_figure_write(row, run.labels, &served->picture,
-                                      &served->outputs[served->request.outputs.n + i],
-                                      &err) != ATTN_OK)
-            return report_error(&err);
-    return explain_print(row, &run, served->out);
+        ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture,
+                                           &served->outputs[served->request.outputs.n + i], err));
+    return attn_explanation_print(row, &run, served->call->out, err);
 }
 
-static int perform(struct served *served)
+/* With an EXPLAINER it watches the run, and its row is printed. */
+static enum attn_status perform(struct served *served, struct attn_explainer *explainer,
+                                struct attn_error *err)
+{
+    interrupt_catch();
+    ATTN_TRY(attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
+                              &served->result, err));
+    if (served->args->running.is_verbose)
+        note_work(served);
+    stopwatch_note(&served->watch, &served->args->running, "ran");
+    return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
+}
+
+static enum attn_status explain(struct served *served, struct attn_error *err)
 {
     struct attn_explainer *explainer = NULL;
-    struct attn_error err = {0};
-    int code = served->args->is_explained ? start_explanation(served, &explainer) : EXIT_DONE;
-    interrupt_catch();
-    if (code == EXIT_DONE &&
-        attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
-                         &served->result, &err) != ATTN_OK)
-        code = report_error(&err);
-    if (code == EXIT_DONE) {
-        note_work(served);
-        stopwatch_note(&served->watch, &served->args->running, "ran");
-    }
-    if (code == EXIT_DONE && explainer)
-        code = print_explanation(served, explainer);
+    enum attn_status status = start_explanation(served, &explainer, err);
+
+    if (status == ATTN_OK)
+        status = perform(served, explainer, err);
     attn_explainer_free(explainer);
-    return code;
+    return status;
 }
 
-enum { MOST_WHOLE_HEADS = 2 }; /* of a model that is shown whole, in numbers */
-
-/* Whether nothing was asked for, and the model has more heads than can be shown whole. */
-static bool shows_first_screen(const struct served *served)
-{
-    const struct selection_args *asked = &served->args->selection;
-    const struct attn_selection *selection = attn_run_labels(served->run)->selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    return served->has_first_screen && served->request.outputs.n == 1 &&
-           served->outputs[0].format == attn_format_find("text") &&
-           !served->args->picture.is_full && !asked->sites && !asked->layers && !asked->heads &&
-           !asked->queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&
-           dims->n_layer * dims->n_head > MOST_WHOLE_HEADS;
-}
-
+/* Where nothing was asked for, and the model has more heads than can be shown whole, in numbers. */
 static void choose_first_screen(struct served *served)
 {
+    enum { MOST_WHOLE_HEADS = 2 };
+    const struct selection_args *asked = &served->args->selection;
+    const struct attn_labels *labels = attn_run_labels(served->run);
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
-    if (!shows_first_screen(served))
+
+    if (!served->has_first_screen || served->request.outputs.n != 1 ||
+        served->outputs[0].format != attn_format_find("text") || served->args->picture.is_full ||
+        asked->sites || asked->layers || asked->heads || served->request.selection.queries ||
+        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) ||
+        dims->n_layer * dims->n_head <= MOST_WHOLE_HEADS)
         return;
     served->outputs[0].format = attn_format_find("screen");
-    n_split = attn_token_labels_n_split(attn_run_labels(served->run));
+    n_split = attn_token_labels_n_split(labels);
     if (n_split > 0 && !served->args->running.is_quiet)
         note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
              "bytes: each piece is shown as its character with a number, as in \xe2\x82\xac/1",
              n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
 }
 
-int request_serve(struct served *served)
+enum attn_status request_serve(struct served *served, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (interrupt_is_pending())
-        return EXIT_INTERNAL;
-    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK)
-        return report_error(&err);
+    ATTN_TRY(interrupt_check(err));
+    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     choose_first_screen(served);
     stopwatch_note(&served->watch, &served->args->running, "opened");
-    if (interrupt_is_pending())
-        return EXIT_INTERNAL;
-    return served->args->is_compared ? compare(served) : perform(served);
-}
-
-void request_release(struct served *served)
-{
-    attn_result_release(&served->result);
-    attn_run_free(served->run);
-    hosting_close(served->host);
-    attn_mask_array_release(&served->mask);
-    attn_mask_array_release(&served->keep);
-    free(served->outputs);
-    free(served->options);
-}
-
-int request_close(struct served *served, int code)
-{
-    output_args_release(&served->args->output);
-    free(served->given);
-    return print_close(served->out, code);
+    ATTN_TRY(interrupt_check(err));
+    if (served->args->is_compared)
+        return compare(served, err);
+    return served->args->is_explained ? explain(served, err) : perform(served, NULL, err);
 }

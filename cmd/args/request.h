@@ -1,22 +1,26 @@
 /*
- * request.h - what `run` and `attend` share: from options to a request of the library, and from its
- * result to what is printed.
+ * request.h - what `run`, `attend` and `generate` share: from options to a request of the library,
+ * and from its result to what is printed.
  *
- *     struct served served = {.args = &args.request};
- *     request_check(&served);             // before anything is opened
- *     served.request.input = ...;         // the command's own
- *     request_fill(&served);              // what the shared options say
- *     request_serve(&served);
- *     request_release(&served);
+ *     static enum attn_status work(struct served *served, struct attn_error *err)
+ *     {
+ *         ATTN_TRY(request_check(served, err));        // before anything is opened
+ *         ... opens served->host, and fills served->request.input ...
+ *         ATTN_TRY(request_fill(served, NULL, err));   // what the shared options say
+ *         return request_serve(served, err);
+ *     }
  *
- * Each of these reports a failure and returns an exit code.
+ *     struct served served = {.call = call, .args = &args->request, .print_sites = sites_print};
+ *     return request_answer(&served, work, err);
  */
 #ifndef CMD_REQUEST_H
 #define CMD_REQUEST_H
 
 #include "cmd/args/attention.h"
+#include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
 #include "cmd/args/picture.h"
+#include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
 #include "cmd/args/selection.h"
 #include "cmd/line/command.h"
@@ -34,19 +38,24 @@ struct request_args {
     struct running_args running;
 };
 
+/* --compare and --explain, which each fill a bool. */
+extern const struct option_group comparison_options, explain_options;
+
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
         .attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1                                \
     }
 
-/* A request on its way. Initialize with the command and its arguments; end with request_release. */
+/* A request on its way. Initialize with the call, its arguments, and the next three. */
 struct served {
-    const struct command *command;
-    struct request_args *args;
-    const char **given;    /* [options_count] owns; the text of each option's value, or NULL */
-    struct attn_sink *out; /* owns; standard output */
+    struct call *call;
+    const struct request_args *args;
+    void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
+    bool has_first_screen;                      /* shown when nothing was asked for */
+    void *own;                                  /* what the command's work needs beside that */
     struct attn_host *host;
     struct attn_request request;
+    struct input input;
     struct attn_attention_change changed;
     struct attn_mask_array mask, keep;
     struct attn_option *options; /* those that shape the run */
@@ -55,35 +64,27 @@ struct served {
     struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;
-    bool has_first_screen; /* shown when nothing was asked for */
     bool is_standard_used; /* by data, so nothing else may be printed there */
     struct stopwatch watch;
 };
 
-/* Reads the command line into ARGS, the command's struct, which holds SERVED->args, and opens
- * SERVED->out: without it the command is over. End with request_close. */
-int request_parse(struct served *served, int argc, char **argv, void *args);
-
-/* Prints what the value 'help' of an option asks for, by SITES those of --sites. Whether one
- * did. */
-bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out));
+/* Lets WORK serve the request, unless the command line asks what the values of an option are; frees
+ * everything. */
+enum attn_status request_answer(struct served *served,
+                                enum attn_status (*work)(struct served *, struct attn_error *),
+                                struct attn_error *err);
 
 /* Whether the shared options go together. */
-int request_check(struct served *served);
+enum attn_status request_check(struct served *served, struct attn_error *err);
 
-/* Opens the host; SOURCE NULL: for arrays. COMPUTE is an enum attn_compute. */
-int request_open_host(struct served *served, const struct attn_source *source, enum attn_load load,
-                      int compute);
+/* Opens the host of the model that ARGS mean; what is written must be none of its files. */
+enum attn_status request_open_model(struct served *served, const struct model_args *args,
+                                    bool reuse, struct attn_error *err);
 
 /* Puts what the shared options say into the request. KEEP_PATH is a file of --keep, or NULL. */
-int request_fill(struct served *served, const char *keep_path);
+enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err);
 
-/* Prepares and performs the request, or compares; prints what is no output of it. */
-int request_serve(struct served *served);
-
-void request_release(struct served *served);
-
-/* Frees what request_parse made; returns CODE, or what standard output says to it. */
-int request_close(struct served *served, int code);
+/* Prepares and performs the request, or compares; prints what goes to no output. */
+enum attn_status request_serve(struct served *served, struct attn_error *err);
 
 #endif

@@ -8,45 +8,25 @@
 #include <time.h>
 
 static const struct option running_rows[] = {
-    {.name = "threads",
-     .letter = 't',
-     .argument = "N",
-     .heading = "Other",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = 1024,
-     .offset = offsetof(struct running_args, threads),
-     .environment = "ATTN_CLI_THREADS",
-     .help = "number of threads; default: the cores that this process may use, or 1 when there is "
-             "little work. Results do not depend on it"},
-    {.name = "quiet",
-     .letter = 'q',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct running_args, is_quiet),
-     .help = "no notes on standard error, only errors"},
-    {.name = "verbose",
-     .letter = 'v',
-     .heading = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct running_args, is_verbose),
-     .help = "say on standard error what is done and how long it takes"},
+    OPTION_NUMBER("threads", "N", struct running_args, threads, 1, 1024,
+                  "number of threads; default: the cores that this process may use, or 1 when "
+                  "there is little work. Results do not depend on it",
+                  .letter = 't', .environment = "ATTN_CLI_THREADS"),
+    OPTION_FLAG("quiet", struct running_args, is_quiet, "no notes on standard error, only errors",
+                .letter = 'q'),
+    OPTION_FLAG("verbose", struct running_args, is_verbose,
+                "say on standard error what is done and how long it takes", .letter = 'v'),
 };
 
-const struct option_group running_options = OPTION_GROUP(running_rows);
+const struct option_group running_options = OPTION_GROUP("Other", running_rows);
 
-/* The index of VARIABLE's value among the words of LIST ("a|b"), OTHERWISE when it is not there. */
+/* Which of the words of LIST the value of VARIABLE is, OTHERWISE when it is none. */
 static int test_switch(const char *variable, const char *list, int otherwise)
 {
     const char *value = getenv(variable);
-    int index = 0;
-    for (const char *word = list; value && *word; index++) {
-        size_t size = strcspn(word, "|");
-        if (strlen(value) == size && memcmp(value, word, size) == 0)
-            return index;
-        word += size + (word[size] == '|');
-    }
-    return otherwise;
+    const int found = value ? word_find(list, value) : -1;
+
+    return found < 0 ? otherwise : found;
 }
 
 enum attn_isa running_isa(void)
@@ -62,8 +42,10 @@ enum attn_gemm running_gemm(void)
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
 {
     struct timespec now;
+    double seconds;
+
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (what && args->is_verbose)
         note("%s in %.2f ms", what, 1e3 * (seconds - watch->begun));
     watch->begun = seconds;

@@ -11,90 +11,67 @@
 #include <string.h>
 
 static const struct option selection_rows[] = {
-    {.name = "layers",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, layers),
-     .help = "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last"},
-    {.name = "heads",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, heads),
-     .help = "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of "
-             "layer 9"},
-    {.name = "queries",
-     .argument = "SPEC",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, queries),
-     .help =
-         "queries to keep: positions, or words of the text: it; ' it' with its space; it#2, its "
-         "second time. A word that looks like a number or holds , - or # stands in double quotes"},
-    {.name = "sites",
-     .argument = "LIST",
-     .heading = "Selection",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct selection_args, sites),
-     .help = "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z"},
+    OPTION_TEXT("layers", "SPEC", struct selection_args, layers,
+                "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last"),
+    OPTION_TEXT("heads", "SPEC", struct selection_args, heads,
+                "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of "
+                "layer 9"),
+    OPTION_TEXT("queries", "SPEC", struct selection_args, queries,
+                "queries to keep: positions, or words of the text: it; ' it' with its space; "
+                "it#2, its second time. A word that looks like a number or holds , - or # stands "
+                "in double quotes"),
+    OPTION_TEXT("sites", "LIST", struct selection_args, sites,
+                "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z"),
 };
 
-const struct option_group selection_options = OPTION_GROUP(selection_rows);
+const struct option_group selection_options = OPTION_GROUP("Selection", selection_rows);
 
 static const struct option ablation_rows[] = {
-    {.name = "ablate",
-     .argument = "HEADS",
-     .heading = "Interventions",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablation_args, z),
-     .help = "set the context vectors of these heads to zero: 0.3,1.*"},
-    {.name = "ablate-pattern",
-     .argument = "HEADS",
-     .heading = "Interventions",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablation_args, pattern),
-     .help = "set the attention patterns of these heads to zero"},
-    {.name = "ablate-mean",
-     .argument = "HEADS",
-     .heading = "Interventions",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablation_args, mean),
-     .help = "set the context vectors of these heads to their mean over the positions of the text"},
-    {.name = "knockout",
-     .argument = "QUERIES>KEYS[@HEADS]",
-     .heading = "Interventions",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct ablation_args, knockouts),
-     .help = "keep these queries from looking at these keys, in all heads or in HEADS: "
-             "'it>cat@2.*'. Queries and keys are positions or words of the text; in "
-             "cross-attention layers keys are those of the source. May be given several times"},
-    {.name = "patch",
-     .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
-     .heading = "Interventions",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct ablation_args, patches),
-     .help = "replace a tensor by what another run wrote with --npz: the whole tensor, one head of "
-             "it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several times"},
+    OPTION_TEXT("ablate", "HEADS", struct ablation_args, z,
+                "set the context vectors of these heads to zero: 0.3,1.*"),
+    OPTION_TEXT("ablate-pattern", "HEADS", struct ablation_args, pattern,
+                "set the attention patterns of these heads to zero"),
+    OPTION_TEXT("ablate-mean", "HEADS", struct ablation_args, mean,
+                "set the context vectors of these heads to their mean over the positions of the "
+                "text"),
+    OPTION_LIST("knockout", "QUERIES>KEYS[@HEADS]", struct ablation_args, knockouts,
+                "keep these queries from looking at these keys, in all heads or in HEADS: "
+                "'it>cat@2.*'. Queries and keys are positions or words of the text; in "
+                "cross-attention layers keys are those of the source. May be given several times"),
+    OPTION_LIST("patch", "SITE:LAYER[.HEAD][@POS]=FILE.npz", struct ablation_args, patches,
+                "replace a tensor by what another run wrote with --npz: the whole tensor, one "
+                "head of it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several "
+                "times"),
 };
 
-const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
+const struct option_group ablation_options = OPTION_GROUP("Interventions", ablation_rows);
+
+static const struct option prediction_rows[] = {
+    OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
+                  "print the K most probable next tokens: probability, id, token. With "
+                  "--queries, print them after each of these positions; the first column is the "
+                  "position"),
+    OPTION_LIST("next", "TEXT", struct prediction_args, next,
+                "print the natural log-probability that TEXT comes next. With --queries, print "
+                "it after each of these positions; the first column is the position. May be "
+                "given several times"),
+};
+
+const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
 
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     args->knockout = calloc(args->knockouts.n + 1, sizeof *args->knockout);
     args->patch = calloc(args->patches.n + 1, sizeof *args->patch);
     if (!args->knockout || !args->patch)
-        return attn_error_set(err, ATTN_NO_MEMORY, "out of memory");
-    for (size_t i = 0; status == ATTN_OK && i < args->knockouts.n; i++)
-        status =
-            attn_knockout_parse(args->knockouts.items[i], &args->knockout[args->n_knockout++], err);
-    for (size_t i = 0; status == ATTN_OK && i < args->patches.n; i++)
-        status = attn_patch_read(args->patches.items[i], attn_host_model(host),
-                                 &args->patch[args->n_patch++], err);
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < args->knockouts.n; i++)
+        ATTN_TRY(attn_knockout_parse(args->knockouts.items[i], &args->knockout[args->n_knockout++],
+                                     err));
+    for (size_t i = 0; i < args->patches.n; i++)
+        ATTN_TRY(attn_patch_read(args->patches.items[i], attn_host_model(host),
+                                 &args->patch[args->n_patch++], err));
     request->edits.ablate = args->z;
     request->edits.ablate_pattern = args->pattern;
     request->edits.ablate_mean = args->mean;
@@ -102,7 +79,7 @@ enum attn_status ablation_fill(struct ablation_args *args, const struct attn_hos
     request->edits.n_knockout = args->n_knockout;
     request->edits.patches = args->patch;
     request->edits.n_patch = args->n_patch;
-    return status;
+    return ATTN_OK;
 }
 
 void ablation_release(struct ablation_args *args)
@@ -113,8 +90,6 @@ void ablation_release(struct ablation_args *args)
         attn_patch_release(&args->patch[i]);
     free(args->knockout);
     free(args->patch);
-    text_list_release(&args->knockouts);
-    text_list_release(&args->patches);
 }
 
 void sites_print(struct attn_sink *out)
@@ -124,6 +99,7 @@ void sites_print(struct attn_sink *out)
         const enum attn_site site = attn_site_order[i];
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
+
         print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }

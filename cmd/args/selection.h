@@ -1,6 +1,6 @@
 /*
- * selection.h - what is kept and what is changed: --layers, --heads, --queries, --sites,
- * --ablate and its companions.
+ * selection.h - what is asked of a run: what is kept, --layers, --heads, --queries, --sites; what
+ * is changed, --ablate and its companions; and what comes next, --top and --next.
  */
 #ifndef CMD_SELECTION_ARGS_H
 #define CMD_SELECTION_ARGS_H
@@ -22,18 +22,25 @@ struct ablation_args {
     size_t n_knockout, n_patch;
 };
 
+struct prediction_args {
+    int64_t top; /* most probable tokens to print; 0: none */
+    struct text_list next;
+};
+
 /* Options that fill a struct selection_args. */
 extern const struct option_group selection_options;
 
 /* Options that fill a struct ablation_args. */
 extern const struct option_group ablation_options;
 
-void ablation_release(struct ablation_args *args);
+/* Options that fill a struct prediction_args. */
+extern const struct option_group prediction_options;
 
 /* What ARGS change of REQUEST, which borrows them: reads the files of patches for the model of
  * HOST. Errors have a stage. */
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err);
+void ablation_release(struct ablation_args *args); /* what ablation_fill made */
 
 /* The table for --sites help. */
 void sites_print(struct attn_sink *out);

@@ -1,8 +1,8 @@
 /* command.c - the table of commands. */
 #include "cmd/line/command.h"
 
+#include "cmd/line/options.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ COMMAND_MAP(COMMAND_EXTERN)
 const struct command *const commands[] = {COMMAND_MAP(COMMAND_ADDRESS)};
 #undef COMMAND_ADDRESS
 
-const size_t n_command = sizeof(commands) / sizeof(commands[0]);
+const size_t n_command = sizeof commands / sizeof *commands;
 
 const struct command *command_find(const char *name)
 {
@@ -46,13 +46,14 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-int command_report_unknown(const char *what, const char *name)
+enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err)
 {
     char hint[128] = "'attn-cli --help' lists the commands";
     struct typo typo = {.typed = name, .size = strlen(name)};
+
     for (size_t i = 0; i < n_command; i++)
         typo_try(&typo, commands[i]->name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return report_problem(EXIT_USAGE, hint, "unknown %s '%s'", what, name);
+        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+    return refuse(err, hint, "unknown %s '%s'", what, name);
 }

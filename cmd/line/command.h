@@ -7,6 +7,8 @@
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
+#include "attn.h"
+
 #include <stddef.h>
 
 /* The codes a script may rely on; 128+n is a process ended by signal n. X(NAME, code, text) */
@@ -27,6 +29,7 @@ enum {
 };
 
 struct option_part;
+struct call;
 
 struct command {
     const char *name;
@@ -36,7 +39,27 @@ struct command {
     const char *examples;            /* lines to paste */
     const struct option_part *parts; /* [n_part] its options */
     size_t n_part;
-    int (*main)(int argc, char **argv); /* arguments after the name; returns the exit code */
+    size_t args_size;     /* of its struct of arguments, which the options fill */
+    const void *defaults; /* [args_size] what that holds before; NULL: zeros */
+    /* Does what CALL asks for, and prints on CALL->out. Frees what it made. */
+    enum attn_status (*work)(struct call *call, struct attn_error *err);
+};
+
+/* What a command line asks for instead of the command's work. */
+enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
+
+/* A command on its way: what main.c gives to it. */
+struct call {
+    const struct command *command;
+    char **argv;           /* [argc] after the command's name */
+    int argc, n_read;      /* of these, the arguments that were read */
+    void *args;            /* [args_size] the command's struct of arguments */
+    const char **given;    /* [options_count] the text of each option's value, of a list the last,
+                              "true" of a flag; or NULL */
+    struct attn_sink *out; /* standard output */
+    enum call_help help;
+    int exit_code;       /* of a command that worked; EXIT_DONE unless the command says otherwise */
+    char last_note[128]; /* what is noted after a failure; "": nothing */
 };
 
 /* All of them, in the order of the help. */
@@ -46,8 +69,7 @@ extern const size_t n_command;
 /* The command NAME, or NULL. */
 const struct command *command_find(const char *name);
 
-/* Reports that there is no NAME, with a hint what was meant; WHAT is "command" or "option". Returns
- * EXIT_USAGE. */
-int command_report_unknown(const char *what, const char *name);
+/* The failure that there is no NAME, with a hint what was meant; WHAT is "command" or "option". */
+enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err);
 
 #endif

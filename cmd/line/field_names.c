@@ -39,6 +39,14 @@ static const char *const subjects[] = {
 
 enum { NAME_SIZE = 32 };
 
+static bool has_row(const struct option_group *group, const char *name)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (group->rows[i].name && strcmp(group->rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Whether some command has the option NAME. The rows that are made are those of the formats. */
 static bool is_option(const char *name)
 {
@@ -48,8 +56,10 @@ static bool is_option(const char *name)
         for (size_t p = 0; p < commands[c]->n_part; p++) {
             const struct option_group *group = commands[c]->parts[p].group;
 
-            for (size_t i = 0; i < group->n; i++)
-                if (group->rows[i].name && strcmp(group->rows[i].name, name) == 0)
+            if (has_row(group, name))
+                return true;
+            for (size_t i = 0; i < group->n_part; i++)
+                if (has_row(group->parts[i].group, name))
                     return true;
         }
     return false;

@@ -1,7 +1,7 @@
 /*
  * field_names.h - what the library calls fields, in the words of the command line. Its texts name a
- * field of what a caller fills, maybe with a value, in backquotes: "choose one, as with `heads 0.0`".
- * Here that reads "choose one, as with --heads 0.0".
+ * field of what a caller fills, maybe with a value, in backquotes: "choose one, as with
+ * `heads 0.0`". Here that reads "choose one, as with --heads 0.0".
  */
 #ifndef CMD_FIELD_NAMES_H
 #define CMD_FIELD_NAMES_H

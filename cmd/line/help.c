@@ -1,15 +1,14 @@
 /*
  * help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; the beginning of it that -h prints; and attn-cli help, which prints all.
+ * heading, examples; the beginning of it that -h prints; and the topics.
  */
 #include "cmd/line/help.h"
 
-#include "cmd/line/manual.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
-#include "cmd/line/report.h"
-#include "cmd/line/topic.h"
-#include "cmd/line/typo.h"
+
+#include "tool.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,17 +24,20 @@ enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_LINES = 20, BRIE
 
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column)
 {
-    print(out, "  %s", name);
     size_t at = 2 + strlen(name);
     bool is_first = true;
+
+    print(out, "  %s", name);
     while (*text) {
-        size_t word = strcspn(text, " ");
-        bool is_new_line = is_first ? at + 2 > column : at + 1 + word > WIDTH;
+        const size_t word = strcspn(text, " ");
+        const bool is_new_line = is_first ? at + 2 > column : at + 1 + word > WIDTH;
+        size_t gap;
+
         if (is_new_line) {
             print_text(out, "\n");
             at = 0;
         }
-        size_t gap = is_first || is_new_line ? column - at : 1;
+        gap = is_first || is_new_line ? column - at : 1;
         print(out, "%*s%.*s", (int)gap, "", (int)word, text);
         at += gap + word;
         is_first = false;
@@ -49,11 +51,12 @@ static void print_option(struct attn_sink *out, const struct option *option)
 {
     char name[64], text[1024];
     char letter[8] = "    ";
+
     if (option->letter)
-        snprintf(letter, sizeof(letter), "-%c, ", option->letter);
-    snprintf(name, sizeof(name), "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(name, sizeof name, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
-    snprintf(text, sizeof(text), "%s%s%s%s", option->help, option->environment ? " [" : "",
+    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->environment ? " [" : "",
              option->environment ? option->environment : "", option->environment ? "]" : "");
     help_row(out, name, text, OPTION_COLUMN);
 }
@@ -66,15 +69,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_text(out, "\n");
         print_text(out, command->description);
     }
-    const char *heading = NULL;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        if (!option->name)
-            continue;
-        if (!heading || strcmp(heading, option->heading) != 0)
-            print(out, "\n%s:\n", option->heading);
-        heading = option->heading;
-        print_option(out, option);
+        if (walk.begins)
+            print(out, "\n%s:\n", walk.heading);
+        if (walk.option.name)
+            print_option(out, &walk.option);
     }
     if (command->examples) {
         print_text(out, "\nExamples:\n");
@@ -110,14 +109,16 @@ static void print_overview(struct attn_sink *out)
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line.
+/* The first N of EXAMPLES; one that ends in a backslash continues in the next line.
  * Returns how many lines that are. */
 static size_t print_examples(struct attn_sink *out, const char *examples, size_t n)
 {
     const char *at = examples;
     size_t n_line = 0;
+
     for (; n > 0 && *at; n_line++) {
         const char *end = strchr(at, '\n');
+
         n -= end == at || end[-1] != '\\';
         at = end + 1;
     }
@@ -128,16 +129,17 @@ static size_t print_examples(struct attn_sink *out, const char *examples, size_t
 /* Lines that are filled with words; when they are not enough the last one says so. */
 struct filled {
     struct attn_sink *out;
-    size_t at;     /* column */
-    size_t n_left; /* lines behind this one */
+    size_t at;     /* column; 0: no line has begun */
+    size_t n_left; /* lines after this one */
     bool is_full;
 };
 
 static void begin_lines(struct filled *lines, const char *heading, size_t n)
 {
     char title[BRIEF_COLUMN + 1];
-    snprintf(title, sizeof(title), "%s:", heading);
-    print(lines->out, "%-*s", BRIEF_COLUMN, title);
+
+    snprintf(title, sizeof title, "%s:", heading);
+    print(lines->out, "%s%-*s", lines->at > 0 ? "\n" : "", BRIEF_COLUMN, title);
     lines->at = BRIEF_COLUMN;
     lines->n_left = n - 1;
     lines->is_full = false;
@@ -146,6 +148,7 @@ static void begin_lines(struct filled *lines, const char *heading, size_t n)
 static void add_word(struct filled *lines, const char *word)
 {
     const size_t size = 1 + strlen(word), gap = lines->n_left > 0 ? 0 : strlen(" ...");
+
     if (lines->is_full)
         return;
     if (lines->at + size + gap > WIDTH && lines->n_left > 0) {
@@ -159,17 +162,13 @@ static void add_word(struct filled *lines, const char *word)
     lines->at += size;
 }
 
-/* Options of COMMAND below HEADING; NULL: the number of headings. */
+/* Options of COMMAND below HEADING. */
 static size_t count_options(const struct command *command, const char *heading)
 {
-    const char *last = NULL;
     size_t n = 0;
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        bool is_new = walk.option.name && (!last || strcmp(last, walk.option.heading) != 0);
-        n += walk.option.name &&
-             (heading ? strcmp(walk.option.heading, heading) == 0 : (size_t)is_new);
-        last = walk.option.name ? walk.option.heading : last;
-    }
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n += walk.option.name && strcmp(walk.heading, heading) == 0;
     return n;
 }
 
@@ -177,34 +176,31 @@ static size_t count_options(const struct command *command, const char *heading)
 static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
 {
     const size_t n = count_options(command, heading);
-    const char *last = NULL;
     size_t n_longer = 0;
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const char *other = walk.option.name ? walk.option.heading : last;
-        if (other && other != last && strcmp(other, heading) != 0)
-            n_longer += count_options(command, other) > n;
-        last = other;
-    }
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n_longer += walk.begins && count_options(command, walk.heading) > n;
     return n_longer < n_more ? 2 : 1;
 }
 
-/* The options of COMMAND by their names, a line a heading, and some two: N_LINE in all. */
+/* The options of COMMAND by their names: N_LINE lines, one per heading, two for the longest. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
 {
     struct filled lines = {.out = out};
-    const size_t n_heading = count_options(command, NULL);
-    const size_t n_more = n_line > n_heading ? n_line - n_heading : 0;
-    const char *heading = NULL;
+    size_t n_heading = 0;
+
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        n_heading += walk.begins;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
+
         if (!walk.option.name)
             continue;
-        if (!heading || strcmp(heading, walk.option.heading) != 0) {
-            print_text(out, heading ? "\n" : "");
-            heading = walk.option.heading;
-            begin_lines(&lines, heading, count_lines(command, heading, n_more));
-        }
-        snprintf(name, sizeof(name), "--%s", walk.option.name);
+        if (walk.begins)
+            begin_lines(
+                &lines, walk.heading,
+                count_lines(command, walk.heading, n_line > n_heading ? n_line - n_heading : 0));
+        snprintf(name, sizeof name, "--%s", walk.option.name);
         add_word(&lines, name);
     }
     print_text(out, "\n");
@@ -212,9 +208,10 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 
 static void print_command_briefly(struct attn_sink *out, const struct command *command)
 {
+    size_t n_line = 4; /* these, and the last one */
+
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
           command->name, command->usage);
-    size_t n_line = 4; /* those above, and the last one */
     if (command->examples) {
         n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");
@@ -225,11 +222,13 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 
 static void print_overview_briefly(struct attn_sink *out)
 {
-    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
     size_t at = 1;
+
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
     for (size_t i = 0; i < n_command; i++) {
         size_t size = 1 + strlen(commands[i]->name);
         bool is_new_line = at + size > WIDTH;
+
         print(out, "%s %s", is_new_line ? "\n " : "", commands[i]->name);
         at = is_new_line ? 1 + size : at + size;
     }
@@ -239,105 +238,131 @@ static void print_overview_briefly(struct attn_sink *out)
     help_row(out, "attn-cli COMMAND --help", "all that it can do", 28);
     for (size_t i = 0; i < n_topic; i++) {
         char name[64];
-        snprintf(name, sizeof(name), "attn-cli help %s", topics[i].name);
+
+        snprintf(name, sizeof name, "attn-cli help %s", topics[i].name);
         help_row(out, name, topics[i].summary, 28);
     }
 }
 
-int help_print(const struct command *command, bool is_brief)
+void help_print(struct attn_sink *out, const struct command *command, bool is_brief)
 {
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE && command)
+    if (command)
         (is_brief ? print_command_briefly : print_command)(out, command);
-    else if (code == EXIT_DONE)
+    else
         (is_brief ? print_overview_briefly : print_overview)(out);
-    return print_close(out, code);
 }
 
-/* --- The command ------------------------------------------------------------------------------ */
+/* --- Topics ----------------------------------------------------------------------------------- */
 
-struct help_args {
-    struct text_list names; /* a command or a topic */
-    bool is_manual;
-};
-
-static const struct option rows[] = {
-    {.argument = "COMMAND|TOPIC", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
-    {.name = "man",
-     .heading = "Output",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct help_args, is_manual),
-     .help = "print the manual page, for 'man -l' or groff"},
-};
-
-static const struct option_group own_options = OPTION_GROUP(rows);
-
-static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
-
-static int help_main(int argc, char **argv);
-
-const struct command command_help = {
-    .name = "help",
-    .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[COMMAND|TOPIC]",
-    .parts = parts,
-    .n_part = sizeof(parts) / sizeof(parts[0]),
-    .main = help_main,
-};
-
-static int print_manual(void)
+/* A format that has an option. */
+static bool make_format(size_t i, struct topic_row *row)
 {
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        manual_page(out);
-    return print_close(out, code);
+    for (size_t k = 0; k < attn_n_format(); k++) {
+        const struct attn_format *format = attn_format_at(k);
+
+        if (!format->argument || i-- > 0)
+            continue;
+        snprintf(row->name, sizeof row->name, "--%s %s", format->name, format->argument);
+        row->text = field_names_of_help(format->help);
+        return true;
+    }
+    return false;
 }
 
-static int print_topic(const struct topic *topic)
+static bool make_measure(size_t i, struct topic_row *row)
 {
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        topic_print(out, topic);
-    return print_close(out, code);
+    if (i >= ATTN_N_MEASURE)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", attn_measure_name(attn_measure_order[i]));
+    row->text = attn_measure_help(attn_measure_order[i]);
+    return true;
 }
 
-static int report_unknown(const char *name)
+const struct topic topics[] = {
+    {.name = "selection",
+     .summary = "which layers, heads, positions and tensors are kept",
+     .text = "attn-cli computes what is chosen, and what that needs. Numbers do not depend on\n"
+             "the choice. Layers, heads and positions count from 0. A list has items with\n"
+             "commas between them:\n"
+             "\n"
+             "  3          that one           -1         the last one\n"
+             "  0-5        0 to 5             0-11+2     0, 2, 4, 6, 8, 10\n"
+             "  all        all of them\n"
+             "\n"
+             "--layers takes such a list. --heads takes one too, and means these heads of\n"
+             "every layer that is kept; an item may also name its layer:\n"
+             "\n"
+             "  5.1        head 1 of layer 5  L5H1       the same\n"
+             "  9.*        all of layer 9     *.0        head 0 of every layer\n"
+             "\n"
+             "--queries takes positions, and words of the text: the rows of a pattern, and the\n"
+             "vectors at these positions. A word is that word with or without the space before\n"
+             "it; ' it' has the space; it#2 is its second place in the text. A word of several\n"
+             "tokens stands for all of them.\n"
+             "\n"
+             "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*',\n"
+             "'*'. 'attn-cli run --sites help' lists them with their shapes. Globs do not\n"
+             "match sites that are computed from others: rollout, weighted_pattern,\n"
+             "value_zeroing.\n"
+             "\n"
+             "A list that names something that the model or the text does not have is an\n"
+             "error; the message says what there is.\n",
+     .examples =
+         "  attn-cli run -m fable --heads 2.2,3.* \"The cat sat on the mat\"\n"
+         "  attn-cli run -m fable --heads 2.5 --queries cabinet \"The keys to the cabinet\"\n"
+         "  attn-cli run -m fable --layers -1 --sites 'resid_*' \"The cat sat\"\n"},
+    {.name = "formats",
+     .summary = "how tensors, tables and pictures are written",
+     .text = "Without any of these options a command prints text for reading. With one or more\n"
+             "of them it writes files; '-' as FILE is standard output. A file appears whole or\n"
+             "not at all; a file that exists is replaced. A DIR that exists is written into:\n"
+             "run.json in it lists what was written.\n"
+             "\n"
+             "Rows are queries, columns are keys. A cell that is masked is empty in CSV, null\n"
+             "in JSON, and in arrays 0 in patterns and -inf in scores. Numbers in CSV and JSON\n"
+             "are the shortest that read back as the same float32. Tokens are printable\n"
+             "everywhere: a backslash is doubled, and other bytes are \\n"
+             ", \\t, \\r or \\xNN.\n",
+     .make_row = make_format,
+     .column = 22,
+     .examples = "  attn-cli run -m fable --heads 2.2 --sites pattern --csv - \"The cat sat\"\n"
+                 "  attn-cli run -m fable --npz all.npz --tidy all.csv \"The cat sat\"\n"
+                 "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
+    {.name = "measures",
+     .summary = "the numbers of a head, and what they do not say",
+     .text = "The measures of a head in the tables of 'attn-cli heads', `batch` and `attend\n"
+             "--measures`. A is the pattern, i a query, j a key; a measure is a mean over the\n"
+             "rows of a head. All of them say where a head looks. None says what it takes from\n"
+             "there, nor whether that matters: 'attn-cli ablate', `patch` and `attribute`\n"
+             "measure that.\n",
+     .make_row = make_measure,
+     .column = 17,
+     .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
+                 "  attn-cli heads --probe induction --sort induction --limit 4\n"
+                 "  printf 'The cat sat.\\n' | attn-cli batch --lines --measures far,first -\n"},
+};
+
+const size_t n_topic = sizeof topics / sizeof *topics;
+
+const struct topic *topic_find(const char *name)
 {
-    char hint[128] = "'attn-cli --help' lists commands and topics";
-    struct typo typo = {.typed = name, .size = strlen(name)};
-    for (size_t i = 0; i < n_command; i++)
-        typo_try(&typo, commands[i]->name);
     for (size_t i = 0; i < n_topic; i++)
-        typo_try(&typo, topics[i].name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
-    return report_problem(EXIT_USAGE, hint, "unknown command or topic '%s'", name);
+        if (strcmp(topics[i].name, name) == 0)
+            return &topics[i];
+    return NULL;
 }
 
-static int help(const struct help_args *args)
+void topic_print(struct attn_sink *out, const struct topic *topic)
 {
-    if (args->names.n > 1)
-        return report_problem(EXIT_USAGE, NULL, "'help' takes one command or topic, got %zu",
-                              args->names.n);
-    if (args->is_manual)
-        return print_manual();
-    if (args->names.n == 0)
-        return help_print(NULL, false);
-    const char *name = args->names.items[0];
-    if (topic_find(name))
-        return print_topic(topic_find(name));
-    return command_find(name) ? help_print(command_find(name), false) : report_unknown(name);
-}
+    struct topic_row row;
 
-static int help_main(int argc, char **argv)
-{
-    struct help_args args = {0};
-    int code = options_parse(&command_help, argc, argv, &args);
-    if (code == OPTIONS_OK)
-        code = help(&args);
-    text_list_release(&args.names);
-    return code;
+    print(out, "attn-cli help %s: %s\n\n", topic->name, topic->summary);
+    print_text(out, topic->text);
+    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+        if (i == 0)
+            print_text(out, "\n");
+        help_row(out, row.name, row.text, topic->column);
+    }
+    print_text(out, "\nExamples:\n");
+    print_text(out, topic->examples);
 }

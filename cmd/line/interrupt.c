@@ -31,6 +31,7 @@ static void on_interrupt(int number)
 {
     static struct timespec first;
     struct timespec now;
+
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (!caught) {
         first = now;
@@ -42,23 +43,21 @@ static void on_interrupt(int number)
     }
 }
 
-/* While weights are being opened there is no session to stop, and nothing has been written yet. */
-static void end_by_truncation(void)
-{
-    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
-    ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
-    (void)ignored;
-    _exit(EXIT_MODEL);
-}
-
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-    (void)context;
+    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
     const struct attn_tensor_files *weights = watched;
-    if (!weights && info->si_code == BUS_ADRERR)
-        end_by_truncation();
-    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
+
+    (void)context;
+    /* While weights are being opened there is no session to stop, and nothing has been written. */
+    if (!weights && info->si_code == BUS_ADRERR) {
+        const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+
+        (void)ignored;
+        _exit(EXIT_MODEL);
+    }
     if (!weights || !attn_tensor_files_owns_address(weights, info->si_addr) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {
@@ -69,15 +68,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     must_stop = 1;
 }
 
-void interrupt_ignore_writes(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
-void interrupt_catch_truncation(void)
+void interrupt_prepare(void)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }
@@ -87,11 +83,13 @@ void interrupt_catch(void)
     /* The last three come from ulimit -t and batch schedulers: the time is nearly over. */
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
     struct sigaction action = {.sa_handler = on_interrupt};
+
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old;
+
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
@@ -105,6 +103,11 @@ const volatile sig_atomic_t *interrupt_flag(void)
 bool interrupt_is_pending(void)
 {
     return caught != 0;
+}
+
+enum attn_status interrupt_check(struct attn_error *err)
+{
+    return caught ? attn_error_set(err, ATTN_CANCELED, "interrupted") : ATTN_OK;
 }
 
 void interrupt_end(void)

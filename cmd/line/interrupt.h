@@ -12,23 +12,22 @@
 
 struct attn_tensor_files;
 
-/* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
-void interrupt_ignore_writes(void);
-
-/* What is said of a mapped file that lost its end. */
+/* The message about a mapped file that lost its end. */
 #define INTERRUPT_TRUNCATED "the model's file was truncated while it was in use"
 
 /*
- * Lets a file of weights that is truncated while they are opened end the process with EXIT_MODEL
- * and a line; from then on see interrupt_watch_weights.
+ * At the start of the process: lets a write to a closed pipe, or beyond ulimit -f, fail instead of
+ * ending the process; and lets weights that are truncated while they are opened end it with
+ * EXIT_MODEL and a line. From then on see interrupt_watch_weights.
  */
-void interrupt_catch_truncation(void);
+void interrupt_prepare(void);
 
 /*
  * Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU,
  * SIGUSR1 and SIGUSR2, unless they are ignored (nohup): the first one sets the flag and lets the
- * command unwind, another one a second or two later ends the process. To be called when there is
- * something to tidy up; until then, say while waiting for a text, they simply end it.
+ * command unwind, another one a second or two later ends the process. Call this when there is
+ * something to tidy up; until then, for instance while a text is awaited, signals simply end the
+ * process.
  */
 void interrupt_catch(void);
 
@@ -37,6 +36,9 @@ const volatile sig_atomic_t *interrupt_flag(void);
 
 /* Whether a signal was caught: the command should unwind without a word. */
 bool interrupt_is_pending(void);
+
+/* The failure that it is; nothing is reported of it. */
+enum attn_status interrupt_check(struct attn_error *err);
 
 /* Ends the process by the signal that was caught, so that its parent sees which; else returns. */
 void interrupt_end(void);

@@ -1,13 +1,10 @@
 /*
- * options.c - reads a command line against a command's options. A mistake is reported with what was
+ * options.c - reads a command line against a command's options. A mistake is refused with what was
  * expected, and for a name that does not exist with the one that was probably meant.
  */
 #include "cmd/line/options.h"
 
-#include "cmd/line/help.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "cmd/line/typo.h"
 
 #include "attn.h"
 #include "tool.h"
@@ -17,14 +14,12 @@
 #include <string.h>
 
 static const struct option help_rows[] = {
-    {.name = "help",
-     .letter = 'h',
-     .heading = "Other",
-     .kind = OPTION_HELP,
-     .help = "print this help; -h prints only examples and the names of the options"},
+    OPTION_AT(HELP, "help", NULL, 0,
+              "print this help; -h prints only examples and the names of the options",
+              .letter = 'h'),
 };
 
-const struct option_group help_options = OPTION_GROUP(help_rows);
+static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
 
 /* Copies row I of GROUP; returns whether there is one. */
 static bool find_row(const struct option_group *group, size_t i, struct option *row)
@@ -38,14 +33,33 @@ static bool find_row(const struct option_group *group, size_t i, struct option *
 
 bool option_next(struct option_walk *walk)
 {
-    for (; walk->part < walk->command->n_part; walk->part++, walk->row = 0) {
-        const struct option_part *part = &walk->command->parts[walk->part];
-        if (!find_row(part->group, walk->row, &walk->option))
-            continue;
-        walk->option.offset += part->offset;
-        walk->row++;
-        walk->n++;
-        return true;
+    static const struct option_part last = {&help_options, 0};
+    const struct command *command = walk->command;
+    struct option *option = &walk->option;
+
+    while (walk->part <= command->n_part) {
+        const struct option_part part =
+            walk->part < command->n_part ? command->parts[walk->part] : last;
+        const bool is_large = part.group->n_part > 0;
+        const struct option_part sub = is_large ? part.group->parts[walk->sub] : part;
+
+        if (walk->row == 0)
+            walk->heading = sub.group->heading;
+        if (!find_row(sub.group, walk->row++, option)) {
+            walk->row = 0;
+            walk->sub = walk->sub + 1 < part.group->n_part ? walk->sub + 1 : 0;
+            walk->part += walk->sub == 0;
+        } else if (option->kind == OPTION_KIND_HEADING) {
+            walk->heading = option->heading;
+        } else {
+            option->heading = walk->heading;
+            option->offset += sub.offset + (is_large ? part.offset : 0);
+            walk->begins =
+                option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
+            walk->shown = option->name ? walk->heading : walk->shown;
+            walk->n++;
+            return true;
+        }
     }
     return false;
 }
@@ -53,24 +67,21 @@ bool option_next(struct option_walk *walk)
 size_t options_count(const struct command *command)
 {
     struct option_walk walk = {.command = command};
+
     while (option_next(&walk))
         continue;
     return walk.n;
 }
 
-/* The command line, and what is read of it. */
-struct parser {
-    const struct command *command;
-    char *base; /* the command's struct of arguments */
-    char **argv;
-    int argc;
-    int next;           /* index of the argument after the one being read */
-    const char **given; /* [options_count] the text of each value, NULL where there is none */
-};
+/* Where the value of OPTION goes. */
+static void *place_of(const struct call *call, const struct option *option)
+{
+    return (char *)call->args + option->offset;
+}
 
 static bool takes_value(const struct option *option)
 {
-    return option->kind != OPTION_FLAG && option->kind != OPTION_HELP;
+    return option->kind != OPTION_KIND_FLAG && option->kind != OPTION_KIND_HELP;
 }
 
 /* Walks to the option of that NAME [size]; returns whether there is one. */
@@ -78,6 +89,7 @@ static bool find_name(struct option_walk *walk, const char *name, size_t size)
 {
     while (option_next(walk)) {
         const char *other = walk->option.name;
+
         if (other && strlen(other) == size && memcmp(other, name, size) == 0)
             return true;
     }
@@ -98,8 +110,10 @@ enum { HINT_SIZE = 128 };
 static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
+
     for (size_t i = 0; i < n_command; i++) {
         struct option_walk walk = {.command = commands[i]};
+
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
@@ -113,237 +127,238 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
     return n > 0;
 }
 
-static int report_unknown(const struct command *command, const char *typed, size_t size)
+static enum attn_status refuse_unknown(const struct command *command, const char *typed,
+                                       size_t size, struct attn_error *err)
 {
-    char hint[HINT_SIZE];
-    if (size > 2 && find_others(typed + 2, size - 2, hint))
-        return report_problem(EXIT_USAGE, hint, "'%.*s' is no option of '%s'", (int)size, typed,
-                              command->name);
     struct typo typo = {.typed = typed + 2, .size = size - 2};
+    char hint[HINT_SIZE];
+
+    if (size > 2 && find_others(typed + 2, size - 2, hint))
+        return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)
             typo_try(&typo, walk.option.name);
     if (typo_meant(&typo))
-        snprintf(hint, sizeof(hint), "did you mean '--%s'?", typo_meant(&typo));
+        snprintf(hint, sizeof hint, "did you mean '--%s'?", typo_meant(&typo));
     else
-        snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
-    return report_problem(EXIT_USAGE, hint, "unknown option '%.*s'", (int)size, typed);
+        snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
+    return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
-static int append(struct text_list *list, const char *value)
+static enum attn_status append(struct text_list *list, const char *value, struct attn_error *err)
 {
     const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     list->items = items;
     list->items[list->n++] = value;
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int append_named(struct named_list *list, const char *name, const char *value)
+static enum attn_status append_named(struct named_list *list, const char *name, const char *value,
+                                     struct attn_error *err)
 {
     struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
+
     if (!items)
-        return report_no_memory();
+        return attn_error_no_memory(err);
     list->items = items;
     list->items[list->n++] = (struct attn_option){name, value};
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int store_number(const struct option *option, const char *label, const char *value,
-                        int64_t *number)
-{
-    if (attn_parse_int(value, strlen(value), option->min, option->max, number))
-        return OPTIONS_OK;
-    return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a whole number %lld to %lld",
-                          label, value, (long long)option->min, (long long)option->max);
-}
-
-static int store_real(const struct option *option, const char *label, const char *value,
-                      double *number)
+static enum attn_status store_real(const struct option *option, const char *label,
+                                   const char *value, double *number, struct attn_error *err)
 {
     double found;
     bool is_bounded = option->max != 0;
+
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
         (!is_bounded || found < (double)option->max)) {
         *number = found;
-        return OPTIONS_OK;
+        return ATTN_OK;
     }
     if (!is_bounded)
-        return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a number from %lld", label,
-                              value, (long long)option->min);
-    return report_problem(EXIT_USAGE, NULL,
-                          "'%s' is '%s', expected a number from %lld to less than %lld", label,
-                          value, (long long)option->min, (long long)option->max);
+        return refuse(err, NULL, "'%s' is '%s', expected a number from %lld", label, value,
+                      (long long)option->min);
+    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to less than %lld", label,
+                  value, (long long)option->min, (long long)option->max);
 }
 
-static int store_choice(const struct option *option, const char *label, const char *value,
-                        int *choice)
+int word_find(const char *list, const char *word)
 {
-    const char *words = option->argument;
-    size_t size = strlen(value);
+    const size_t size = strlen(word);
+
     for (int i = 0;; i++) {
-        size_t word = strcspn(words, "|");
-        if (word == size && memcmp(words, value, size) == 0) {
-            *choice = i;
-            return OPTIONS_OK;
-        }
-        if (words[word] == '\0')
-            return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected %s", label, value,
-                                  option->argument);
-        words += word + 1;
+        const size_t n = strcspn(list, "|");
+
+        if (n == size && memcmp(list, word, n) == 0)
+            return i;
+        if (list[n] == '\0')
+            return -1;
+        list += n + 1;
     }
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */
-static int check_once(const struct parser *parser, const struct option *option, const char *value)
+static enum attn_status check_once(struct call *call, const struct option *option,
+                                   const char *value, struct attn_error *err)
 {
-    if (!takes_value(option) || option->kind == OPTION_LIST)
-        return OPTIONS_OK;
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
-        const char *before = parser->given[walk.n - 1], *name = walk.option.name;
-        bool has_same_place = option->kind != OPTION_NAMED && walk.option.offset == option->offset;
+    if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
+        return ATTN_OK;
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *before = call->given[walk.n - 1], *name = walk.option.name;
+        bool has_same_place =
+            option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
+
         if (before && strcmp(name, option->name) == 0)
-            return report_problem(EXIT_USAGE, NULL, "'--%s' was given twice: '%s' and '%s'", name,
-                                  before, value);
+            return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
         if (before && has_same_place)
-            return report_problem(
-                EXIT_USAGE, NULL,
-                "'--%s' and '--%s' are one option and were both given: '%s' and '%s'", name,
-                option->name, before, value);
+            return refuse(err, NULL,
+                          "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
+                          name, option->name, before, value);
     }
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
 /* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
  * variable. */
-static int store(const struct parser *parser, const struct option_walk *walk, const char *label,
-                 const char *value)
+static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
+                              const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
-    void *place = parser->base + option->offset;
-    parser->given[walk->n - 1] = takes_value(option) ? value : "true";
+    void *place = place_of(call, option);
+
+    call->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
-    case OPTION_FLAG:
+    case OPTION_KIND_FLAG:
         *(bool *)place = true;
-        return OPTIONS_OK;
-    case OPTION_TEXT:
+        return ATTN_OK;
+    case OPTION_KIND_TEXT:
         *(const char **)place = value;
-        return OPTIONS_OK;
-    case OPTION_LIST:
-        return append(place, value);
-    case OPTION_NUMBER:
-        return store_number(option, label, value, place);
-    case OPTION_REAL:
-        return store_real(option, label, value, place);
-    case OPTION_CHOICE:
-        return store_choice(option, label, value, place);
-    case OPTION_NAMED:
-        return append_named(place, option->name, value);
-    case OPTION_HELP:
+        return ATTN_OK;
+    case OPTION_KIND_LIST:
+        return append(place, value, err);
+    case OPTION_KIND_NUMBER:
+        if (attn_parse_int(value, strlen(value), option->min, option->max, place))
+            return ATTN_OK;
+        return refuse(err, NULL, "'%s' is '%s', expected a whole number %lld to %lld", label, value,
+                      (long long)option->min, (long long)option->max);
+    case OPTION_KIND_REAL:
+        return store_real(option, label, value, place, err);
+    case OPTION_KIND_CHOICE:
+        *(int *)place = word_find(option->argument, value);
+        if (*(int *)place >= 0)
+            return ATTN_OK;
+        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
+    case OPTION_KIND_NAMED:
+        return append_named(place, option->name, value, err);
+    case OPTION_KIND_HELP:
+    case OPTION_KIND_HEADING:
         break;
     }
-    return help_print(parser->command, strcmp(label, "-h") == 0);
+    call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
+    return ATTN_OK;
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. */
-static int take_option(struct parser *parser, const struct option_walk *walk, const char *label,
-                       const char *value)
+static enum attn_status take_option(struct call *call, const struct option_walk *walk,
+                                    const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
+
     if (takes_value(option) && !value) {
-        if (parser->next == parser->argc)
-            return report_problem(EXIT_USAGE, NULL, "option '%s' needs a value: %s %s", label,
-                                  label, option->argument);
-        value = parser->argv[parser->next++];
+        if (call->n_read == call->argc)
+            return refuse(err, NULL, "option '%s' needs a value: %s %s", label, label,
+                          option->argument);
+        value = call->argv[call->n_read++];
     }
-    int code = check_once(parser, option, value);
-    if (code != OPTIONS_OK)
-        return code;
-    return store(parser, walk, label, value);
+    ATTN_TRY(check_once(call, option, value, err));
+    return store(call, walk, label, value, err);
 }
 
-static int take_long(struct parser *parser, const char *argument)
+static enum attn_status take_long(struct call *call, const char *argument, struct attn_error *err)
 {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
-    struct option_walk walk = {.command = parser->command};
-    if (!find_name(&walk, argument + 2, size - 2))
-        return report_unknown(parser->command, argument, size);
+    struct option_walk walk = {.command = call->command};
     char label[64];
-    snprintf(label, sizeof(label), "--%s", walk.option.name);
+
+    if (!find_name(&walk, argument + 2, size - 2))
+        return refuse_unknown(call->command, argument, size, err);
+    snprintf(label, sizeof label, "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
-        return report_problem(EXIT_USAGE, NULL, "option '%s' takes no value", label);
-    return take_option(parser, &walk, label, equals ? equals + 1 : NULL);
+        return refuse(err, NULL, "option '%s' takes no value", label);
+    return take_option(call, &walk, label, equals ? equals + 1 : NULL, err);
 }
 
 /* "-t4", "-t" "4", "-qv", "-qt4". */
-static int take_letters(struct parser *parser, const char *letters)
+static enum attn_status take_letters(struct call *call, const char *letters, struct attn_error *err)
 {
     for (size_t i = 0; letters[i]; i++) {
         char label[3] = {'-', letters[i], '\0'};
-        struct option_walk walk = {.command = parser->command};
+        struct option_walk walk = {.command = call->command};
+        bool has_rest;
+
         if (!find_letter(&walk, letters[i]))
-            return report_unknown(parser->command, label, 2);
-        bool has_rest = takes_value(&walk.option) && letters[i + 1];
-        int code = take_option(parser, &walk, label, has_rest ? letters + i + 1 : NULL);
-        if (code != OPTIONS_OK || has_rest)
-            return code;
+            return refuse_unknown(call->command, label, 2, err);
+        has_rest = takes_value(&walk.option) && letters[i + 1];
+        ATTN_TRY(take_option(call, &walk, label, has_rest ? letters + i + 1 : NULL, err));
+        if (has_rest || call->help != CALL_HELP_NONE)
+            return ATTN_OK;
     }
-    return OPTIONS_OK;
+    return ATTN_OK;
 }
 
-static int take_plain(const struct parser *parser, const char *argument)
+static enum attn_status take_plain(struct call *call, const char *argument, struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);)
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.option.name)
-            return append((void *)(parser->base + walk.option.offset), argument);
-    return report_problem(EXIT_USAGE, NULL, "'%s' takes no argument '%s'", parser->command->name,
-                          argument);
+            return append(place_of(call, &walk.option), argument, err);
+    return refuse(err, NULL, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 
-/* Variables that stand for options that were not given. */
-static int take_environment(const struct parser *parser)
+enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
-        const char *variable = walk.option.environment;
-        const char *value = variable ? getenv(variable) : NULL;
-        if (!value || !value[0] || parser->given[walk.n - 1])
-            continue;
-        int code = store(parser, &walk, variable, value);
-        if (code != OPTIONS_OK)
-            return code;
-    }
-    return OPTIONS_OK;
-}
-
-int options_parse(const struct command *command, int argc, char **argv, void *args)
-{
-    const char **given = calloc(options_count(command) + 1, sizeof *given); /* never 0 */
-    int code = given ? options_parse_noting(command, argc, argv, args, given) : report_no_memory();
-    free(given);
-    return code;
-}
-
-int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
-                         const char **given)
-{
-    struct parser parser = {
-        .command = command, .base = args, .argv = argv, .argc = argc, .given = given};
-    int code = OPTIONS_OK;
     bool is_ended = false;
-    while (code == OPTIONS_OK && parser.next < argc) {
-        const char *argument = argv[parser.next++];
+
+    while (call->n_read < call->argc && call->help == CALL_HELP_NONE) {
+        const char *argument = call->argv[call->n_read++];
+
         if (is_ended || argument[0] != '-' || !argument[1])
-            code = take_plain(&parser, argument);
+            ATTN_TRY(take_plain(call, argument, err));
         else if (strcmp(argument, "--") == 0)
             is_ended = true;
         else if (argument[1] == '-')
-            code = take_long(&parser, argument);
+            ATTN_TRY(take_long(call, argument, err));
         else
-            code = take_letters(&parser, argument + 1);
+            ATTN_TRY(take_letters(call, argument + 1, err));
     }
-    return code == OPTIONS_OK ? take_environment(&parser) : code;
+    /* Variables stand for options that were not given. */
+    for (struct option_walk walk = {.command = call->command};
+         call->help == CALL_HELP_NONE && option_next(&walk);) {
+        const char *variable = walk.option.environment;
+        const char *value = variable ? getenv(variable) : NULL;
+
+        if (value && value[0] && !call->given[walk.n - 1])
+            ATTN_TRY(store(call, &walk, variable, value, err));
+    }
+    return ATTN_OK;
+}
+
+void options_release(struct call *call)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        if (walk.option.kind == OPTION_KIND_LIST) {
+            text_list_release(place_of(call, &walk.option));
+        } else if (walk.option.kind == OPTION_KIND_NAMED) {
+            struct named_list *list = place_of(call, &walk.option);
+
+            free(list->items); /* of several options */
+            *list = (struct named_list){0};
+        }
+    }
 }
 
 const char *named_list_find(const struct named_list *list, const char *name)
@@ -354,14 +369,30 @@ const char *named_list_find(const struct named_list *list, const char *name)
     return NULL;
 }
 
-void named_list_release(struct named_list *list)
-{
-    free(list->items);
-    *list = (struct named_list){0};
-}
-
 void text_list_release(struct text_list *list)
 {
     free(list->items);
     *list = (struct text_list){0};
+}
+
+void typo_try(struct typo *typo, const char *name)
+{
+    struct attn_letters typed, known;
+    size_t distance;
+
+    if (!attn_letters_read(typo->typed, typo->size, &typed) ||
+        !attn_letters_read(name, strlen(name), &known))
+        return;
+    distance = attn_edit_distance(&typed, &known);
+    if (typo->nearest && distance >= typo->distance)
+        return;
+    typo->nearest = name;
+    typo->distance = distance;
+}
+
+const char *typo_meant(const struct typo *typo)
+{
+    size_t most = typo->size > 5 ? 2 : 1;
+
+    return typo->nearest && typo->distance <= most ? typo->nearest : NULL;
 }

@@ -4,15 +4,18 @@
  * Options come in groups. A group fills one struct, and several commands may have it:
  *
  *     static const struct option prediction_rows[] = {
- *         {.name = "top", .argument = "K", .kind = OPTION_NUMBER, .min = 1, .max = 1000,
- *          .offset = offsetof(struct prediction_args, top), .heading = "Output", .help = "..."},
+ *         OPTION_NUMBER("top", "K", struct prediction_args, top, 1, 1000, "print the K most ..."),
  *     };
- *     const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+ *     const struct option_group prediction_options = OPTION_GROUP("Output", prediction_rows);
  *
  * A command lists its groups, and where each group's struct lies in its own struct of arguments:
  *
  *     static const struct option_part parts[] = {
  *         {&prediction_options, offsetof(struct run_args, prediction)},
+ *     };
+ *     const struct command command_run = {.name = "run", OPTION_PARTS(parts), .work = run};
+ *
+ * Every command also has --help, the last of its options.
  *
  * The command line may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE and -qv for flags
  * without values; names are never abbreviated and `--` ends the options. Flags and lists may be
@@ -43,21 +46,23 @@ struct named_list {
 };
 
 enum option_kind {
-    OPTION_FLAG,   /* bool: present */
-    OPTION_TEXT,   /* const char *: borrowed from the command line */
-    OPTION_LIST,   /* struct text_list: every value */
-    OPTION_NUMBER, /* int64_t: a whole number, min..max */
-    OPTION_REAL,   /* double: finite, from min on, and below max unless that is 0 */
-    OPTION_CHOICE, /* int: index of the value among the words of `argument`, "map|read" */
-    OPTION_NAMED,  /* struct named_list: its name and value, beside those of its neighbours */
-    OPTION_HELP,   /* prints the help and ends */
+    OPTION_KIND_FLAG,    /* bool: present */
+    OPTION_KIND_TEXT,    /* const char *: borrowed from the command line */
+    OPTION_KIND_LIST,    /* struct text_list: every value */
+    OPTION_KIND_NUMBER,  /* int64_t: a whole number, min..max */
+    OPTION_KIND_REAL,    /* double: finite, from min on, and below max unless that is 0 */
+    OPTION_KIND_CHOICE,  /* int: index of the value among the words of `argument`, "map|read" */
+    OPTION_KIND_NAMED,   /* struct named_list: its name and value, beside those of its neighbours */
+    OPTION_KIND_HELP,    /* ends the reading */
+    OPTION_KIND_HEADING, /* no option: the heading of the rows after it */
 };
 
 struct option {
     const char *name;        /* long name; NULL: the arguments that are no options (a list) */
     char letter;             /* short name, or 0 */
     const char *argument;    /* what its value is called; NULL for flags */
-    const char *heading;     /* in the help, above it and its neighbours */
+    const char *heading;     /* in the help, above it and its neighbours; rows get it from their
+                                group, or from the last OPTION_HEADING */
     const char *help;        /* any length; the help breaks its lines */
     const char *environment; /* variable that gives its default, or NULL */
     enum option_kind kind;
@@ -65,37 +70,70 @@ struct option {
     int64_t min, max;
 };
 
-/* Options that fill one struct: an array of rows, or a function that makes them. */
+/*
+ * The rows of a group: (NAME, ARGUMENT, TYPE, MEMBER, HELP) is an option whose value goes into
+ * MEMBER of TYPE. Flags and plain arguments lack one of these, numbers have their limits before the
+ * help. What few options have follows the help: .letter = 'p', .environment = "ATTN_CLI_MODEL".
+ */
+#define OPTION_TEXT(...) OPTION_ROW(TEXT, __VA_ARGS__)
+#define OPTION_LIST(...) OPTION_ROW(LIST, __VA_ARGS__)
+#define OPTION_REAL(...) OPTION_ROW(REAL, __VA_ARGS__)
+#define OPTION_CHOICE(...) OPTION_ROW(CHOICE, __VA_ARGS__)
+#define OPTION_NAMED(...) OPTION_ROW(NAMED, __VA_ARGS__)
+#define OPTION_FLAG(word, ...) OPTION_ROW(FLAG, word, NULL, __VA_ARGS__)
+#define OPTION_PLAIN(...) OPTION_ROW(LIST, NULL, __VA_ARGS__)
+#define OPTION_NUMBER(word, what, type, member, least, largest, ...)                               \
+    OPTION_ROW(NUMBER, word, what, type, member, __VA_ARGS__, .min = (least), .max = (largest))
+
+#define OPTION_ROW(which, word, what, type, member, ...)                                           \
+    OPTION_AT(which, word, what, offsetof(type, member), __VA_ARGS__)
+
+/* The row of a group that fills no struct but one value, AT 0. */
+#define OPTION_AT(which, word, what, at, ...)                                                      \
+    {                                                                                              \
+        .kind = OPTION_KIND_##which, .name = (word), .argument = (what), .offset = (at),           \
+        .help = __VA_ARGS__                                                                        \
+    }
+
+/* --sync, which all that write files have. */
+#define OPTION_SYNC(type)                                                                          \
+    OPTION_FLAG("sync", type, is_synced,                                                           \
+                "wait until the disk has each file and its name: what is written survives a "      \
+                "power failure")
+
+/* The heading of the rows after it, where a group has more than one. */
+#define OPTION_HEADING(text)                                                                       \
+    {                                                                                              \
+        .kind = OPTION_KIND_HEADING, .heading = (text)                                             \
+    }
+
+struct option_group;
+
+/* A group among the options of a command, or of a larger group. */
+struct option_part {
+    const struct option_group *group;
+    size_t offset; /* of the group's struct in that of the command, or of the larger group */
+};
+
+/* Options that fill one struct: an array of rows, a function that makes them, or smaller groups,
+ * which have rows. */
 struct option_group {
+    const char *heading;       /* of its first rows */
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
+    const struct option_part *parts;                /* [n_part] */
+    size_t n_part;
 };
-
-/* --sync, which all that write files have: sets is_synced of TYPE. */
-#define OPTION_SYNC(title, type)                                                                   \
-    {                                                                                              \
-        .name = "sync", .heading = (title), .kind = OPTION_FLAG,                                   \
-        .offset = offsetof(type, is_synced),                                                       \
-        .help =                                                                                    \
-            "wait until the disk has each file and its name: what is written survives a power "    \
-            "failure"                                                                              \
-    }
 
 /* The group of an array of rows. */
-#define OPTION_GROUP(array)                                                                        \
+#define OPTION_GROUP(title, array)                                                                 \
     {                                                                                              \
-        .rows = (array), .n = sizeof(array) / sizeof((array)[0])                                   \
+        .heading = (title), .rows = (array), .n = sizeof(array) / sizeof *(array)                  \
     }
 
-/* A group among the options of a command. */
-struct option_part {
-    const struct option_group *group;
-    size_t offset; /* of the group's struct in the command's struct of arguments */
-};
-
-/* --help, which fills nothing. Every command has it as its last group. */
-extern const struct option_group help_options;
+/* The groups of a command or of a larger group, among the fields of its struct. */
+#define OPTION_PARTS(array) .parts = (array), .n_part = sizeof(array) / sizeof *(array)
 
 /*
  * A walk over all options of a command:
@@ -105,35 +143,58 @@ extern const struct option_group help_options;
  */
 struct option_walk {
     const struct command *command;
-    size_t part, row;     /* the next one */
+    size_t part, sub;     /* the group, and the smaller one in it */
+    size_t row;           /* the next one */
+    const char *heading;  /* of the rows here */
+    const char *shown;    /* the heading of the last named option */
+    bool begins;          /* this one is named, and the first below its heading */
     size_t n;             /* options so far, this one with them */
     struct option option; /* this one; its offset is that in the command's struct of arguments */
 };
 
-/* Goes on to the first or next option. Returns whether there is one. */
+/* Moves to the first or next option. Returns whether there is one. */
 bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);
 
-enum { OPTIONS_OK = -1 };
-
 /*
- * Stores what the command line says, and the environment where that says nothing, into ARGS, the
- * command's struct, which holds the defaults. Returns OPTIONS_OK, or the exit code when the command
- * is over: help was printed, or a mistake was reported.
+ * Stores what the command line of CALL says, and the environment where that says nothing, into
+ * CALL->args, the command's struct, which holds the defaults, and the texts of the values into
+ * CALL->given [options_count], all NULL before. These borrow from the command line and the
+ * environment. Ends early at --help, which CALL->help then says.
  */
-int options_parse(const struct command *command, int argc, char **argv, void *args);
+enum attn_status options_parse(struct call *call, struct attn_error *err);
 
-/* The same, and in GIVEN [options_count(command)], all NULL before, the text of each option's
- * value, of a list the last, and "true" of a flag. Borrows from the command line and the
- * environment. */
-int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
-                         const char **given);
+/* Frees the lists that options_parse filled. */
+void options_release(struct call *call);
+
+/* Which of the words of LIST, "map|read", WORD is; -1: none. */
+int word_find(const char *list, const char *word);
 
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);
 
 void text_list_release(struct text_list *list);
-void named_list_release(struct named_list *list);
+
+/*
+ * What a mistyped name was meant to be: the known name that is nearest to it.
+ *
+ *     struct typo typo = {.typed = "lenght", .size = 6};
+ *     typo_try(&typo, "length");
+ *     typo_try(&typo, "check");
+ *     typo_meant(&typo); // "length"
+ */
+struct typo {
+    const char *typed;   /* [size] */
+    size_t size;         /* bytes */
+    const char *nearest; /* of the names tried, the first of those; NULL: none was tried */
+    size_t distance;     /* from `typed` to `nearest` */
+};
+
+/* Compares with the known NAME, which must live as long as TYPO. */
+void typo_try(struct typo *typo, const char *name);
+
+/* The nearest name, or NULL where that is too far to be meant. */
+const char *typo_meant(const struct typo *typo);
 
 #endif

@@ -1,7 +1,6 @@
 /* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
 #include "cmd/line/print.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -9,25 +8,28 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-int print_open(struct attn_sink **out)
+enum attn_status print_open(struct attn_sink **out, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    return EXIT_DONE;
+    return at_stage(ATTN_STAGE_OUTPUT,
+                    attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, err), err);
 }
 
 void print(struct attn_sink *out, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
+    int size;
+
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof(text), format, arguments);
+    size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    assert(size >= 0 && (size_t)size < sizeof(text));
+    assert(size >= 0 && (size_t)size < sizeof text);
     attn_sink_write(out, text, (size_t)size);
 }
 
@@ -36,50 +38,106 @@ void print_text(struct attn_sink *out, const char *text)
     attn_sink_write(out, text, strlen(text));
 }
 
-int print_escaped(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
+                               struct attn_error *err)
 {
-    struct attn_error err = {0};
     char *escaped;
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
+
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_escape(text, size, &escaped, err), err));
     print_text(out, escaped);
     attn_text_free(escaped);
-    return EXIT_DONE;
+    return ATTN_OK;
 }
 
-int print_lines(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
+                             struct attn_error *err)
 {
     static const char kept[] = "\n\t\\";
-    int code = EXIT_DONE;
-    for (size_t at = 0, end; at < size && code == EXIT_DONE; at = end) {
+
+    for (size_t at = 0, end; at < size; at = end) {
         end = at;
-        while (end < size && !memchr(kept, text[end], sizeof(kept) - 1))
+        while (end < size && !memchr(kept, text[end], sizeof kept - 1))
             end++;
-        code = print_escaped(out, text + at, end - at);
+        ATTN_TRY(print_escaped(out, text + at, end - at, err));
         if (end < size)
             print(out, "%c", text[end++]);
     }
-    return code;
+    return ATTN_OK;
 }
 
-int print_json_string(struct attn_sink *out, const char *text, size_t size)
+enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
+                              struct attn_error *err)
 {
-    struct attn_error err = {0};
-    struct attn_buffer json = {0};
-    attn_json_append_string(&json, text, size);
-    const enum attn_status status = attn_buffer_check(&json, &err);
-    if (status == ATTN_OK)
-        attn_sink_write(out, json.data, json.size);
-    attn_buffer_release(&json);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_buffer_check(text, err), err));
+    attn_sink_write(out, text->data, text->size);
+    text->size = 0;
+    return ATTN_OK;
 }
 
-int print_close(struct attn_sink *out, int code)
+enum attn_status print_flush(struct attn_sink *out, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    if (out && code == EXIT_DONE && attn_sink_commit(out, &err) != ATTN_OK &&
-        !attn_sink_is_closed_pipe(out))
-        code = report(&err, EXIT_OUTPUT);
-    attn_sink_free(out);
-    return code;
+    attn_sink_flush(out);
+    if (attn_sink_is_closed_pipe(out))
+        return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT, attn_sink_check(out, err), err);
+}
+
+/* --- What it can show ------------------------------------------------------------------------- */
+
+enum { USUAL_WIDTH = 80, MOST_WIDTH = 100000 };
+
+size_t terminal_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    int64_t width;
+
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (columns && attn_parse_int(columns, strlen(columns), 1, MOST_WIDTH, &width))
+        return (size_t)width;
+    return USUAL_WIDTH;
+}
+
+/* The value of VARIABLE, or OTHERWISE when it is not set or empty. */
+static const char *value_of(const char *variable, const char *otherwise)
+{
+    const char *value = getenv(variable);
+
+    return value && *value ? value : otherwise;
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t size = strlen(text), n = strlen(ending);
+
+    return size >= n && strcmp(text + size - n, ending) == 0;
+}
+
+enum attn_color_depth terminal_depth(enum color_wish wish)
+{
+    const char *terminal = value_of("TERM", "dumb"), *depth = value_of("COLORTERM", "");
+    bool has_none = strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
+
+    if (wish == COLOR_NEVER)
+        return ATTN_DEPTH_NONE;
+    if (wish == COLOR_AUTO && (has_none || *value_of("NO_COLOR", "") || !isatty(STDOUT_FILENO)))
+        return ATTN_DEPTH_NONE;
+    if (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0 ||
+        ends_in(terminal, "-direct"))
+        return ATTN_DEPTH_24_BIT;
+    return ATTN_DEPTH_256;
+}
+
+bool terminal_is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = value_of(variables[i], "");
+
+        if (*value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
 }

@@ -1,19 +1,21 @@
 /*
- * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly.
+ * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly. And
+ * what it can show: how wide it is, in which colours, and whether it takes characters beyond ASCII;
+ * the terminal itself is not asked.
  *
- *     struct attn_sink *out = NULL;
- *     int code = print_open(&out);
- *     if (code == EXIT_DONE)
- *         print(out, "%d\n", 42);
- *     return print_close(out, code);
+ *     print(call->out, "%d\n", 42);
  */
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
 
 #include "extra.h"
 
-/* Reports a failure. Returns an exit code. */
-int print_open(struct attn_sink **out);
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attn_buffer;
+
+enum attn_status print_open(struct attn_sink **out, struct attn_error *err);
 
 /* For pieces of known, small length; text from outside goes through print_text. */
 void print(struct attn_sink *out, const char *format, ...) ATTN_PRINTF(2, 3);
@@ -21,20 +23,36 @@ void print(struct attn_sink *out, const char *format, ...) ATTN_PRINTF(2, 3);
 /* A string of any length, as it is. */
 void print_text(struct attn_sink *out, const char *text);
 
-/* The printable form of a token (INTERFACE.md "Token text"). Reports and returns an exit code. */
-int print_escaped(struct attn_sink *out, const char *text, size_t size);
+/* The printable form of a token (INTERFACE.md "Token text"). */
+enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
+                               struct attn_error *err);
 
 /* Text of several lines as a terminal should get it: lines, tabs and backslashes as they are, the
- * rest printable. Reports and returns an exit code. */
-int print_lines(struct attn_sink *out, const char *text, size_t size);
+ * rest printable. */
+enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
+                             struct attn_error *err);
 
-/* TEXT as a string of JSON (base/escape.h). Reports and returns an exit code. */
-int print_json_string(struct attn_sink *out, const char *text, size_t size);
+/* What stands in TEXT, which is empty then; lack of memory sticks in it until now. */
+enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
+                              struct attn_error *err);
+
+/* Writes what is pending. Fails where the output cannot be written; a closed pipe is no failure. */
+enum attn_status print_flush(struct attn_sink *out, struct attn_error *err);
+
+/* Words of --color, in their order. */
+enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* Columns of the terminal, or else of COLUMNS, or else 80. */
+size_t terminal_width(void);
 
 /*
- * Flushes and frees OUT, which may be NULL. Returns CODE, or when that is EXIT_DONE and the output
- * could not be written, reports this and returns EXIT_OUTPUT; a closed pipe is no failure.
+ * Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
+ * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in
+ * -direct, else 256.
  */
-int print_close(struct attn_sink *out, int code);
+enum attn_color_depth terminal_depth(enum color_wish wish);
+
+/* Whether the locale of characters is UTF-8: LC_ALL, LC_CTYPE, LANG, the first that is set. */
+bool terminal_is_utf8(void);
 
 #endif

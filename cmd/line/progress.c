@@ -18,13 +18,14 @@ static const double first_after = 1, again_after = 0.2; /* seconds */
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
-    bool is_drawn;         /* a line stands there */
+    bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* seconds of the clock; redrawn 0: never */
 } state;
 
 static double now(void)
 {
     struct timespec time;
+
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
@@ -33,6 +34,7 @@ void progress_begin(bool is_quiet)
 {
     const char *terminal = getenv("TERM");
     const bool can_go_back = terminal && *terminal && strcmp(terminal, "dumb") != 0;
+
     progress_clear();
     state.is_wanted = !is_quiet && can_go_back && isatty(STDERR_FILENO);
     state.begun = now();
@@ -46,32 +48,28 @@ double progress_seconds(void)
 
 bool progress_is_due(void)
 {
-    if (!state.is_wanted)
-        return false;
     const double time = now();
-    return time - state.begun >= first_after && time - state.redrawn >= again_after;
-}
 
-static size_t width_of_terminal(void)
-{
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return USUAL_WIDTH;
+    return state.is_wanted && time - state.begun >= first_after &&
+           time - state.redrawn >= again_after;
 }
 
 void progress_draw(const char *format, ...)
 {
     char line[LINE_SIZE];
+    struct winsize size;
+    size_t width = USUAL_WIDTH;
     va_list arguments;
+
     if (!state.is_wanted)
         return;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     /* One column is left free: a full line would wrap, and could not be taken away. */
-    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width_of_terminal() - 1),
-            line);
+    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width - 1), line);
     fflush(stderr);
     state.is_drawn = true;
     state.redrawn = now();
@@ -80,6 +78,7 @@ void progress_draw(const char *format, ...)
 char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
 {
     const uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
+
     if (whole < MINUTE)
         snprintf(text, PROGRESS_TIME_SIZE, "%" PRIu64 " s", whole);
     else if (whole < HOUR)
@@ -94,9 +93,11 @@ char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
 void progress_show(const char *unit, uint64_t done, uint64_t total)
 {
     char left[PROGRESS_TIME_SIZE];
+    double rest;
+
     if (done == 0 || done > total || !progress_is_due())
         return;
-    const double rest = progress_seconds() * (double)(total - done) / (double)done;
+    rest = progress_seconds() * (double)(total - done) / (double)done;
     progress_draw("%.0f %% (%" PRIu64 " of %" PRIu64 " %s), %s left",
                   100 * (double)done / (double)total, done, total, unit, progress_time(rest, left));
 }

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The work begins now. Off a terminal, on one that cannot go back, and where IS_QUIET, nothing is
- * ever drawn. */
+/* The work begins now. Without a terminal, on one that cannot go back, and when IS_QUIET, nothing
+ * is ever drawn. */
 void progress_begin(bool is_quiet);
 
 /* Draws "37 % (53 of 144 runs), 4 s left" when it is time to. */
@@ -35,7 +35,7 @@ double progress_seconds(void);
 enum { PROGRESS_TIME_SIZE = 32 };
 char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE]);
 
-/* Takes the line away; the next one is drawn when it is time to. */
+/* Erases the line; the next one is drawn when it is time to. */
 void progress_clear(void);
 
 #endif

@@ -30,40 +30,24 @@ static void print_error(const char *message, const char *hint)
         fprintf(stderr, "hint: %s\n", hint);
 }
 
-/* Whether ERR came of weights whose file lost its end while it was mapped. */
-static bool is_truncation(const struct attn_error *err)
-{
-    return err->status == ATTN_CANCELED && interrupt_is_model_truncated();
-}
-
-int exit_code_of(const struct attn_error *err)
+int report(const struct attn_error *err)
 {
     static const int codes[] = {
         [ATTN_STAGE_NONE] = EXIT_INTERNAL, [ATTN_STAGE_OPTIONS] = EXIT_USAGE,
         [ATTN_STAGE_MODEL] = EXIT_MODEL,   [ATTN_STAGE_INPUT] = EXIT_INPUT,
         [ATTN_STAGE_OUTPUT] = EXIT_OUTPUT, [ATTN_STAGE_CHECK] = EXIT_CHECK,
     };
-    if (is_truncation(err))
-        return EXIT_MODEL;
-    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
-}
+    char line[LINE_SIZE], hint[LINE_SIZE];
 
-int report_error(const struct attn_error *err)
-{
-    return report(err, exit_code_of(err));
-}
-
-int report(const struct attn_error *err, int code)
-{
-    if (is_truncation(err)) {
+    /* The weights' file lost its end while it was mapped. */
+    if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
         print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
     }
-    char line[LINE_SIZE], hint[LINE_SIZE];
-    field_names_show(err->message, line, sizeof(line));
-    field_names_show(err->hint, hint, sizeof(hint));
+    field_names_show(err->message, line, sizeof line);
+    field_names_show(err->hint, hint, sizeof hint);
     print_error(line, hint);
-    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : code;
+    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
 /* Takes the middle out of a TEXT that is too long for a line: what was typed lies there, between
@@ -79,45 +63,78 @@ static void shorten(char *text)
         head--;
     while (tail < size && (text[tail] & 0xc0) == 0x80)
         tail++;
-    memcpy(text + head, gap, sizeof(gap) - 1);
-    memmove(text + head + sizeof(gap) - 1, text + tail, size - tail + 1);
+    memcpy(text + head, gap, sizeof gap - 1);
+    memmove(text + head + sizeof gap - 1, text + tail, size - tail + 1);
 }
 
-int report_problem(int code, const char *hint, const char *format, ...)
+ATTN_PRINTF(4, 0)
+static enum attn_status set_problem(struct attn_error *err, enum attn_request_stage stage,
+                                    const char *hint, const char *format, va_list arguments)
 {
-    struct attn_error err = {0};
     char *line, *escaped;
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vasprintf(&line, format, arguments);
-    va_end(arguments);
+    const int size = vasprintf(&line, format, arguments);
+    enum attn_status status;
+
     if (size < 0)
-        return report_no_memory();
-    if (attn_escape(line, (size_t)size, &escaped, &err) != ATTN_OK) {
-        free(line);
-        return report(&err, code);
-    }
-    shorten(escaped);
-    print_error(escaped, hint);
-    attn_text_free(escaped);
+        return attn_error_no_memory(err);
+    status = attn_escape(line, (size_t)size, &escaped, err);
     free(line);
-    return code;
+    if (status != ATTN_OK)
+        return status;
+    shorten(escaped);
+    attn_error_set(err, ATTN_INVALID, "%s", escaped);
+    attn_text_free(escaped);
+    if (hint)
+        attn_error_hint(err, "%s", hint);
+    return at_stage(stage, ATTN_INVALID, err);
 }
 
-int report_no_memory(void)
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...)
 {
-    print_error(attn_status_text(ATTN_NO_MEMORY), NULL);
-    return EXIT_INTERNAL;
+    enum attn_status status;
+    va_list arguments;
+
+    va_start(arguments, format);
+    status = set_problem(err, stage, hint, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
+{
+    enum attn_status status;
+    va_list arguments;
+
+    va_start(arguments, format);
+    status = set_problem(err, ATTN_STAGE_OPTIONS, hint, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
+                          struct attn_error *err)
+{
+    if (status != ATTN_OK)
+        err->stage = stage;
+    return status;
 }
 
 void note(const char *format, ...)
 {
     char line[LINE_SIZE], shown[LINE_SIZE];
     va_list arguments;
+
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     field_names_show(line, shown, sizeof(shown));
     progress_clear();
     fprintf(stderr, "attn-cli: note: %s\n", shown);
+}
+
+void note_message(void *user, const char *message)
+{
+    (void)user;
+    note("%s", message);
 }

@@ -1,32 +1,37 @@
 /*
- * report.h - what the tool says on standard error: one line an error, at most one hint after it.
+ * report.h - what the tool says on standard error: one line per error, at most one hint after it.
  */
 #ifndef CMD_REPORT_H
 #define CMD_REPORT_H
 
 #include "attn.h"
 
-/* The exit code of a failure: by its stage, but EXIT_INTERNAL when memory ran out, and EXIT_MODEL
- * when a file of weights was truncated during the run. */
-int exit_code_of(const struct attn_error *err);
-
-/* Prints a failure of a request. Returns its exit code. */
-int report_error(const struct attn_error *err);
-
-/* Prints a failure that happened outside of a request and has no stage. Returns CODE, but the same
- * two exceptions as in exit_code_of. */
-int report(const struct attn_error *err, int code);
+/*
+ * Prints ERR, which holds a failure. Returns the exit code of its stage, but EXIT_INTERNAL when
+ * memory ran out, and EXIT_MODEL when a file of weights was truncated during the run.
+ */
+int report(const struct attn_error *err);
 
 /*
- * Prints a failure that the tool itself found, its text escaped as a whole. HINT may be NULL.
- * Returns CODE.
+ * A failure that the tool itself found: puts the message, escaped as a whole, STAGE, and HINT,
+ * which may be NULL, into ERR. Returns its status.
  */
-int report_problem(int code, const char *hint, const char *format, ...) ATTN_PRINTF(3, 4);
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* The same for out of memory. Returns EXIT_INTERNAL. */
-int report_no_memory(void);
+/* The same of options, their values and what does not go together. */
+enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
+    ATTN_PRINTF(3, 4);
+
+/* Sets the stage of a failure: for calls of the library that are no part of a request, whose own
+ * stages do not fit. Returns STATUS. */
+enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
+                          struct attn_error *err);
 
 /* "attn-cli: note: ..."; for things worth knowing that are no failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
+
+/* The same of what the library notes; USER is not looked at. */
+void note_message(void *user, const char *message);
 
 #endif

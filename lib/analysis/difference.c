@@ -180,17 +180,8 @@ static void find_values(const double *sums, double *values)
     values[ATTN_DIFFERENCE_ROWS_KL_INFINITE] = sums[N_KL_INFINITE];
 }
 
-static const struct attn_metric_value values_of_difference[] = {
-#define VALUE(id, number, name, unit) [ATTN_DIFFERENCE_##id] = {name, unit},
-    ATTN_DIFFERENCE_MAP(VALUE)
-#undef VALUE
-};
-
 const struct attn_metric attn_metric_difference = {
     .name = "difference",
-    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z),
-    .is_comparison = true,
-    .values = values_of_difference,
     .n_value = ATTN_N_DIFFERENCE,
     .n_term = N_TERM,
     .row = find_terms,
@@ -205,14 +196,19 @@ static bool is_count(int value)
 
 void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE])
 {
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++)
-        columns[i] =
-            (struct attn_column){.name = values_of_difference[i].name,
-                                 .type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,
-                                 .unit = values_of_difference[i].unit,
-                                 .notation = ATTN_NOTATION_FIXED,
-                                 .digits = 4,
-                                 .width = 7};
+    static const struct attn_column names[ATTN_N_DIFFERENCE] = {
+#define NAME(id, number, label, of) [number] = {.name = (label), .unit = (of)},
+        ATTN_DIFFERENCE_MAP(NAME)
+#undef NAME
+    };
+
+    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
+        columns[i] = names[i];
+        columns[i].type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL;
+        columns[i].notation = ATTN_NOTATION_FIXED;
+        columns[i].digits = 4;
+        columns[i].width = 7;
+    }
 }
 
 void attn_difference_cells(const struct attn_difference *difference,

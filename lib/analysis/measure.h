@@ -1,6 +1,6 @@
 /*
  * measure.h - the numbers of a head: which there are, in the order in which they are shown. Each is
- * what a measure of this layer finds (analysis/entropy.c and its neighbours define them).
+ * what a measure of this layer finds (analysis/head_metrics.c defines them).
  *
  *     attn_measure_set measures;
  *     attn_measures_parse("entropy,induction", &measures, &err);
@@ -78,7 +78,6 @@ typedef uint64_t attn_measure_set;
 
 /* "entropy"; NULL, as unit and help are, for a number that is no measure's. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);
-ATTN_API int attn_measures_count(attn_measure_set measures);       /* how many bits are set */
 
 /* Reads a list like "entropy,self" into a set of bits; "all" is all of them. ATTN_INVALID for an
  * unknown name, and the message lists the known ones. */

@@ -33,4 +33,6 @@ bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole nu
 
 const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
 
+int attn_measures_count(attn_measure_set set); /* how many bits are set */
+
 #endif

@@ -72,18 +72,6 @@ static bool is_punctuation(const char *text, size_t size)
     return n > 0;
 }
 
-static enum attn_status find_punctuation(const struct attn_metric_settings *settings,
-                                         struct attn_metric_places *places, struct attn_error *err)
-{
-    places->punctuation = attn_alloc(settings->n_token, sizeof *places->punctuation, err);
-    if (!places->punctuation)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < settings->n_token; i++)
-        if (is_punctuation(settings->tokens[i], settings->token_sizes[i]))
-            places->punctuation[places->n_punctuation++] = (int32_t)i;
-    return ATTN_OK;
-}
-
 /* Sorts the places of IDS [n] by id, and then by place: neighbours are places of one token. */
 static enum attn_status find_repetitions(const int32_t *ids, size_t n,
                                          struct attn_metric_places *places, struct attn_error *err)
@@ -116,14 +104,23 @@ static enum attn_status find_repetitions(const int32_t *ids, size_t n,
  * Fails with ATTN_NO_MEMORY alone. */
 static enum attn_status find_places(struct attn_measurement *m, size_t n, struct attn_error *err)
 {
-    const enum attn_metric_search search = m->metric->search;
+    const struct attn_metric_settings *settings = &m->settings;
+    struct attn_metric_places *places = &m->places;
 
-    m->has_places = (search == ATTN_METRIC_REPETITIONS && m->settings.ids) ||
-                    (search == ATTN_METRIC_PUNCTUATION && m->settings.tokens);
-    if (!m->has_places)
+    if (m->metric->search == ATTN_METRIC_REPETITIONS && settings->ids) {
+        m->has_places = true;
+        return find_repetitions(settings->ids, n, places, err);
+    }
+    if (m->metric->search != ATTN_METRIC_PUNCTUATION || !settings->tokens)
         return ATTN_OK;
-    return search == ATTN_METRIC_REPETITIONS ? find_repetitions(m->settings.ids, n, &m->places, err)
-                                             : find_punctuation(&m->settings, &m->places, err);
+    m->has_places = true;
+    places->punctuation = attn_alloc(settings->n_token, sizeof *places->punctuation, err);
+    if (!places->punctuation)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < settings->n_token; i++)
+        if (is_punctuation(settings->tokens[i], settings->token_sizes[i]))
+            places->punctuation[places->n_punctuation++] = (int32_t)i;
+    return ATTN_OK;
 }
 
 /* --- Sums of heads ---------------------------------------------------------------------------- */

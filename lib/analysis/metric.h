@@ -2,10 +2,9 @@
  * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one
  * event of a trace after the other, in memory that does not grow with the events.
  *
- * A measure is a file with one row, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
+ * A measure is a row of functions, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
  *
  *     enum { N_ROW, ENTROPY, N_TERM };
- *     static const struct attn_metric_value values[] = {{"entropy", "nats"}};
  *     static bool row(const struct attn_metric_row *row, double *terms)
  *     {
  *         terms[N_ROW] = 1;
@@ -21,8 +20,7 @@
  *         found[0] = sums[ENTROPY] / sums[N_ROW]; // NaN without rows
  *     }
  *     const struct attn_metric attn_metric_entropy = {
- *         .name = "entropy", .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN), .values = values,
- *         .n_value = 1, .n_term = N_TERM, .row = row, .finish = finish};
+ *         .name = "entropy", .n_value = 1, .n_term = N_TERM, .row = row, .finish = finish};
  *
  * What finish makes of the terms of one row are the values of that row, what it makes of the sums
  * of many rows those of a head, a layer or a whole run. A measurement collects these sums:
@@ -76,24 +74,15 @@ struct attn_metric_row {
     struct attn_row exact; /* of a comparison: the same row of exact attention */
 };
 
-/* One number of a measure. */
-struct attn_metric_value {
-    const char *name; /* "tv" */
-    const char *unit; /* "nats"; NULL: none */
-};
-
 /* Terms and values of a measure: who asks for them has room for so many. */
 enum { ATTN_METRIC_MOST = 16 };
 
 /* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
 struct attn_metric {
     const char *name;
-    attn_site_set sites; /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
-    bool is_comparison;  /* each row comes with that of exact attention */
-    enum attn_metric_search search;         /* the places that it looks at */
-    const struct attn_metric_value *values; /* [n_value] */
-    size_t n_value;                         /* 1..ATTN_METRIC_MOST */
-    size_t n_term;                          /* likewise */
+    enum attn_metric_search search; /* the places that it looks at */
+    size_t n_value;                 /* 1..ATTN_METRIC_MOST */
+    size_t n_term;                  /* likewise */
 
     /* Finds the terms of a row; they are 0 before. False: the row does not count. Called on any
      * thread. */
@@ -106,7 +95,7 @@ struct attn_metric {
     void (*finish)(const double *sums, double *values);
 };
 
-/* The registry: the measure NAME is attn_metric_NAME in the file NAME.c. */
+/* The registry: the measure NAME is attn_metric_NAME, in head_metrics.c but for `difference`. */
 #define ATTN_METRIC_MAP(X)                                                                         \
     X(difference)                                                                                  \
     X(entropy)                                                                                     \
@@ -139,13 +128,13 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err);
 void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
 
-/* Adds the rows of EVENT, of a site that the metric reads, in their order. A comparison takes
+/* Adds the rows of EVENT, of a site that the metric reads, in their order. `difference` takes
  * EXACT, an event with some of the same rows of the same head, and adds those; others NULL. */
 void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);
 
-/* Adds the rows of EVENT to each of ITEMS [n], which are no comparisons: on the thread that calls,
+/* Adds the rows of EVENT to each of ITEMS [n], but no `difference`: on the thread that calls,
  * and faster than one after the other. */
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);

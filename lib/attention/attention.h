@@ -87,6 +87,7 @@ struct attn_attention {
     uint64_t dropout_seed; /* torch's stream over all weights [H, T, S], layer after layer */
     /* cells NULL: drawn from that seed; else 1: this weight stays */
     struct attn_mask_matrix dropout_mask;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \

@@ -158,7 +158,8 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
            (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
         kind++;
     for (int i = 0; kind == ATTN_N_ATTENTION_KIND && i < kind; i++)
-        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s", rows[attn_attention_kind_order[i]].written);
+        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s",
+                               rows[attn_attention_kind_order[i]].written);
     if (kind == ATTN_N_ATTENTION_KIND)
         return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                               attn_quote_string(text).text, known);

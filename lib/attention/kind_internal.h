@@ -11,7 +11,8 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 
-/* The order in which they are shown: that of ATTN_ATTENTION_KIND_MAP, whatever their numbers are. */
+/* The order in which they are shown: that of ATTN_ATTENTION_KIND_MAP, whatever their numbers
+ * are. */
 extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
 
 enum attn_kind_param_type {

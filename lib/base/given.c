@@ -23,6 +23,16 @@ bool attn_is_choice(long value, long n, const char *name, struct attn_error *err
     return false;
 }
 
+bool attn_is_known(const void *const *later, const char *name, struct attn_error *err)
+{
+    if (!later[0] && !later[1] && !later[2] && !later[3])
+        return true;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' has fields that this version of the library does not know", name);
+    attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return false;
+}
+
 enum attn_status attn_call_status(enum attn_status status, const char *name, struct attn_error *err)
 {
     if (status != ATTN_OK)

@@ -19,6 +19,10 @@ bool attn_is_given(bool is_there, const char *name, struct attn_error *err);
 /* Likewise whether VALUE is one of an enum's 0 to N - 1. */
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err);
 
+/* Likewise whether LATER [4], the room of a struct for fields of later versions, is NULL: else NAME
+ * has some that this version does not know. */
+bool attn_is_known(const void *const *later, const char *name, struct attn_error *err);
+
 /* What a function of the caller's returned, which the interface calls NAME. Where it failed without
  * a message ERR gets one: a failure is never taken for success because nothing was said. */
 enum attn_status attn_call_status(enum attn_status status, const char *name,

@@ -129,20 +129,6 @@ static double write_plainly(void *context)
     return left > 0 ? 0 : seconds;
 }
 
-/* Rows as a softmax gives them. */
-static void fill(struct files *files)
-{
-    const struct attn_bench *bench = files->bench;
-    const size_t n = files->n_token;
-
-    for (size_t i = 0; i < files->n_head * n; i++) {
-        float *row = files->patterns + i * n;
-
-        memcpy(row, bench->random + i * n % (bench->n_random - n), n * sizeof *row);
-        bench->gemm.kernels->softmax(row, i % n + 1, n, 4);
-    }
-}
-
 static enum attn_status measure_format(struct files *files, struct attn_error *err)
 {
     struct attn_bench *bench = files->bench;
@@ -161,6 +147,7 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
 
 static enum attn_status measure_formats(struct files *files, struct attn_error *err)
 {
+    const struct attn_bench *bench = files->bench;
     const size_t n_head = files->n_head, n_token = files->n_token;
     const struct attn_dims dims = {.n_layer = 1,
                                    .n_head = n_head,
@@ -172,7 +159,13 @@ static enum attn_status measure_formats(struct files *files, struct attn_error *
     files->patterns = attn_alloc(n_token * n_token, n_head * sizeof *files->patterns, err);
     if (!files->patterns)
         return ATTN_NO_MEMORY;
-    fill(files);
+    for (size_t i = 0; i < n_head * n_token; i++) { /* rows as a softmax gives them */
+        float *row = files->patterns + i * n_token;
+
+        memcpy(row, bench->random + i * n_token % (bench->n_random - n_token),
+               n_token * sizeof *row);
+        bench->gemm.kernels->softmax(row, i % n_token + 1, n_token, 4);
+    }
     for (size_t i = 0; i < attn_n_format(); i++) {
         enum attn_status status;
 

@@ -40,7 +40,7 @@ double attn_bench_now(void);
 /* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
 size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 
-/* One function for each part: bench_measure.c, bench_layers.c, bench_models.c, bench_files.c. */
+/* One function for each part: bench.c, bench_layers.c, bench_models.c, bench_files.c. */
 typedef enum attn_status (*attn_bench_part_fn)(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err);

@@ -9,7 +9,6 @@
 #include "base/pool_internal.h"
 #include "model/model_internal.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,21 +49,6 @@ static enum attn_status run_product(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status measure_product(struct product *product, struct attn_error *err)
-{
-    const struct attn_linear *map = product->maps[0];
-    const double n_in = (double)map->weight.n_row, n_out = (double)map->weight.n_col;
-    struct attn_bench_part part = {
-        .n_flop = 2 * n_in * n_out * (double)product->n_row,
-        .n_byte = (double)attn_linear_packed_size(map, product->bench->options->model->compute),
-        .run = run_product,
-        .context = product};
-
-    snprintf(part.name, sizeof part.name, "%zu x %zu, %zu rows", map->weight.n_row,
-             map->weight.n_col, product->n_row);
-    return attn_bench_measure(product->bench, &part, err);
-}
-
 /* The scratch of each thread: N_SCRATCH floats. */
 static enum attn_status make_scratch(struct product *product, size_t n_scratch,
                                      struct attn_error *err)
@@ -86,6 +70,11 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
     struct attn_bench *bench = product->bench;
     const struct attn_linear *map = product->maps[0];
     const size_t n_rounded = attn_linear_rounded(map, bench->options->model->compute);
+    const double n_in = (double)map->weight.n_row, n_out = (double)map->weight.n_col;
+    struct attn_bench_part part = {
+        .n_byte = (double)attn_linear_packed_size(map, bench->options->model->compute),
+        .run = run_product,
+        .context = product};
 
     ATTN_TRY(make_scratch(product, attn_linear_scratch(map), err));
     for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
@@ -98,70 +87,54 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
         product->rounded = attn_alloc(product->n_row * n_rounded, sizeof *product->rounded, err);
         if (!product->y || !product->rounded)
             return ATTN_NO_MEMORY;
-        ATTN_TRY(measure_product(product, err));
+        part.n_flop = 2 * n_in * n_out * (double)product->n_row;
+        snprintf(part.name, sizeof part.name, "%zu x %zu, %zu rows", map->weight.n_row,
+                 map->weight.n_col, product->n_row);
+        ATTN_TRY(attn_bench_measure(bench, &part, err));
     }
     return ATTN_OK;
 }
 
-/* A map of a block; NULL where the model has none. */
-static const struct attn_linear *map_of(const struct attn_block_weights *block, size_t which)
+/* The maps number WHICH of all blocks, after those of blocks the output layer. None where the model
+ * has none, or has an earlier one of the same shape. */
+static struct product product_of(struct attn_bench *bench, size_t which)
 {
-    return block->linears[which].weight.data ? &block->linears[which] : NULL;
-}
+    const struct attn_weights *weights = &bench->options->model->weights;
+    const struct attn_linear *linears = weights->blocks[0].linears;
+    struct product product = {.bench = bench};
 
-/* Whether an earlier map of the block has the same shape. */
-static bool is_repeated(const struct attn_block_weights *block, size_t which)
-{
-    const struct attn_linear *map = map_of(block, which);
-
-    for (size_t i = 0; i < which; i++) {
-        const struct attn_linear *other = map_of(block, i);
-
-        if (other && other->weight.n_row == map->weight.n_row &&
-            other->weight.n_col == map->weight.n_col)
-            return true;
+    if (which == ATTN_BLOCK_N_LINEAR) {
+        product.maps[0] = &weights->unembed;
+        product.n_map = bench->config->output != ATTN_OUTPUT_NONE;
+        return product;
     }
-    return false;
-}
-
-typedef enum attn_status (*measure_fn)(struct product *product, struct attn_error *err);
-
-/* Calls MEASURE for PRODUCT, which is released. */
-static enum attn_status measure_maps(struct product *product, measure_fn measure,
-                                     struct attn_error *err)
-{
-    const enum attn_status status = measure(product, err);
-
-    attn_free(product->scratch);
-    attn_free(product->memory);
-    attn_free(product->rounded);
-    attn_free(product->y);
-    return status;
+    for (size_t i = 0; i < which; i++)
+        if (linears[i].weight.data && linears[i].weight.n_row == linears[which].weight.n_row &&
+            linears[i].weight.n_col == linears[which].weight.n_col)
+            return product;
+    for (size_t layer = 0; layer < bench->config->n_layer && product.n_map < N_MAP; layer++)
+        if (weights->blocks[layer].linears[which].weight.data)
+            product.maps[product.n_map++] = &weights->blocks[layer].linears[which];
+    return product;
 }
 
 /* Calls MEASURE for each shape of map that the model has. */
-static enum attn_status measure_shapes(struct attn_bench *bench, measure_fn measure,
+static enum attn_status measure_shapes(struct attn_bench *bench,
+                                       enum attn_status (*measure)(struct product *product,
+                                                                   struct attn_error *err),
                                        struct attn_error *err)
 {
-    const struct attn_weights *weights = &bench->options->model->weights;
-    const size_t n_layer = bench->config->n_layer;
-    struct product output = {.bench = bench, .maps = {&weights->unembed}, .n_map = 1};
+    for (size_t which = 0; which <= ATTN_BLOCK_N_LINEAR; which++) {
+        struct product product = product_of(bench, which);
+        const enum attn_status status = product.n_map > 0 ? measure(&product, err) : ATTN_OK;
 
-    for (size_t which = 0; which < ATTN_BLOCK_N_LINEAR; which++) {
-        struct product product = {.bench = bench};
-
-        if (!map_of(&weights->blocks[0], which) || is_repeated(&weights->blocks[0], which))
-            continue;
-        for (size_t layer = 0; layer < n_layer && product.n_map < N_MAP; layer++) {
-            product.maps[product.n_map++] = map_of(&weights->blocks[layer], which);
-            assert(product.maps[layer]); /* as in layer 0 */
-        }
-        if (product.n_map > 0)
-            ATTN_TRY(measure_maps(&product, measure, err));
+        attn_free(product.scratch);
+        attn_free(product.memory);
+        attn_free(product.rounded);
+        attn_free(product.y);
+        ATTN_TRY(status);
     }
-    if (bench->config->output == ATTN_OUTPUT_NONE)
-        return ATTN_OK;
-    return measure_maps(&output, measure, err);
+    return ATTN_OK;
 }
 
 enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err)

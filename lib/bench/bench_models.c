@@ -31,6 +31,25 @@ static enum attn_status take(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
+static int32_t id_of(const struct attn_bench *bench, size_t i)
+{
+    return (int32_t)((i * 7919 + 13) % bench->config->n_vocab);
+}
+
+/* Those of every session here, over N positions. */
+static struct attn_session_options options_of(const struct attn_bench *bench, size_t n,
+                                              const struct attn_trace *trace)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.n_max = n;
+    options.trace = trace;
+    options.gemm = bench->options->gemm;
+    options.isa = bench->options->isa;
+    options.cancel = bench->options->cancel;
+    return options;
+}
+
 static void close_fed(struct fed *fed)
 {
     attn_session_free(fed->session);
@@ -41,9 +60,9 @@ static void close_fed(struct fed *fed)
 /* A session over N positions that delivers every pattern, if IS_WATCHED. Close it in any case. */
 static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, struct attn_error *err)
 {
-    const struct attn_bench_options *options = fed->bench->options;
-    const struct attn_dims dims = attn_config_dims(fed->bench->config, n);
-    struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
+    const struct attn_bench *bench = fed->bench;
+    const struct attn_dims dims = attn_config_dims(bench->config, n);
+    struct attn_session_options session = options_of(bench, n, is_watched ? &fed->trace : NULL);
 
     ATTN_TRY(attn_selection_create(&dims, &fed->selection, err));
     ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
@@ -51,16 +70,11 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
     if (!fed->ids)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        fed->ids[i] = (int32_t)((i * 7919 + 13) % fed->bench->config->n_vocab);
+        fed->ids[i] = id_of(bench, i);
     fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = take};
-    session.n_max = n;
-    session.pool = options->pool;
-    session.trace = is_watched ? &fed->trace : NULL;
-    session.has_logits = fed->bench->config->output != ATTN_OUTPUT_NONE;
-    session.gemm = options->gemm;
-    session.isa = options->isa;
-    session.cancel = options->cancel;
-    return attn_session_create(options->model, &session, &fed->session, err);
+    session.pool = bench->options->pool;
+    session.has_logits = bench->config->output != ATTN_OUTPUT_NONE;
+    return attn_session_create(bench->options->model, &session, &fed->session, err);
 }
 
 static enum attn_status go_back(void *context, struct attn_error *err)
@@ -79,18 +93,6 @@ static enum attn_status feed(void *context, struct attn_error *err)
     if (fed->bench->config->output != ATTN_OUTPUT_NONE)
         ATTN_TRY(attn_session_logits(fed->session, &logits, err));
     return ATTN_OK;
-}
-
-/* Bytes of the weights that a run without logits reads. */
-static double block_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
-{
-    const struct attn_linear *output = &bench->options->model->weights.unembed;
-
-    if (bench->config->output == ATTN_OUTPUT_NONE)
-        return (double)cost->weights;
-    return (double)cost->weights -
-           (double)attn_dtype_n_byte(output->weight.dtype, output->weight.n_row) *
-               (double)output->weight.n_col;
 }
 
 /* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
@@ -215,28 +217,13 @@ static enum attn_status feed_all(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status open_session(const struct batch *batch, struct attn_session **session,
-                                     struct attn_error *err)
-{
-    const struct attn_bench_options *options = batch->bench->options;
-    struct attn_session_options made = ATTN_SESSION_OPTIONS_DEFAULT;
-
-    made.n_sequence = batch->n_at_once;
-    made.n_max = batch->n_at_once * batch->n_token;
-    made.cache = ATTN_CACHE_ONE_LAYER;
-    made.trace = &batch->trace;
-    made.gemm = options->gemm;
-    made.isa = options->isa;
-    made.cancel = options->cancel;
-    return attn_session_create(options->model, &made, session, err);
-}
-
 /* Close it in any case. */
 static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
-    const struct attn_config *config = batch->bench->config;
-    const struct attn_dims dims = attn_config_dims(config, batch->n_token);
+    const struct attn_dims dims = attn_config_dims(batch->bench->config, batch->n_token);
     const size_t n_thread = (size_t)batch->bench->n_thread;
+    struct attn_session_options options =
+        options_of(batch->bench, batch->n_at_once * batch->n_token, &batch->trace);
 
     ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
     ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
@@ -248,9 +235,12 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < N_TEXT; i++)
         for (size_t k = 0; k < batch->n_token; k++)
-            batch->ids[i][k] = (int32_t)(((i * N_TOKEN + k) * 7919 + 13) % config->n_vocab);
+            batch->ids[i][k] = id_of(batch->bench, i * N_TOKEN + k);
+    options.n_sequence = batch->n_at_once;
+    options.cache = ATTN_CACHE_ONE_LAYER;
     for (size_t i = 0; i < n_thread; i++)
-        ATTN_TRY(open_session(batch, &batch->sessions[i], err));
+        ATTN_TRY(
+            attn_session_create(batch->bench->options->model, &options, &batch->sessions[i], err));
     return ATTN_OK;
 }
 
@@ -324,18 +314,14 @@ static enum attn_status feed_first(const struct attn_bench *bench, struct first_
     const struct attn_bench_options *options = bench->options;
     const struct attn_dims dims = attn_config_dims(bench->config, N_FIRST);
     struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
-    struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session_options session_options = options_of(bench, N_FIRST, &first->trace);
     const int32_t ids[N_FIRST] = {0};
 
     model_options.compute = options->model->compute;
     ATTN_TRY(attn_model_open(options->source, &model_options, &first->model, err));
     ATTN_TRY(attn_selection_create(&dims, &first->selection, err));
     first->trace = (struct attn_trace){.selection = first->selection, .on_event = take};
-    session_options.n_max = N_FIRST;
     session_options.pool = options->pool;
-    session_options.trace = &first->trace;
-    session_options.gemm = options->gemm;
-    session_options.isa = options->isa;
     ATTN_TRY(attn_session_create(first->model, &session_options, &first->session, err));
     return attn_session_feed(first->session, ids, N_FIRST, err);
 }
@@ -357,12 +343,16 @@ enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *er
     const struct attn_bench_part open = {.name = "opening", .run = open_model, .context = bench};
     struct attn_bench_part first = {
         .name = "opening, first 6 tokens", .run = open_and_feed, .context = bench};
+    const struct attn_matrix *output = &bench->options->model->weights.unembed.weight;
     struct attn_cost cost;
 
     if (!bench->options->source || bench->config->n_ctx < N_FIRST)
         return ATTN_OK;
     ATTN_TRY(attn_cost_find(bench->options->model, N_FIRST, 0, &cost, err));
     ATTN_TRY(attn_bench_measure(bench, &open, err));
-    first.n_byte = block_bytes(bench, &cost);
+    first.n_byte = (double)cost.weights;
+    if (bench->config->output != ATTN_OUTPUT_NONE) /* no logits are made */
+        first.n_byte -=
+            (double)attn_dtype_n_byte(output->dtype, output->n_row) * (double)output->n_col;
     return attn_bench_measure(bench, &first, err);
 }

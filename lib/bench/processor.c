@@ -67,16 +67,6 @@ static struct span find(struct span text, const char *key)
     return (struct span){"", 0};
 }
 
-static size_t count(struct span text, const char *key)
-{
-    struct span line, value;
-    size_t n = 0;
-
-    while (take_line(&text, &line))
-        n += has_key(line, key, &value);
-    return n;
-}
-
 static size_t find_number(struct span text, const char *key)
 {
     char digits[16];
@@ -96,36 +86,33 @@ static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct 
                  key ? key : "", key ? " " : "", (int)value.size, value.data);
 }
 
-static bool has_word(struct span list, const char *word)
-{
-    const size_t size = strlen(word);
-
-    for (size_t at = 0, n; at < list.size; at += n + 1) {
-        const char *end = memchr(list.data + at, ' ', list.size - at);
-
-        n = end ? (size_t)(end - list.data) - at : list.size - at;
-        if (n == size && memcmp(list.data + at, word, n) == 0)
-            return true;
-    }
-    return false;
-}
-
+/* Keeps those of the features that LIST, words separated by blanks, has. */
 static void find_features(struct span list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 {
-    size_t n = 0;
+    size_t used = 0;
 
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        if (has_word(list, features[i]))
-            attn_fixed_text_append(text, ATTN_PROCESSOR_TEXT_SIZE, &n, "%s%s", n > 0 ? " " : "",
-                                   features[i]);
+        for (size_t at = 0, n; at < list.size; at += n + 1) {
+            const char *end = memchr(list.data + at, ' ', list.size - at);
+
+            n = end ? (size_t)(end - list.data) - at : list.size - at;
+            if (n != strlen(features[i]) || memcmp(list.data + at, features[i], n) != 0)
+                continue;
+            attn_fixed_text_append(text, ATTN_PROCESSOR_TEXT_SIZE, &used, "%s%s",
+                                   used > 0 ? " " : "", features[i]);
+            break;
+        }
 }
 
 void attn_processor_read(const char *text, size_t size, struct attn_processor *processor)
 {
     const struct span all = {text, size};
     const size_t n_sibling = find_number(all, "siblings");
+    struct span rest = all, line, number;
 
-    *processor = (struct attn_processor){.n_thread = count(all, "processor")};
+    *processor = (struct attn_processor){.n_thread = 0};
+    while (take_line(&rest, &line))
+        processor->n_thread += has_key(line, "processor", &number);
     append(processor->name, NULL, find(all, "model name"));
     append(processor->name, "family", find(all, "cpu family"));
     append(processor->name, "model", find(all, "model"));

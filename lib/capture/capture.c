@@ -8,18 +8,23 @@
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
+/* A site of a layer. */
+struct slot {
+    float *values;        /* owns; NULL: it is not selected */
+    unsigned char *cells; /* owns; of matrices: a bit a number, set where it counts */
+    size_t n;             /* numbers */
+};
+
 struct attn_capture {
     const struct attn_selection *selection;
     struct attn_trace trace;
-    float **tensors;       /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
-    unsigned char **cells; /* owns; likewise, of matrices: a bit a number, set where it counts */
-    size_t *sizes;         /* owns; likewise, of matrices: the numbers of each */
-    size_t *row_of;        /* owns; [n_position] a query's place among the selected ones */
+    struct slot *slots; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
+    size_t *row_of;     /* owns; [n_position] a query's place among the selected ones */
 };
 
-static size_t slot_of(enum attn_site site, int layer)
+static struct slot *slot_of(const struct attn_capture *capture, enum attn_site site, int layer)
 {
-    return (size_t)(layer - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)site;
+    return &capture->slots[(size_t)(layer - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)site];
 }
 
 static size_t n_slot(const struct attn_capture *capture)
@@ -50,16 +55,6 @@ static size_t n_head_before(const struct attn_selection *selection, enum attn_si
     return n;
 }
 
-static size_t n_head_of(const struct attn_selection *selection, enum attn_site site, int layer)
-{
-    const struct attn_dims *dims = attn_selection_dims(selection);
-
-    if (!attn_site_has_heads(site))
-        return 1;
-    return n_head_before(selection, site, layer,
-                         (int)(is_of_keys(site) ? dims->n_kv_head : dims->n_head));
-}
-
 /* Rows of one head. */
 static size_t n_row_of(const struct attn_selection *selection, enum attn_site site, int layer)
 {
@@ -87,24 +82,13 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
         bits[i / 8] |= (unsigned char)(1U << i % 8);
 }
 
-/* Sets the bits, from FIRST on, of those of the first WIDTH cells of ROW that count. */
-static void set_cells(unsigned char *bits, size_t first, size_t width, struct attn_row row)
-{
-    struct attn_cells cells;
-
-    while (attn_row_next(&row, &cells) && cells.first < width)
-        set_bits(bits, first + cells.first,
-                 cells.n < width - cells.first ? cells.n : width - cells.first);
-}
-
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
     struct attn_capture *capture = user;
     const struct attn_selection *selection = capture->selection;
+    const struct slot *slot = slot_of(capture, event->site, event->layer);
     const size_t width = width_of(selection, event->site, event->layer);
-    float *tensor = capture->tensors[slot_of(event->site, event->layer)];
-    unsigned char *cells = capture->cells[slot_of(event->site, event->layer)];
     size_t first_row = 0;
 
     (void)err;
@@ -114,10 +98,14 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
         const size_t row = is_of_keys(event->site) ? position : capture->row_of[position];
+        const size_t begin = (first_row + row) * width;
+        struct attn_row rest = attn_event_row(event, r);
+        struct attn_cells cells;
 
-        attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
-        if (cells)
-            set_cells(cells, (first_row + row) * width, width, attn_event_row(event, r));
+        attn_event_copy_row(event, r, slot->values + begin, width);
+        while (slot->cells && attn_row_next(&rest, &cells) && cells.first < width)
+            set_bits(slot->cells, begin + cells.first,
+                     cells.n < width - cells.first ? cells.n : width - cells.first);
     }
     return ATTN_OK;
 }
@@ -127,24 +115,25 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
                                 struct attn_error *err)
 {
     const struct attn_selection *selection = capture->selection;
-    const size_t width = width_of(selection, site, layer);
-    const size_t slot = slot_of(site, layer);
-    size_t n_row, n;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const int n_all = (int)(is_of_keys(site) ? dims->n_kv_head : dims->n_head);
+    struct slot *slot = slot_of(capture, site, layer);
+    size_t n_row;
 
     if (!attn_selection_wants(selection, site, layer))
         return ATTN_OK;
-    if (!attn_checked_mul(n_head_of(selection, site, layer), n_row_of(selection, site, layer),
-                          &n_row) ||
-        !attn_checked_mul(n_row, width, &n))
+    if (!attn_checked_mul(attn_site_has_heads(site) ? n_head_before(selection, site, layer, n_all)
+                                                    : 1,
+                          n_row_of(selection, site, layer), &n_row) ||
+        !attn_checked_mul(n_row, width_of(selection, site, layer), &slot->n))
         return attn_error_no_memory(err);
-    capture->tensors[slot] = attn_alloc(n, sizeof(float), err);
-    if (!capture->tensors[slot])
+    slot->values = attn_alloc(slot->n, sizeof *slot->values, err);
+    if (!slot->values)
         return ATTN_NO_MEMORY;
     if (!attn_site_has_keys(site))
         return ATTN_OK;
-    capture->cells[slot] = attn_alloc(n / 8 + 1, 1, err);
-    capture->sizes[slot] = n;
-    return capture->cells[slot] ? ATTN_OK : ATTN_NO_MEMORY;
+    slot->cells = attn_alloc(slot->n / 8 + 1, 1, err);
+    return slot->cells ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* Numbers the selected queries, and takes the memory of all that is selected. */
@@ -154,10 +143,8 @@ static enum attn_status reserve_all(struct attn_capture *capture, struct attn_er
     size_t n_row = 0;
 
     capture->row_of = attn_alloc(dims->n_position, sizeof *capture->row_of, err);
-    capture->tensors = attn_alloc(n_slot(capture), sizeof(float *), err);
-    capture->cells = attn_alloc(n_slot(capture), sizeof(unsigned char *), err);
-    capture->sizes = attn_alloc(n_slot(capture), sizeof *capture->sizes, err);
-    if (!capture->row_of || !capture->tensors || !capture->cells || !capture->sizes)
+    capture->slots = attn_alloc(n_slot(capture), sizeof *capture->slots, err);
+    if (!capture->row_of || !capture->slots)
         return ATTN_NO_MEMORY;
     for (size_t query = 0; query < dims->n_position; query++) {
         capture->row_of[query] = n_row;
@@ -205,7 +192,7 @@ const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
 
 const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site, int layer)
 {
-    return has_slot(capture, site, layer) ? capture->tensors[slot_of(site, layer)] : NULL;
+    return has_slot(capture, site, layer) ? slot_of(capture, site, layer)->values : NULL;
 }
 
 const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site, int layer,
@@ -226,27 +213,25 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
 bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
                            size_t i)
 {
-    const unsigned char *cells;
+    const struct slot *slot;
 
     if (!has_slot(capture, site, layer))
         return false;
-    cells = capture->cells[slot_of(site, layer)];
-    if (!cells)
-        return capture->tensors[slot_of(site, layer)];
-    return i < capture->sizes[slot_of(site, layer)] && (cells[i / 8] >> i % 8 & 1) != 0;
+    slot = slot_of(capture, site, layer);
+    if (!slot->cells)
+        return slot->values;
+    return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;
 }
 
 void attn_capture_free(struct attn_capture *capture)
 {
     if (!capture)
         return;
-    for (size_t i = 0; capture->tensors && i < n_slot(capture); i++)
-        attn_free(capture->tensors[i]);
-    for (size_t i = 0; capture->cells && i < n_slot(capture); i++)
-        attn_free(capture->cells[i]);
-    attn_free(capture->tensors);
-    attn_free(capture->cells);
-    attn_free(capture->sizes);
+    for (size_t i = 0; capture->slots && i < n_slot(capture); i++) {
+        attn_free(capture->slots[i].values);
+        attn_free(capture->slots[i].cells);
+    }
+    attn_free(capture->slots);
     attn_free(capture->row_of);
     attn_free(capture);
 }

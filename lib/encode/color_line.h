@@ -3,7 +3,7 @@
  * a colour changes, and a reset at the end of each line that has any.
  *
  *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};
- *     attn_color_line_paint(&line, attn_paint_of(map, theme, level));
+ *     attn_color_line_paint(&line, attn_paint_behind(attn_ink_of(map, theme, level), line.depth));
  *     attn_color_line_append(&line, " 48", 3);
  *     attn_color_line_paint(&line, ATTN_PAINT_NONE);
  *     attn_color_line_write(&line, sink, &err);       // ends the line

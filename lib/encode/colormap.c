@@ -24,37 +24,24 @@ struct attn_colormap {
     struct ramp light, dark;
 };
 
+#define MAP(name, is_diverging, light, dark, help)                                                 \
+    {                                                                                              \
+        name, help, is_diverging, {light##_colors, light##_terminal},                              \
+        {                                                                                          \
+            dark##_colors, dark##_terminal                                                         \
+        }                                                                                          \
+    }
+
 static const struct attn_colormap maps[] = {
-    {"blues",
-     "paper to dark blue; the default of files",
-     false,
-     {blues_colors, blues_terminal},
-     {blues_colors, blues_terminal}},
-    {"viridis",
-     "dark violet to yellow; the default of terminals and dark pages",
-     false,
-     {viridis_colors, viridis_terminal},
-     {viridis_colors, viridis_terminal}},
-    {"cividis",
-     "dark blue to yellow, the same for eyes with any colour deficiency",
-     false,
-     {cividis_colors, cividis_terminal},
-     {cividis_colors, cividis_terminal}},
-    {"magma",
-     "black over red to pale yellow",
-     false,
-     {magma_colors, magma_terminal},
-     {magma_colors, magma_terminal}},
-    {"greys",
-     "paper to black",
-     false,
-     {greys_colors, greys_terminal},
-     {greys_colors, greys_terminal}},
-    {"diverging",
-     "blue below 0, orange above; the default of numbers that may be negative",
-     true,
-     {diverging_colors, diverging_terminal},
-     {diverging_dark_colors, diverging_dark_terminal}},
+    MAP("blues", false, blues, blues, "paper to dark blue; the default of files"),
+    MAP("viridis", false, viridis, viridis,
+        "dark violet to yellow; the default of terminals and dark pages"),
+    MAP("cividis", false, cividis, cividis,
+        "dark blue to yellow, the same for eyes with any colour deficiency"),
+    MAP("magma", false, magma, magma, "black over red to pale yellow"),
+    MAP("greys", false, greys, greys, "paper to black"),
+    MAP("diverging", true, diverging, diverging_dark,
+        "blue below 0, orange above; the default of numbers that may be negative"),
 };
 
 enum { N_MAP = sizeof maps / sizeof *maps };
@@ -144,24 +131,16 @@ bool attn_rgb_takes_black(struct attn_rgb color)
 
 /* --- Cells without a value ------------------------------------------------------------------- */
 
-/* Ground and hatch by theme and kind. A value has neither. */
-static const struct {
-    uint32_t ground, hatch;
-} looks[][2] = {
-    [ATTN_CELL_VALUE] = {{0xffffff, 0xffffff}, {0x000000, 0x000000}},
-    [ATTN_CELL_MASKED] = {{0xc8c8c8, 0xa8a8a8}, {0x202020, 0x3c3c3c}},
-    [ATTN_CELL_HIDDEN] = {{0xffffff, 0x8c8c8c}, {0x000000, 0x707070}},
-    [ATTN_CELL_NOT_FINITE] = {{0xffffff, 0xd01c1c}, {0x000000, 0xff5a4a}},
-};
-
-struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme)
+struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme)
 {
-    return rgb_of(looks[kind][theme].ground);
-}
+    static const struct attn_cell_look looks[][2] = {
+        [ATTN_CELL_VALUE] = {{0xffffff, 0xffffff}, {0x000000, 0x000000}},
+        [ATTN_CELL_MASKED] = {{0xc8c8c8, 0xa8a8a8}, {0x202020, 0x3c3c3c}},
+        [ATTN_CELL_HIDDEN] = {{0xffffff, 0x8c8c8c}, {0x000000, 0x707070}},
+        [ATTN_CELL_NOT_FINITE] = {{0xffffff, 0xd01c1c}, {0x000000, 0xff5a4a}},
+    };
 
-struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme)
-{
-    return rgb_of(looks[kind][theme].hatch);
+    return looks[kind][theme];
 }
 
 /* --- Scales ---------------------------------------------------------------------------------- */
@@ -173,60 +152,39 @@ static const double decades = 4; /* that a log scale covers */
 
 enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbers */
 
-struct word {
-    const char *name;
-    int value;
-};
-
-/* Whether TEXT [size] is one of WORDS [n]; then *VALUE is what it stands for. */
-static bool find_word(const struct word *words, size_t n, const char *text, size_t size, int *value)
+/* The number of the one of N words that TEXT [size] is; 0 when it is none. */
+static int find_word(const char *const *words, int n, const char *text, size_t size)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strlen(words[i].name) == size && memcmp(text, words[i].name, size) == 0) {
-            *value = words[i].value;
-            return true;
-        }
-    return false;
+    for (int i = 1; i < n; i++)
+        if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0)
+            return i;
+    return 0;
 }
 
+/* Reads a curve. */
 static bool read_curve(const char *text, size_t size, struct attn_color_scale *scale)
 {
-    static const struct word curves[] = {
-        {"linear", ATTN_CURVE_LINEAR}, {"sqrt", ATTN_CURVE_SQRT}, {"log", ATTN_CURVE_LOG}};
-    int curve = ATTN_CURVE_DEFAULT;
-    const bool is_curve = find_word(curves, sizeof curves / sizeof *curves, text, size, &curve);
+    static const char *const curves[] = {
+        [ATTN_CURVE_LINEAR] = "linear", [ATTN_CURVE_SQRT] = "sqrt", [ATTN_CURVE_LOG] = "log"};
 
-    scale->curve = (enum attn_color_curve)curve;
-    return is_curve;
+    scale->curve = (enum attn_color_curve)find_word(curves, ATTN_CURVE_LOG + 1, text, size);
+    return scale->curve != ATTN_CURVE_DEFAULT;
 }
 
-static bool read_ends(const char *text, size_t size, struct attn_color_scale *scale)
-{
-    const char *dots = NULL;
-    double low, high;
-
-    for (size_t i = 0; !dots && i + 1 < size; i++)
-        if (text[i] == '.' && text[i + 1] == '.')
-            dots = text + i;
-    if (!dots || !attn_parse_double(text, (size_t)(dots - text), &low) ||
-        !attn_parse_double(dots + 2, size - (size_t)(dots + 2 - text), &high) || !(low < high))
-        return false;
-    scale->span = ATTN_SPAN_FIXED;
-    scale->low = low;
-    scale->high = high;
-    return true;
-}
-
+/* Reads a span: a word, or LO..HI. */
 static bool read_span(const char *text, size_t size, struct attn_color_scale *scale)
 {
-    static const struct word spans[] = {
-        {"unit", ATTN_SPAN_UNIT}, {"matrix", ATTN_SPAN_MATRIX}, {"row", ATTN_SPAN_ROW}};
-    int span;
+    static const char *const spans[] = {
+        [ATTN_SPAN_UNIT] = "unit", [ATTN_SPAN_MATRIX] = "matrix", [ATTN_SPAN_ROW] = "row"};
+    const char *dots = memmem(text, size, "..", 2);
 
-    if (!find_word(spans, sizeof spans / sizeof *spans, text, size, &span))
-        return read_ends(text, size, scale);
-    scale->span = (enum attn_color_span)span;
-    return true;
+    scale->span = (enum attn_color_span)find_word(spans, ATTN_SPAN_ROW + 1, text, size);
+    if (scale->span != ATTN_SPAN_DEFAULT)
+        return true;
+    scale->span = ATTN_SPAN_FIXED;
+    return dots && attn_parse_double(text, (size_t)(dots - text), &scale->low) &&
+           attn_parse_double(dots + 2, size - (size_t)(dots + 2 - text), &scale->high) &&
+           scale->low < scale->high;
 }
 
 enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
@@ -322,39 +280,28 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 
 /* --- Legends --------------------------------------------------------------------------------- */
 
-/* The shares of the range at which its upper half has ticks; 0 has one of its own. */
-static size_t shares_of(enum attn_color_curve curve, double shares[ATTN_MOST_TICKS])
-{
-    static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
-    static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
-    static const double of_linear[] = {.25, .5, .75, 1};
-    const double *found = curve == ATTN_CURVE_SQRT  ? of_sqrt
-                          : curve == ATTN_CURVE_LOG ? of_log
-                                                    : of_linear;
-    const size_t n = curve == ATTN_CURVE_SQRT ? 6 : curve == ATTN_CURVE_LOG ? 5 : 4;
-
-    memcpy(shares, found, n * sizeof *shares);
-    return n;
-}
-
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS])
 {
-    double shares[ATTN_MOST_TICKS];
+    /* shares of the range at which its upper half has ticks; 0 has one of its own */
+    static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
+    static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
+    static const double of_linear[] = {.25, .5, .75, 1};
+    const bool is_sqrt = scale->curve == ATTN_CURVE_SQRT, is_log = scale->curve == ATTN_CURVE_LOG;
+    const double *shares = is_sqrt ? of_sqrt : is_log ? of_log : of_linear;
+    const size_t n_share = is_sqrt ? 6 : is_log ? 5 : 4;
     const bool is_signed = range.low == -range.high;
     const double low = is_signed ? 0 : range.low;
-    const size_t n_share = shares_of(scale->curve, shares);
     size_t n = 0;
 
     for (size_t i = n_share; is_signed && i-- > 0;)
         if (shares[i] == 1 || i % 2 == 1)
             ticks[n++] = -shares[i] * range.high;
-    if (scale->curve != ATTN_CURVE_LOG || is_signed)
+    if (!is_log || is_signed)
         ticks[n++] = low;
     for (size_t i = 0; i < n_share; i++)
         if (!is_signed || shares[i] == 1 || i % 2 == 1)
-            ticks[n++] = scale->curve == ATTN_CURVE_LOG ? shares[i] * range.high
-                                                        : low + shares[i] * (range.high - low);
+            ticks[n++] = is_log ? shares[i] * range.high : low + shares[i] * (range.high - low);
     return n;
 }
 

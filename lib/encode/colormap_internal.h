@@ -6,6 +6,11 @@
 
 struct attn_buffer;
 
+static inline uint32_t attn_rgb_number(struct attn_rgb color) /* 0xRRGGBB */
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
 /* The nearest of a terminal's 256 colours, 16 .. 255, for LEVEL. Along a map, or each half of a
  * diverging one, their lightness goes one way. */
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);
@@ -25,9 +30,11 @@ enum attn_cell_kind {
     ATTN_CELL_NOT_FINITE /* NaN or infinity: the ground, hatched red */
 };
 
-/* The background of a cell that has no value, and the colour of the lines that hatch it. */
-struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme);
-struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme);
+/* The background of a cell that has no value, and the lines that hatch it. */
+struct attn_cell_look {
+    uint32_t ground, hatch; /* 0xRRGGBB */
+};
+struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
 /* What ASKED means for numbers of RANGE, or for differences of them. */
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,

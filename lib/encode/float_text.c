@@ -316,15 +316,8 @@ static bool is_part_of_number(char c)
 }
 
 /* Appends a number as printf has it; what stands for the point in this locale becomes one. */
-ATTN_PRINTF(2, 3)
-static void append_number(struct attn_buffer *out, const char *format, ...)
+static void append_number(struct attn_buffer *out, const char *text)
 {
-    char text[DOUBLE_TEXT_SIZE];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     for (const char *at = text; *at != '\0'; at++)
         if (is_part_of_number(*at))
             attn_buffer_append_char(out, *at);
@@ -341,20 +334,17 @@ void attn_double_append(struct attn_buffer *out, double value)
         snprintf(text, sizeof text, "%.*g", digits, value);
     while (digits++ < DBL_DECIMAL_DIG &&
            (strtod(text, NULL) < value || strtod(text, NULL) > value));
-    append_number(out, "%s", text);
+    append_number(out, text);
 }
 
-void attn_double_append_fixed(struct attn_buffer *out, double value, int digits)
+void attn_double_append_as(struct attn_buffer *out, char notation, int digits, double value)
 {
-    append_number(out, "%.*f", digits, value);
-}
+    char text[DOUBLE_TEXT_SIZE];
 
-void attn_double_append_figures(struct attn_buffer *out, double value, int digits)
-{
-    append_number(out, "%.*g", digits, value);
-}
-
-void attn_double_append_magnitude(struct attn_buffer *out, double value)
-{
-    append_number(out, "%.1e", value);
+    snprintf(text, sizeof text,
+             notation == 'f'   ? "%.*f"
+             : notation == 'e' ? "%.*e"
+                               : "%.*g",
+             digits, value);
+    append_number(out, text);
 }

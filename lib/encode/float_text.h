@@ -41,10 +41,8 @@ static inline size_t attn_number_text(float value, int precision, char *out)
  * that read back as the same double. */
 void attn_double_append(struct attn_buffer *out, double value);
 
-/* Appends VALUE with DIGITS after the point, with DIGITS significant ones, or with one digit before
- * and one after the point and an exponent. */
-void attn_double_append_fixed(struct attn_buffer *out, double value, int digits);
-void attn_double_append_figures(struct attn_buffer *out, double value, int digits);
-void attn_double_append_magnitude(struct attn_buffer *out, double value);
+/* As printf's NOTATION has it, 'f', 'e' or 'g': DIGITS after the point, the same and an exponent,
+ * or DIGITS significant ones. */
+void attn_double_append_as(struct attn_buffer *out, char notation, int digits, double value);
 
 #endif

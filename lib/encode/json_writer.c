@@ -46,6 +46,15 @@ void attn_json_begin(struct attn_json_writer *json, char kind)
     json->depth++;
 }
 
+bool attn_json_begin_list(struct attn_json_writer *json, bool is_there)
+{
+    if (is_there)
+        attn_json_begin(json, '[');
+    else
+        attn_json_null(json);
+    return is_there;
+}
+
 void attn_json_end(struct attn_json_writer *json)
 {
     assert(json->depth > 0 && !json->has_key);

@@ -41,6 +41,9 @@ struct attn_json_writer {
 void attn_json_begin(struct attn_json_writer *json, char kind);
 void attn_json_end(struct attn_json_writer *json);
 
+/* Begins an array; where it IS not THERE, writes null instead. Returns IS_THERE. */
+bool attn_json_begin_list(struct attn_json_writer *json, bool is_there);
+
 /* In an object, before each value. NAME is terminated. Returns JSON:
  * attn_json_size(attn_json_key(&json, "rows"), n). */
 struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name);

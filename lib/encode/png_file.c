@@ -48,17 +48,6 @@ static void write_chunk(struct attn_sink *sink, const char *name, const void *da
     write_number(sink, (uint32_t)sum);
 }
 
-static void append_palette(struct attn_buffer *out, const struct attn_png_image *image)
-{
-    for (size_t i = 0; i < image->n_color; i++) {
-        const uint32_t color = image->palette[i];
-        const unsigned char rgb[3] = {(unsigned char)(color >> 16), (unsigned char)(color >> 8),
-                                      (unsigned char)color};
-
-        attn_buffer_append(out, rgb, sizeof rgb);
-    }
-}
-
 static bool is_ascii(const struct attn_png_text *text)
 {
     for (size_t i = 0; i < text->n; i++)
@@ -83,7 +72,12 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
     write_chunk(sink, "IHDR", data.data, data.size);
     if (image->palette) {
         data.size = 0;
-        append_palette(&data, image);
+        for (size_t i = 0; i < image->n_color; i++) {
+            unsigned char rgb[3];
+
+            attn_png_put_color(rgb, image->palette[i]);
+            attn_buffer_append(&data, rgb, sizeof rgb);
+        }
         write_chunk(sink, "PLTE", data.data, data.size);
     }
     if (image->density > 0) {
@@ -138,17 +132,6 @@ static void write_out(struct pixels *pixels)
     pixels->stream.avail_out = OUT_SIZE;
 }
 
-static void deflate_row(struct pixels *pixels, size_t size)
-{
-    pixels->stream.next_in = pixels->row;
-    pixels->stream.avail_in = (uInt)size;
-    while (pixels->stream.avail_in > 0) {
-        if (pixels->stream.avail_out == 0)
-            write_out(pixels);
-        deflate(&pixels->stream, Z_NO_FLUSH);
-    }
-}
-
 static void write_pixels(struct pixels *pixels, const struct attn_png_image *image)
 {
     const size_t size = 1 + image->width * (image->palette ? 1 : 3);
@@ -157,7 +140,13 @@ static void write_pixels(struct pixels *pixels, const struct attn_png_image *ima
     pixels->stream.next_out = pixels->out;
     for (size_t y = 0; y < image->height; y++) {
         image->fill_row(image->user, y, pixels->row + 1);
-        deflate_row(pixels, size);
+        pixels->stream.next_in = pixels->row;
+        pixels->stream.avail_in = (uInt)size;
+        while (pixels->stream.avail_in > 0) {
+            if (pixels->stream.avail_out == 0)
+                write_out(pixels);
+            deflate(&pixels->stream, Z_NO_FLUSH);
+        }
     }
     while (deflate(&pixels->stream, Z_FINISH) != Z_STREAM_END)
         write_out(pixels);

@@ -34,6 +34,15 @@ struct attn_png_image {
     size_t n_text;
 };
 
+/* Puts COLOR, 0xRRGGBB, at TO as three bytes; returns where the next goes. */
+static inline unsigned char *attn_png_put_color(unsigned char *to, uint32_t color)
+{
+    *to++ = (unsigned char)(color >> 16);
+    *to++ = (unsigned char)(color >> 8);
+    *to++ = (unsigned char)color;
+    return to;
+}
+
 /* Writes IMAGE to SINK, whose own failure is for the caller to look at. Fails with
  * ATTN_NO_MEMORY. */
 enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_sink *sink,

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -75,19 +76,13 @@ void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_
     attn_shapes_add_text(shapes, text, string, strlen(string));
 }
 
-/* Controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: a note is for reading. */
-static void append_printable(struct attn_buffer *out, const char *text, size_t size)
+void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                            size_t number)
 {
-    for (size_t at = 0; at < size;) {
-        uint32_t code_point;
-        size_t n = attn_utf8_decode(text + at, size - at, &code_point);
+    char digits[24];
 
-        if (n > 0 && attn_utf8_is_printable(code_point))
-            attn_buffer_append(out, text + at, n);
-        else
-            attn_escape_append(out, text + at, n > 0 ? n : code_point);
-        at += n > 0 ? n : code_point;
-    }
+    attn_shapes_add_text(shapes, text, digits,
+                         (size_t)snprintf(digits, sizeof digits, "%zu", number));
 }
 
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value, size_t n)
@@ -98,7 +93,17 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    append_printable(&shapes->text, value, n);
+    /* controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: it is for reading */
+    for (size_t at = 0, length; at < n; at += length) {
+        uint32_t code_point;
+        const size_t decoded = attn_utf8_decode(value + at, n - at, &code_point);
+
+        length = decoded > 0 ? decoded : code_point;
+        if (decoded > 0 && attn_utf8_is_printable(code_point))
+            attn_buffer_append(&shapes->text, value + at, length);
+        else
+            attn_escape_append(&shapes->text, value + at, length);
+    }
     note->n = shapes->text.size - note->first;
     shapes->n_note++;
 }
@@ -112,16 +117,6 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
         }
     *n = 0;
     return NULL;
-}
-
-bool attn_shapes_are_many(const struct attn_shape_cluster *cluster)
-{
-    return cluster->n_cell > MAX_CELLS || cluster->longest > LONGEST_SIDE;
-}
-
-size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster)
-{
-    return (size_t)ceil(IMAGE_PIXELS / fmax(cluster->width, cluster->height));
 }
 
 /* The next run of CELLS from cell *AT on; false at the end. */
@@ -194,15 +189,14 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
 {
     struct attn_shape_cluster cluster = {.shapes = shapes, .x = HUGE_VAL, .y = HUGE_VAL};
     double right = 0, bottom = 0;
+    size_t longest = 0; /* rows or columns of the longest side */
 
     for (; cluster.n < n && shapes[cluster.n].kind == ATTN_SHAPE_CELLS; cluster.n++) {
         const struct attn_shape_cells *cells = &shapes[cluster.n].cells;
 
         cluster.n_cell += cells->n_row * cells->n_col;
-        if (cells->n_row > cluster.longest)
-            cluster.longest = cells->n_row;
-        if (cells->n_col > cluster.longest)
-            cluster.longest = cells->n_col;
+        longest = cells->n_row > longest ? cells->n_row : longest;
+        longest = cells->n_col > longest ? cells->n_col : longest;
         cluster.x = fmin(cluster.x, cells->x);
         cluster.y = fmin(cluster.y, cells->y);
         right = fmax(right, cells->x + (double)cells->n_col * cells->width);
@@ -210,6 +204,9 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
     }
     cluster.width = right - cluster.x;
     cluster.height = bottom - cluster.y;
+    cluster.is_image = cluster.n_cell > MAX_CELLS || longest > LONGEST_SIDE;
+    if (cluster.is_image)
+        cluster.scale = (size_t)ceil(IMAGE_PIXELS / fmax(cluster.width, cluster.height));
     return cluster;
 }
 

@@ -118,6 +118,8 @@ void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_te
                           const char *bytes, size_t n);
 void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_text *text,
                             const char *string);
+void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                            size_t number);
 
 /* Copies the value, made printable: title, description, model, ... NAME is borrowed. */
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value,
@@ -130,8 +132,10 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
 struct attn_shape_cluster {
     const struct attn_shape *shapes; /* [n] */
     size_t n;
-    size_t n_cell, longest;     /* in all; rows or columns of the longest side */
+    size_t n_cell;              /* in all */
     double x, y, width, height; /* the rectangle around them */
+    bool is_image; /* there are too many to be drawn one by one: they are an image then */
+    size_t scale;  /* pixels per unit of it: viewers smooth small images, whatever they are asked */
 };
 
 /* The cluster that begins at SHAPES [n], whose first is cells. */
@@ -140,12 +144,6 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
 /* Row Y, in units, of the cluster's rectangle: the color of each unit [width]; PAPER between. */
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
                              const struct attn_shape_cluster *cluster, size_t y, uint32_t *row);
-
-/* Whether there are too many cells to be drawn one by one: they are an image then. */
-bool attn_shapes_are_many(const struct attn_shape_cluster *cluster);
-
-/* Pixels per unit of such an image: viewers smooth small images, whatever they are asked. */
-size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster);
 
 /* Neighbouring cells of one color in a row. */
 struct attn_shape_run {

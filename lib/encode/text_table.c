@@ -40,6 +40,21 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
+bool attn_text_is_right_to_left(const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        uint32_t c;
+        size_t length = attn_utf8_decode(text + at, size - at, &c);
+
+        if ((c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
+            (c >= 0xfe70 && c <= 0xfefc) || (c >= 0x10800 && c <= 0x10fff) ||
+            (c >= 0x1e800 && c <= 0x1efff))
+            return true;
+        at += length > 0 ? length : 1;
+    }
+    return false;
+}
+
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis)
 {
@@ -221,6 +236,16 @@ enum attn_status attn_text_table_measure(struct attn_text_table *table, struct a
             column->width = cells[i].width;
     }
     return ATTN_OK;
+}
+
+size_t attn_text_table_width(const struct attn_text_table *table)
+{
+    const struct attn_text_column *columns = (const void *)table->columns.data;
+    size_t width = 0;
+
+    for (size_t c = 0; c < table->n_column; c++)
+        width += gap_before(table, &columns[c], c) + columns[c].width;
+    return width;
 }
 
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,

@@ -77,6 +77,9 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err);
 void attn_text_table_clear(struct attn_text_table *table);
 
+/* Columns that the table takes, after it was measured. */
+size_t attn_text_table_width(const struct attn_text_table *table);
+
 void attn_text_table_release(struct attn_text_table *table);
 
 /* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */
@@ -84,6 +87,10 @@ size_t attn_text_width(const char *text, size_t size);
 
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
+
+/* Whether TEXT holds a letter that is written from right to left: Hebrew to Arabic, their
+ * presentation forms, or one of the old scripts above U+10800. */
+bool attn_text_is_right_to_left(const char *text, size_t size);
 
 /* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,

@@ -25,17 +25,6 @@ const char *attn_answer_metric_name(enum attn_answer_metric metric)
     return names[metric];
 }
 
-static bool needs_target(enum attn_answer_metric metric)
-{
-    static const bool needs[] = {
-#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = needs,
-        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
-#undef METRIC_NEEDS
-    };
-
-    return needs[metric];
-}
-
 /* --- One token -------------------------------------------------------------------------------- */
 
 /* A token that a user named: its text or its id, and the options that name them. */
@@ -118,12 +107,13 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     return status;
 }
 
+/* The token that is named; *has: whether one is. */
 static enum attn_status find_token(const struct attn_run *run, const struct named_token *token,
                                    bool *has, int32_t *id, struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(run->model)->n_vocab;
 
-    *has = token->text != NULL || token->id != NULL;
+    *has = token->text || token->id;
     if (token->text && token->id)
         return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
                               token->field, token->field);
@@ -141,10 +131,15 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
 
 static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
 {
+    static const bool needs_target[] = {
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = (needs),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
+#undef METRIC_NEEDS
+    };
     const char *name = attn_answer_metric_name(answer->metric);
     const struct attn_run *run = answer->run;
 
-    if (needs_target(answer->metric) && !answer->has_target) {
+    if (needs_target[answer->metric] && !answer->has_target) {
         attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
         attn_error_hint(err, "kl and ce need none: `metric kl`");
         return ATTN_INVALID;
@@ -194,32 +189,15 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
-/* Adds -ln p of the text's own tokens but the first to *SUM, of the text that was fed as number I.
- * LOGITS [CE_ROWS, V] are scratch. */
-static enum attn_status add_surprisal(const struct attn_answer *answer,
-                                      struct attn_session *session, size_t i, float *logits,
-                                      double *sum, struct attn_error *err)
-{
-    const struct attn_sequence *text = &answer->run->text;
-    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-
-    for (size_t at = 1; at < text->n; at += CE_ROWS) {
-        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
-
-        ATTN_TRY(attn_session_logits_at(session, i * text->n + at - 1, n, logits, err));
-        for (size_t row = 0; row < n; row++)
-            *sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
-    }
-    return ATTN_OK;
-}
-
-/* The mean of these, if that is the metric. */
+/* The mean of -ln p of the text's own tokens but the first, if that is the metric, of the text that
+ * was fed as number I. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
+    const struct attn_sequence *text = &answer->run->text;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
     double sum = 0;
     float *logits;
 
@@ -228,9 +206,15 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
     logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
     if (!logits)
         return ATTN_NO_MEMORY;
-    status = add_surprisal(answer, session, i, logits, &sum, err);
+    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
+        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
+
+        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
+        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
+    }
     attn_free(logits);
-    *mean = sum / (double)(answer->run->text.n - 1);
+    *mean = sum / (double)(text->n - 1);
     return status;
 }
 
@@ -270,21 +254,17 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
-static enum attn_status read_reply(const struct attn_answer *answer, struct attn_session *session,
-                                   const struct attn_reading *reading, struct attn_error *err)
-{
-    double ce = 0;
-
-    ATTN_TRY(attn_session_logits_of(session, &answer->position, 1, reading->logits, err));
-    ATTN_TRY(cross_entropy(answer, session, 0, &ce, err));
-    *reading->replies = reply_of(answer, reading, reading->logits, ce);
-    return ATTN_OK;
-}
-
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {
-    return attn_error_at(read_reply(answer, session, reading, err), ATTN_STAGE_MODEL, err);
+    double ce = 0;
+
+    ATTN_TRY(
+        attn_error_at(attn_session_logits_of(session, &answer->position, 1, reading->logits, err),
+                      ATTN_STAGE_MODEL, err));
+    ATTN_TRY(attn_error_at(cross_entropy(answer, session, 0, &ce, err), ATTN_STAGE_MODEL, err));
+    *reading->replies = reply_of(answer, reading, reading->logits, ce);
+    return ATTN_OK;
 }
 
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
@@ -320,15 +300,6 @@ enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
     return ATTN_OK;
 }
 
-static enum attn_status select_positions(const struct attn_answer *answer,
-                                         struct attn_selection *selection, struct attn_error *err)
-{
-    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_EMBED), err));
-    if (answer->metric == ATTN_ANSWER_CE)
-        return ATTN_OK;
-    return attn_selection_keep_queries(selection, answer->position, 1, err);
-}
-
 enum attn_status attn_answer_select(const struct attn_answer *answer,
                                     struct attn_selection **selection, struct attn_error *err)
 {
@@ -336,7 +307,9 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(attn_selection_dims(answer->run->selection), &made, err));
-    status = select_positions(answer, made, err);
+    status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
+        status = attn_selection_keep_queries(made, answer->position, 1, err);
     if (status == ATTN_OK)
         *selection = made;
     else

@@ -88,13 +88,10 @@ static int64_t find_final_state(struct attn_npz *const archives[2])
 /* What says which rows and heads a file has, and not what a model made of them. */
 static bool is_label(const char *name)
 {
-    static const char *const labels[] = {"ids", "input_ids", "queries", "heads"};
     const char *last = strncmp(name, "blocks.", 7) == 0 ? strrchr(name, '.') + 1 : name;
 
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        if (strcmp(last, labels[i]) == 0)
-            return true;
-    return false;
+    return strcmp(last, "ids") == 0 || strcmp(last, "input_ids") == 0 ||
+           strcmp(last, "queries") == 0 || strcmp(last, "heads") == 0;
 }
 
 /* The name that member I of archive A stands for. */
@@ -138,25 +135,10 @@ static enum attn_status open_array(const struct attn_npz *npz, size_t i, struct 
     return ATTN_OK;
 }
 
-static enum attn_status read_values(struct array *array, struct attn_error *err)
-{
-    array->values = attn_alloc_uninitialized(array->n, sizeof *array->values, err);
-    if (!array->values)
-        return ATTN_NO_MEMORY;
-    attn_npy_read_floats(array->npy, array->values);
-    return ATTN_OK;
-}
-
 static void close_array(struct array *array)
 {
     attn_npy_free(array->npy);
     attn_free(array->values);
-}
-
-static bool is_same_shape(const struct array *a, const struct array *b)
-{
-    return a->rank == b->rank &&
-           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
 static double difference(float a, float b)
@@ -201,13 +183,17 @@ static enum attn_status compare(struct archive_diff *diff, const char *site, str
 {
     char of_a[ATTN_SHAPE_TEXT_SIZE], of_b[ATTN_SHAPE_TEXT_SIZE];
 
-    if (!is_same_shape(a, b))
+    if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' is %s in one file and %s in the other",
                               attn_quote_string(site).text,
                               attn_shape_text(attn_npy_rank(a->npy), attn_npy_shape(a->npy), of_a),
                               attn_shape_text(attn_npy_rank(b->npy), attn_npy_shape(b->npy), of_b));
-    ATTN_TRY(read_values(b, err));
-    ATTN_TRY(read_values(a, err));
+    a->values = attn_alloc_uninitialized(a->n, sizeof *a->values, err);
+    b->values = attn_alloc_uninitialized(b->n, sizeof *b->values, err);
+    if (!a->values || !b->values)
+        return ATTN_NO_MEMORY;
+    attn_npy_read_floats(a->npy, a->values);
+    attn_npy_read_floats(b->npy, b->values);
     return append(diff, site, a, b, err);
 }
 

@@ -25,6 +25,14 @@
 
 enum { DEFAULT_MOST = 20 };
 
+enum { PART, LAYER, HEAD, KEY, TOKEN, LOGIT, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN("part", TEXT),    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER), [KEY] = ATTN_COLUMN("key", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),  [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
+};
+
 /* What a head reads from one key. */
 struct read_key {
     int layer, head;
@@ -37,16 +45,15 @@ struct logit_split {
     const struct attn_attribute_args *args;
     const struct attn_weights *weights;
     struct attn_answer answer;
-    struct attn_session *session; /* owns */
-    double model;                 /* the logit, or the difference of two */
-    double *column;               /* [D] of W_U, the target's minus the foil's */
-    double *direction;            /* [D] u */
-    double *before_norm;          /* [D] u before the norm after attention of the layer in hand */
-    double *along;                /* [H*Ev] W_O u of that layer */
-    double *row;                  /* [D] scratch */
+    double model;        /* the logit, or the difference of two */
+    double *column;      /* [D] of W_U, the target's minus the foil's */
+    double *direction;   /* [D] u */
+    double *before_norm; /* [D] u before the norm after attention of the layer in hand */
+    double *along;       /* [H*Ev] W_O u of that layer */
+    double *row;         /* [D] scratch */
     double sum;
-    struct read_key *keys; /* [n_key] owns */
-    size_t n_key, capacity;
+    struct read_key *keys; /* [n_key] by token */
+    size_t n_key;
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -60,7 +67,34 @@ static attn_site_set pattern_sites(const struct logit_split *split)
            ATTN_SITE_BIT(is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }
 
-static enum attn_status check_model(const struct logit_split *split, struct attn_error *err)
+/* Selects the tensors whose parts are found, at the position that is asked about; runs, keeps the
+ * row of each, and reads the model's own logit. */
+static enum attn_status keep(struct logit_split *split, struct attn_error *err)
+{
+    struct attn_frame *frame = &split->frame;
+    const struct attn_answer *answer = &split->answer;
+    const bool by_token = split->args->by_token;
+    const attn_site_set sites =
+        ATTN_SITE_BIT(ATTN_SITE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) |
+        ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
+        ATTN_SITE_BIT(ATTN_SITE_LN_FINAL) | (by_token ? pattern_sites(split) : 0);
+    float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
+    struct attn_trial trial = attn_trial_of(frame->run);
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_frame_select(frame, sites, err));
+    ATTN_TRY(attn_selection_keep_queries(frame->selection, answer->position, 1, err));
+    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
+    trial.trace = attn_capture_trace(frame->capture);
+    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
+    ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
+    split->model =
+        (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
+    return ATTN_OK;
+}
+
+static enum attn_status check(const struct logit_split *split, struct attn_error *err)
 {
     const struct attn_run *run = split->frame.run;
 
@@ -74,70 +108,31 @@ static enum attn_status check_model(const struct logit_split *split, struct attn
     return ATTN_OK;
 }
 
-/* Selects the tensors whose parts are found, at the position that is asked about. */
-static enum attn_status choose(struct logit_split *split, struct attn_error *err)
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
+    struct logit_split *split = state;
     struct attn_frame *frame = &split->frame;
-    const bool by_token = split->args->by_token;
-    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                          ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) |
-                          ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
-                          ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
+    const size_t d = frame->config->d_model, n_z = frame->config->n_head * frame->config->d_value;
+    struct attn_answer_args answer;
 
-    if (by_token &&
+    split->args = frame->args;
+    split->weights = &frame->run->model->weights;
+    answer = split->args->answer;
+    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    ATTN_TRY(attn_error_at(check(split, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_answer_find(frame->run, &answer, &split->answer, err));
+    split->column = attn_frame_alloc(frame, d, sizeof(double));
+    split->direction = attn_frame_alloc(frame, d, sizeof(double));
+    split->before_norm = attn_frame_alloc(frame, d, sizeof(double));
+    split->row = attn_frame_alloc(frame, d, sizeof(double));
+    split->along = attn_frame_alloc(frame, n_z, sizeof(double));
+    ATTN_TRY(attn_frame_memory(frame, err));
+    if (split->args->by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
         attn_error_set(err, ATTN_INVALID,
                        "`by_token` needs a pattern, and this attention has none");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    ATTN_TRY(attn_frame_select(frame, sites | (by_token ? pattern_sites(split) : 0), err));
-    ATTN_TRY(attn_selection_keep_queries(frame->selection, split->answer.position, 1, err));
-    return attn_capture_create(frame->selection, &frame->capture, err);
-}
-
-/* Runs, keeps the row of each tensor, and reads the model's own logit. */
-static enum attn_status keep(struct logit_split *split, struct attn_error *err)
-{
-    struct attn_frame *frame = &split->frame;
-    struct attn_trial trial = attn_trial_of(frame->run);
-    const struct attn_answer *answer = &split->answer;
-    float *logits = attn_frame_own(
-        frame, attn_alloc_uninitialized(frame->config->n_vocab, sizeof *logits, err));
-
-    ATTN_TRY(attn_frame_memory(frame));
-    trial.trace = attn_capture_trace(frame->capture);
-    ATTN_TRY(attn_trial_run(&trial, &split->session, err));
-    ATTN_TRY(attn_session_logits_at(split->session, answer->position, 1, logits, err));
-    split->model =
-        (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
-    return ATTN_OK;
-}
-
-static enum attn_status prepare(void *state, struct attn_error *err)
-{
-    struct logit_split *split = state;
-    struct attn_frame *frame = &split->frame;
-    struct attn_answer_args answer;
-    size_t d;
-
-    split->args = frame->args;
-    answer = split->args->answer;
-    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    attn_frame_choose_nothing(&frame->request);
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
-    split->weights = &frame->run->model->weights;
-    ATTN_TRY(attn_error_at(check_model(split, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_answer_find(frame->run, &answer, &split->answer, err));
-    d = frame->config->d_model;
-    split->column = attn_frame_own(frame, attn_alloc(d, sizeof(double), err));
-    split->direction = attn_frame_own(frame, attn_alloc(d, sizeof(double), err));
-    split->before_norm = attn_frame_own(frame, attn_alloc(d, sizeof(double), err));
-    split->row = attn_frame_own(frame, attn_alloc(d, sizeof(double), err));
-    split->along = attn_frame_own(
-        frame, attn_alloc(frame->config->n_head * frame->config->d_value, sizeof(double), err));
-    ATTN_TRY(attn_frame_memory(frame));
-    ATTN_TRY(choose(split, err));
     return attn_error_at(keep(split, err), ATTN_STAGE_MODEL, err);
 }
 
@@ -259,25 +254,15 @@ static void find_layer_direction(struct logit_split *split, int layer)
 static enum attn_status append(struct logit_split *split, const char *part, int layer, int head,
                                double logit, struct attn_error *err)
 {
-    const struct attn_cell row[] = {attn_cell_text(part, strlen(part)),
-                                    layer >= 0 ? attn_cell_integer(layer) : attn_cell_missing(),
-                                    head >= 0 ? attn_cell_integer(head) : attn_cell_missing(),
-                                    attn_cell_real(logit)};
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(part), [LOGIT] = attn_cell_real(logit)};
 
+    if (layer >= 0)
+        row[LAYER] = attn_cell_integer(layer);
+    if (head >= 0)
+        row[HEAD] = attn_cell_integer(head);
     split->sum += logit;
     return attn_frame_append(&split->frame, row, err);
-}
-
-static enum attn_status append_embedding(struct logit_split *split, struct attn_error *err)
-{
-    const size_t d = split->frame.config->d_model;
-    const double embed = dot(split->direction, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER), d);
-    const double both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), d);
-
-    ATTN_TRY(append(split, "embed", -1, -1, embed, err));
-    if (split->frame.config->positions == ATTN_POSITIONS_LEARNED)
-        ATTN_TRY(append(split, "pos", -1, -1, both - embed, err));
-    return ATTN_OK;
 }
 
 static enum attn_status append_layer(struct logit_split *split, int layer, struct attn_error *err)
@@ -341,31 +326,25 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 /* --- By token --------------------------------------------------------------------------------- */
 
 /* Keeps what HEAD of LAYER reads from each key. */
-static enum attn_status read_keys(struct logit_split *split, int layer, int head,
-                                  struct attn_error *err)
+static void read_keys(struct logit_split *split, int layer, int head)
 {
-    const struct attn_dims *dims = attn_selection_dims(split->frame.selection);
-    const bool is_cross = split->frame.config->is_cross[layer];
-    const size_t width = split->frame.config->d_value;
-    const size_t n = is_cross ? dims->n_source : dims->n_position;
-    const int group = (int)(split->frame.config->n_head / split->frame.config->n_kv_head);
-    const enum attn_site site =
-        (attn_selection_has_site(split->frame.selection, ATTN_SITE_PATTERN_DROPPED))
-            ? ATTN_SITE_PATTERN_DROPPED
-            : ATTN_SITE_PATTERN;
+    const struct attn_selection *selection = split->frame.selection;
+    const struct attn_config *config = split->frame.config;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t width = config->d_value;
+    const size_t n = config->is_cross[layer] ? dims->n_source : dims->n_position;
+    const int kv_head = head / (int)(config->n_head / config->n_kv_head);
+    const enum attn_site site = attn_selection_has_site(selection, ATTN_SITE_PATTERN_DROPPED)
+                                    ? ATTN_SITE_PATTERN_DROPPED
+                                    : ATTN_SITE_PATTERN;
     const float *pattern = attn_capture_head(split->frame.capture, site, layer, head);
-    const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, head / group);
-    void *block = split->keys;
+    const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
+    const double *along = split->along + (size_t)head * width;
 
-    ATTN_TRY(attn_grow(&block, &split->capacity, split->n_key + n, sizeof *split->keys, err));
-    split->keys = block;
     for (size_t key = 0; key < n; key++)
         if (pattern[key] != 0)
-            split->keys[split->n_key++] =
-                (struct read_key){layer, head, key,
-                                  (double)pattern[key] * dot(split->along + (size_t)head * width,
-                                                             v + key * width, width)};
-    return ATTN_OK;
+            split->keys[split->n_key++] = (struct read_key){
+                layer, head, key, (double)pattern[key] * dot(along, v + key * width, width)};
 }
 
 /* By magnitude, the largest first; then by layer, head and key. */
@@ -383,35 +362,37 @@ static int by_magnitude(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static enum attn_status append_key(struct logit_split *split, const struct read_key *key,
-                                   struct attn_error *err)
-{
-    const struct attn_run *run = split->frame.run;
-    const struct attn_token_bytes *tokens =
-        split->frame.config->is_cross[key->layer] ? &run->source.tokens : &run->text.tokens;
-    struct attn_cell row[] = {attn_cell_integer(key->layer), attn_cell_integer(key->head),
-                              attn_cell_integer((int64_t)key->key), attn_cell_missing(),
-                              attn_cell_real(key->logit)};
-
-    if (tokens->bytes)
-        row[3] = attn_cell_text(tokens->bytes[key->key], tokens->sizes[key->key]);
-    return attn_frame_append(&split->frame, row, err);
-}
-
 static enum attn_status append_keys(struct logit_split *split, struct attn_error *err)
 {
+    const struct attn_run *run = split->frame.run;
     const struct attn_config *config = split->frame.config;
     const size_t n_most = split->args->n_most > 0 ? split->args->n_most : DEFAULT_MOST;
+    const size_t n = run->text.n > run->source.n ? run->text.n : run->source.n;
 
+    split->keys =
+        attn_frame_alloc(&split->frame, config->n_layer * config->n_head, n * sizeof *split->keys);
+    ATTN_TRY(attn_frame_memory(&split->frame, err));
     for (int layer = 0; layer < (int)config->n_layer; layer++) {
         find_layer_direction(split, layer);
         for (int head = 0; head < (int)config->n_head; head++)
-            ATTN_TRY(read_keys(split, layer, head, err));
+            read_keys(split, layer, head);
     }
     if (split->n_key > 0)
         qsort(split->keys, split->n_key, sizeof *split->keys, by_magnitude);
-    for (size_t i = 0; i < split->n_key && i < n_most; i++)
-        ATTN_TRY(append_key(split, &split->keys[i], err));
+    for (size_t i = 0; i < split->n_key && i < n_most; i++) {
+        const struct read_key *read = &split->keys[i];
+        const bool is_cross = config->is_cross[read->layer];
+        const struct attn_cell row[N_COLUMN] = {
+            [LAYER] = attn_cell_integer(read->layer),
+            [HEAD] = attn_cell_integer(read->head),
+            [KEY] = attn_cell_integer((int64_t)read->key),
+            [TOKEN] =
+                attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
+            [LOGIT] = attn_cell_real(read->logit),
+        };
+
+        ATTN_TRY(attn_frame_append(&split->frame, row, err));
+    }
     return ATTN_OK;
 }
 
@@ -427,60 +408,45 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
                           "`by_token` and `texts` do not go together: keys belong to one text");
 }
 
+static uint64_t hidden(const void *state)
+{
+    const struct logit_split *split = state;
+
+    return split->args->by_token ? ATTN_COLUMN_BIT(PART)
+                                 : ATTN_COLUMN_BIT(KEY) | ATTN_COLUMN_BIT(TOKEN);
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct logit_split *split = state;
+    const struct attn_config *config = split->frame.config;
+    double embed, both;
 
     find_direction(split);
     if (split->args->by_token)
         return append_keys(split, err);
-    ATTN_TRY(append_embedding(split, err));
-    for (int layer = 0; layer < (int)split->frame.config->n_layer; layer++)
+    embed = dot(split->direction, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER), config->d_model);
+    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), config->d_model);
+    ATTN_TRY(append(split, "embed", -1, -1, embed, err));
+    if (config->positions == ATTN_POSITIONS_LEARNED)
+        ATTN_TRY(append(split, "pos", -1, -1, both - embed, err));
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
         ATTN_TRY(append_layer(split, layer, err));
     return append_output(split, err);
 }
 
-static void columns(const void *state, struct attn_columns *columns)
-{
-    static const struct attn_column of_parts[] = {
-        ATTN_COLUMN("part", TEXT),
-        ATTN_COLUMN("layer", INTEGER),
-        ATTN_COLUMN("head", INTEGER),
-        ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
-    };
-    static const struct attn_column of_keys[] = {
-        ATTN_COLUMN("layer", INTEGER),
-        ATTN_COLUMN("head", INTEGER),
-        ATTN_COLUMN("key", INTEGER),
-        ATTN_COLUMN("token", TEXT),
-        ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
-    };
-    const struct logit_split *split = state;
-
-    if (split->args->by_token)
-        attn_columns_add(columns, of_keys, sizeof of_keys / sizeof *of_keys);
-    else
-        attn_columns_add(columns, of_parts, sizeof of_parts / sizeof *of_parts);
-}
-
-static void release(void *state)
-{
-    struct logit_split *split = state;
-
-    attn_free(split->keys);
-    attn_session_free(split->session);
-}
-
 static const struct attn_experiment experiment = {
     .name = "attribute",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
     .state_size = sizeof(struct logit_split),
     .texts = offsetof(struct attn_attribute_args, texts),
     .n_text = offsetof(struct attn_attribute_args, n_text),
     .check = check_args,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,

@@ -5,10 +5,11 @@
  * event holds rows of one head, the same rows of the exact pattern are computed again from q and k
  * of that head, and the two are compared.
  */
-#include "experiment/compare_internal.h"
+#include "experiment/compare.h"
 
 #include "analysis/difference_internal.h"
 #include "analysis/metric.h"
+#include "attention/attend.h"
 #include "attention/attention_internal.h"
 #include "attention/kind.h"
 #include "base/given.h"
@@ -30,76 +31,63 @@
 
 /* What a comparison works on. */
 struct comparing {
-    const struct attn_compare_args *args;  /* a model's run; NULL: arrays */
-    const struct attn_config *config;      /* of the model */
-    const struct attn_attend_args *arrays; /* NULL: a model's run */
-    const struct attn_selection *selection;
+    const struct attn_run *run;             /* of a model or of arrays */
+    const struct attn_config *config;       /* of the model; NULL: arrays */
+    const struct attn_attention *attention; /* [n_layer] as the run has it */
     struct attn_metric_settings settings;
-    struct attn_pool *pool;
     struct attn_dims dims;                       /* of run or arrays */
     struct attn_attention *chosen, *exact;       /* owns; [n_layer] each, strides resolved */
     struct attn_selection *kept;                 /* owns; sites q, k, v and z */
     struct attn_capture *capture;                /* owns; of the exact run */
-    struct attn_session *exact_run, *run;        /* owns */
+    struct attn_session *exact_run, *chosen_run; /* owns; of a model */
     struct attn_measurement *local, *propagated; /* owns */
-    const struct attn_pattern_pairs *pairs;      /* or NULL */
+    struct attn_outputs *outputs;                /* get local patterns; or NULL */
 };
 
 /* --- What a layer computes from --------------------------------------------------------------- */
-
-/* Numbers that dropout draws for the layers before LAYER: a run draws them from one stream. */
-static uint64_t count_drawn(const struct comparing *comparing, int layer)
-{
-    const struct attn_dims *dims = &comparing->dims;
-    uint64_t n = 0;
-
-    for (int i = 0; i < layer; i++)
-        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
-            n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
-    return n;
-}
 
 /* The arrays that LAYER computes the chosen or the exact attention from, with the heads of the
  * run. */
 static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
                                             bool is_chosen)
 {
-    const struct attn_compare_args *args = comparing->args;
+    const struct attn_run *run = comparing->run;
     const struct attn_config *config = comparing->config;
-    const struct attn_attention *attention =
-        is_chosen ? &comparing->chosen[layer] : &comparing->exact[layer];
-    const enum attn_site query_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY);
-    const enum attn_site key_site = attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY);
-    struct attn_attend_args inputs;
+    const struct attn_dims *dims = &comparing->dims;
+    struct attn_attend_args inputs = run->arrays;
+    uint64_t n_drawn = 0;
 
-    if (comparing->arrays) {
-        inputs = *comparing->arrays;
-        inputs.attention = *attention;
-        inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
+    for (int i = 0; i < layer; i++) /* a run draws the numbers of all layers from one stream */
+        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
+            n_drawn += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
+    if (config)
+        inputs = (struct attn_attend_args){
+            .size = sizeof inputs,
+            .n_head = config->n_head,
+            .n_kv_head = config->n_kv_head,
+            .n_query = run->text.n,
+            .n_key = attn_site_n_key(dims, layer),
+            .d_head = config->d_head,
+            .d_value = config->d_value,
+            .q = attn_capture_tensor(comparing->capture,
+                                     attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), layer),
+            .k = attn_capture_tensor(comparing->capture, attn_site_of_scores(dims, ATTN_LAYOUT_KEY),
+                                     layer),
+            .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
+            .random_layer = layer,
+            .n_drawn = n_drawn,
+            .compute = attn_model_compute(run->model),
+        };
+    inputs.attention = is_chosen ? comparing->chosen[layer] : comparing->exact[layer];
+    inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
+    inputs.pool = run->host->pool;
+    inputs.cancel = run->host->options.cancel;
+    inputs.gemm = run->host->options.gemm;
+    inputs.isa = run->host->options.isa;
+    if (!config)
         return inputs;
-    }
-    inputs = (struct attn_attend_args){
-        .size = sizeof inputs,
-        .n_head = config->n_head,
-        .n_kv_head = config->n_kv_head,
-        .n_query = args->n,
-        .n_key = attn_site_n_key(&comparing->dims, layer),
-        .d_head = config->d_head,
-        .d_value = config->d_value,
-        .q = attn_capture_tensor(comparing->capture, query_site, layer),
-        .k = attn_capture_tensor(comparing->capture, key_site, layer),
-        .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
-        .attention = *attention,
-        .random_layer = layer,
-        .n_drawn = count_drawn(comparing, layer),
-        .pool = args->pool,
-        .cancel = args->cancel,
-        .gemm = args->gemm,
-        .isa = args->isa,
-        .compute = is_chosen ? attn_model_compute(args->model) : ATTN_COMPUTE_F32,
-    };
     inputs.attention.dropout_seed = comparing->chosen[0].dropout_seed; /* as in a session */
-    if (config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL)
+    if (config->is_cross[layer] && inputs.attention.mask == ATTN_MASK_CAUSAL)
         inputs.attention.mask = ATTN_MASK_NONE; /* as in a session, too: a source has no order */
     return inputs;
 }
@@ -145,21 +133,87 @@ struct pass {
     struct attn_measurement *measurement;
 };
 
-/* Rows of one head, and where their sums go. */
+/* Rows of one head, and where they go. */
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
-    const struct attn_pattern_pairs *pairs; /* gets both, or NULL */
+    struct attn_outputs *outputs; /* get both, or NULL */
 };
 
-/* Hands PAIRS the rows of EXACT, all or some of those of CHOSEN, whose layer and head both get. */
-static enum attn_status report_pair(const struct attn_pattern_pairs *pairs,
-                                    const struct attn_trace_event *chosen,
-                                    const struct attn_trace_event *exact, struct attn_error *err)
+static size_t key_of(const struct attn_row *row, size_t i)
 {
-    const size_t skipped = exact->row0 - chosen->row0;
-    struct attn_trace_event part = *chosen, named = *exact;
+    return row->keys ? (size_t)row->keys[i] : i;
+}
 
+/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
+static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
+                       int32_t *keys)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < chosen->n || j < exact->n) {
+        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
+        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
+        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
+        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
+
+        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
+        values[n++] = a - b;
+        i += chosen_key <= exact_key;
+        j += exact_key <= chosen_key;
+    }
+    return n;
+}
+
+/* OUTPUTS get the rows CHOSEN, the same rows of EXACT attention, and their difference, the chosen
+ * weights minus the exact ones. A cell counts when it counts in one of them, and has weight 0 in
+ * the other. */
+static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
+                             const struct attn_trace_event *exact, struct attn_error *err)
+{
+    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
+    const size_t n_row = exact->n_row;
+    struct attn_trace_event event = *chosen;
+    enum attn_status status = ATTN_NO_MEMORY;
+    float *values;
+    int32_t *keys;
+    size_t *n_kept;
+
+    ATTN_TRY(attn_outputs_pair(outputs, chosen, exact, err));
+    values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
+    keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
+    n_kept = attn_alloc(n_row, sizeof *n_kept, err);
+    if (values && keys && n_kept) {
+        for (size_t r = 0; r < n_row; r++) {
+            const struct attn_row row = attn_event_row(chosen, r);
+            const struct attn_row exact_row = attn_event_row(exact, r);
+
+            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
+        }
+        event.n_col = event.ld = ld;
+        event.data = values;
+        event.keys = keys;
+        event.n_kept = n_kept;
+        status = attn_outputs_event(outputs, &event, err);
+    }
+    attn_free(values);
+    attn_free(keys);
+    attn_free(n_kept);
+    return status;
+}
+
+/* An attn_trace_fn: the exact rows, all or some of those of the event. Who gets both reads layer
+ * and head of the event from either. */
+static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
+                                      struct attn_error *err)
+{
+    const struct rows *rows = user;
+    const size_t skipped = exact->row0 - rows->event->row0;
+    struct attn_trace_event part = *rows->event, named = *exact;
+
+    attn_measurement_add(rows->measurement, rows->event, exact);
+    if (!rows->outputs)
+        return ATTN_OK;
     part.row0 = exact->row0;
     part.n_row = exact->n_row;
     part.data += skipped * part.ld;
@@ -167,42 +221,20 @@ static enum attn_status report_pair(const struct attn_pattern_pairs *pairs,
         part.keys += skipped * part.ld;
         part.n_kept += skipped;
     }
-    named.layer = chosen->layer;
-    named.head = chosen->head;
-    return pairs->on_pair(pairs->user, &part, &named, err);
+    named.layer = part.layer;
+    named.head = part.head;
+    return draw(rows->outputs, &part, &named, err);
 }
 
-/* An attn_trace_fn: the exact rows, all or some of those of the event. */
-static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
-                                      struct attn_error *err)
-{
-    const struct rows *rows = user;
-
-    attn_measurement_add(rows->measurement, rows->event, exact);
-    return rows->pairs ? report_pair(rows->pairs, rows->event, exact, err) : ATTN_OK;
-}
-
-/* Compares the rows of EVENT with those of the exact attention on INPUTS, of one head. SELECTION is
- * empty. */
-static enum attn_status compare_selected(const struct pass *pass,
-                                         const struct attn_attend_args *inputs,
-                                         const struct attn_trace_event *event,
-                                         struct attn_selection *selection, struct attn_error *err)
-{
-    const struct comparing *comparing = pass->comparing;
-    const bool is_local = pass->measurement == comparing->local;
-    struct rows rows = {pass->measurement, event, is_local ? comparing->pairs : NULL};
-
-    ATTN_TRY(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    ATTN_TRY(attn_selection_keep_queries(selection, event->row0, event->n_row, err));
-    return attend(inputs, selection, on_exact_rows, &rows, err);
-}
-
+/* Compares the rows of EVENT with those of exact attention, which are computed for it. */
 static enum attn_status compare_pattern(const struct pass *pass,
                                         const struct attn_trace_event *event,
                                         struct attn_error *err)
 {
-    struct attn_attend_args inputs = layer_inputs(pass->comparing, event->layer, false);
+    const struct comparing *comparing = pass->comparing;
+    const bool is_local = pass->measurement == comparing->local;
+    struct rows rows = {pass->measurement, event, is_local ? comparing->outputs : NULL};
+    struct attn_attend_args inputs = layer_inputs(comparing, event->layer, false);
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
@@ -210,20 +242,13 @@ static enum attn_status compare_pattern(const struct pass *pass,
     narrow(&inputs, (size_t)event->head);
     dims = attn_attend_dims(&inputs);
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = compare_selected(pass, &inputs, event, selection, err);
+    status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status = attn_selection_keep_queries(selection, event->row0, event->n_row, err);
+    if (status == ATTN_OK)
+        status = attend(&inputs, selection, on_exact_rows, &rows, err);
     attn_selection_free(selection);
     return status;
-}
-
-static void compare_z(const struct pass *pass, const struct attn_trace_event *event)
-{
-    const float *exact_z =
-        attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, event->layer, event->head);
-    struct attn_trace_event exact = *event;
-
-    exact.data = exact_z + event->row0 * event->n_col;
-    exact.ld = event->n_col;
-    attn_measurement_add(pass->measurement, event, &exact);
 }
 
 /* An attn_trace_fn for patterns and z. */
@@ -231,31 +256,22 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     const struct pass *pass = user;
-    struct attn_trace_event own = *event;
+    struct attn_trace_event own = *event, exact = *event;
 
     if (pass->layer != ATTN_ALL_LAYERS)
         own.layer = pass->layer;
     if (event->site == ATTN_SITE_PATTERN)
         return compare_pattern(pass, &own, err);
-    compare_z(pass, &own);
+    exact.layer = own.layer;
+    exact.data = attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, own.layer, own.head) +
+                 own.row0 * own.n_col;
+    exact.ld = own.n_col;
+    attn_measurement_add(pass->measurement, &own, &exact);
     return ATTN_OK;
 }
 
-/* Selects the heads and queries of LAYER that are compared. SELECTION is for arrays with DIMS. */
-static enum attn_status select_layer(const struct comparing *comparing, int layer,
-                                     const struct attn_dims *dims, struct attn_selection *selection,
-                                     struct attn_error *err)
-{
-    for (int head = 0; head < (int)dims->n_head; head++)
-        if (attn_selection_has_head(comparing->selection, layer, head))
-            ATTN_TRY(attn_selection_keep(selection, 0, head, err));
-    for (size_t query = 0; query < dims->n_position; query++)
-        if (attn_selection_has_query(comparing->selection, query))
-            ATTN_TRY(attn_selection_keep_queries(selection, query, 1, err));
-    return ATTN_OK;
-}
-
-/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run. */
+/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run: of the heads
+ * and queries that are compared. */
 static enum attn_status compare_locally(struct comparing *comparing, int layer,
                                         struct attn_error *err)
 {
@@ -266,7 +282,13 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = select_layer(comparing, layer, &dims, selection, err);
+    status = ATTN_OK;
+    for (int head = 0; status == ATTN_OK && head < (int)dims.n_head; head++)
+        if (attn_selection_has_head(comparing->run->selection, layer, head))
+            status = attn_selection_keep(selection, 0, head, err);
+    for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
+        if (attn_selection_has_query(comparing->run->selection, query))
+            status = attn_selection_keep_queries(selection, query, 1, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_rows, &pass, err);
     attn_selection_free(selection);
@@ -305,33 +327,24 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* Times the attention up to what is computed last: z, or the weights where there are no values.
- * SELECTION is empty. */
-static enum attn_status time_attention(const struct attn_attend_args *inputs, attn_site_set sites,
-                                       struct attn_selection *selection, double *seconds,
-                                       struct attn_error *err)
-{
-    const attn_site_set z = ATTN_SITE_BIT(ATTN_SITE_Z);
-    const uint64_t weights =
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
-    double begun;
-
-    ATTN_TRY(attn_selection_set_sites(selection, sites & z ? z : sites & weights, err));
-    begun = now();
-    ATTN_TRY(attend(inputs, selection, ignore, NULL, err));
-    *seconds = now() - begun;
-    return ATTN_OK;
-}
-
+/* Times the attention up to what is computed last: z, or the weights where there are no values. */
 static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
                                 struct attn_error *err)
 {
     const struct attn_dims dims = attn_attend_dims(inputs);
+    const attn_site_set z = ATTN_SITE_BIT(ATTN_SITE_Z),
+                        weights = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                  ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     struct attn_selection *selection;
     enum attn_status status;
+    double begun;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = time_attention(inputs, dims.sites, selection, seconds, err);
+    status = attn_selection_set_sites(selection, dims.sites & z ? z : dims.sites & weights, err);
+    begun = now();
+    if (status == ATTN_OK)
+        status = attend(inputs, selection, ignore, NULL, err);
+    *seconds = now() - begun;
     attn_selection_free(selection);
     return status;
 }
@@ -382,36 +395,15 @@ static void compare_row(void *context, size_t task, int worker)
     };
 }
 
-static enum attn_status compare_block(struct comparing *comparing, struct block *block,
+static enum attn_status compare_block(const struct comparing *comparing, struct block *block,
                                       struct attn_error *err)
 {
-    const struct attn_compare_args *args = comparing->args;
+    const size_t first = block->first, n = block->n;
 
-    if (args->cancel && *args->cancel != 0)
-        return attn_error_set(err, ATTN_CANCELED, "canceled");
-    ATTN_TRY(
-        attn_session_logits_at(comparing->exact_run, block->first, block->n, block->exact, err));
-    ATTN_TRY(attn_session_logits_at(comparing->run, block->first, block->n, block->chosen, err));
-    attn_pool_run(args->pool, block->n, compare_row, block);
-    return ATTN_OK;
-}
-
-/* Compares blocks of up to N_MOST neighbours among the selected queries. */
-static enum attn_status compare_blocks(struct comparing *comparing, struct block *block,
-                                       size_t n_most, struct attn_error *err)
-{
-    const size_t n = comparing->args->n;
-
-    while (block->first < n) {
-        block->n = 0;
-        while (block->n < n_most && block->first + block->n < n &&
-               attn_selection_has_query(comparing->selection, block->first + block->n))
-            block->n++;
-        if (block->n > 0)
-            ATTN_TRY(compare_block(comparing, block, err));
-        block->logits += block->n;
-        block->first += block->n > 0 ? block->n : 1;
-    }
+    ATTN_TRY(attn_host_check_canceled(comparing->run->host, err));
+    ATTN_TRY(attn_session_logits_at(comparing->exact_run, first, n, block->exact, err));
+    ATTN_TRY(attn_session_logits_at(comparing->chosen_run, first, n, block->chosen, err));
+    attn_pool_run(comparing->run->host->pool, n, compare_row, block);
     return ATTN_OK;
 }
 
@@ -419,7 +411,8 @@ static enum attn_status compare_blocks(struct comparing *comparing, struct block
 static enum attn_status compare_logits(struct comparing *comparing,
                                        struct attn_compared_logits *logits, struct attn_error *err)
 {
-    const size_t n = comparing->args->n, n_vocab = comparing->config->n_vocab;
+    const struct attn_run *run = comparing->run;
+    const size_t n = run->text.n, n_vocab = comparing->config->n_vocab;
     const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
     struct block block = {.n_vocab = n_vocab, .logits = logits};
     enum attn_status status = ATTN_NO_MEMORY;
@@ -427,7 +420,17 @@ static enum attn_status compare_logits(struct comparing *comparing,
     block.exact = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
     block.chosen = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
     if (block.exact && block.chosen)
-        status = compare_blocks(comparing, &block, n_most, err);
+        status = ATTN_OK;
+    while (status == ATTN_OK && block.first < n) {
+        block.n = 0;
+        while (block.n < n_most && block.first + block.n < n &&
+               attn_selection_has_query(run->selection, block.first + block.n))
+            block.n++;
+        if (block.n > 0)
+            status = compare_block(comparing, &block, err);
+        block.logits += block.n;
+        block.first += block.n > 0 ? block.n : 1;
+    }
     attn_free(block.exact);
     attn_free(block.chosen);
     return status;
@@ -443,20 +446,17 @@ static struct attn_attention find_exact_kind(const struct comparing *comparing, 
     return ATTN_ATTENTION_DEFAULT;
 }
 
-static bool is_other_kind(const struct attn_attention *a, struct attn_attention b)
-{
-    return a->kind != b.kind || (a->kind == ATTN_ATTENTION_WINDOW && a->window != b.window);
-}
-
 /* Whether anything differs from exact attention of the same scores. */
-static bool is_other(const struct comparing *comparing, const struct attn_attention *attention)
+static bool is_other(const struct comparing *comparing)
 {
-    if (comparing->args && attn_model_compute(comparing->args->model) != ATTN_COMPUTE_F32)
+    if (comparing->config && attn_model_compute(comparing->run->model) != ATTN_COMPUTE_F32)
         return true;
     for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
-        const struct attn_attention *own = &attention[layer];
+        const struct attn_attention *own = &comparing->attention[layer];
+        const struct attn_attention exact = find_exact_kind(comparing, layer);
 
-        if (is_other_kind(own, find_exact_kind(comparing, layer)) ||
+        if (own->kind != exact.kind ||
+            (own->kind == ATTN_ATTENTION_WINDOW && own->window != exact.window) ||
             own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
             own->dropout > 0 || own->dropout_mask.cells)
             return true;
@@ -464,8 +464,7 @@ static bool is_other(const struct comparing *comparing, const struct attn_attent
     return false;
 }
 
-static enum attn_status check(const struct comparing *comparing,
-                              const struct attn_attention *attention, struct attn_error *err)
+static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
 {
     const attn_site_set known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
@@ -473,15 +472,15 @@ static enum attn_status check(const struct comparing *comparing,
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
                               comparing->settings.n_recalled, ATTN_MOST_RECALLED);
-    if ((attn_selection_sites(comparing->selection) & ~known) != 0)
+    if ((attn_selection_sites(comparing->run->selection) & ~known) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
     for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        n_head += attn_selection_n_head(comparing->selection, layer);
+        n_head += attn_selection_n_head(comparing->run->selection, layer);
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head, expected one or more");
-    if (is_other(comparing, attention))
+    if (is_other(comparing))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
@@ -490,14 +489,22 @@ static enum attn_status check(const struct comparing *comparing,
     return ATTN_INVALID;
 }
 
-/* ATTENTION [n_layer], and the exact attention of the same scores. */
-static void choose_attention(struct comparing *comparing, const struct attn_attention *attention)
+/* Finds the chosen attention, and the exact one of the same scores. */
+static enum attn_status prepare(struct comparing *comparing, struct attn_error *err)
 {
-    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
+    const size_t n_layer = comparing->dims.n_layer;
+    const struct attn_metric *metric = attn_metric_find("difference");
+
+    ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
+    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
+    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
+    if (!comparing->chosen || !comparing->exact)
+        return ATTN_NO_MEMORY;
+    for (size_t layer = 0; layer < n_layer; layer++) {
         struct attn_attention *chosen = &comparing->chosen[layer];
         struct attn_attention *exact = &comparing->exact[layer];
 
-        *chosen = attention[layer];
+        *chosen = comparing->attention[layer];
         attn_attention_resolve_stride(chosen, attn_site_n_key(&comparing->dims, (int)layer));
         *exact = *chosen;
         exact->kind = find_exact_kind(comparing, layer).kind;
@@ -508,41 +515,10 @@ static void choose_attention(struct comparing *comparing, const struct attn_atte
         exact->dropout = 0;
         exact->dropout_mask = (struct attn_mask_matrix){0};
     }
-}
-
-/* What is kept of the exact run: q, k, v and z of the layers with selected heads; q and k as scores
- * are made of them. */
-static enum attn_status choose_kept(struct comparing *comparing, struct attn_error *err)
-{
-    const attn_site_set sites =
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
-        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
-
-    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
-    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        if (attn_selection_n_head(comparing->selection, layer) > 0)
-            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
-    return attn_capture_create(comparing->kept, &comparing->capture, err);
-}
-
-static enum attn_status prepare(struct comparing *comparing, const struct attn_attention *attention,
-                                struct attn_error *err)
-{
-    const size_t n_layer = comparing->dims.n_layer;
-    const struct attn_metric *metric = attn_metric_find("difference");
-
-    ATTN_TRY(attn_error_at(check(comparing, attention, err), ATTN_STAGE_OPTIONS, err));
-    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
-    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
-    if (!comparing->chosen || !comparing->exact)
-        return ATTN_NO_MEMORY;
-    choose_attention(comparing, attention);
-    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->selection,
-                                     comparing->pool, &comparing->local, err));
-    return attn_measurement_create(metric, &comparing->settings, comparing->selection,
-                                   comparing->pool, &comparing->propagated, err);
+    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
+                                     comparing->run->host->pool, &comparing->local, err));
+    return attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
+                                   comparing->run->host->pool, &comparing->propagated, err);
 }
 
 /* Feeds a new session that computes what was chosen, or what is exact. */
@@ -550,27 +526,20 @@ static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
                              const struct attn_trace *trace, struct attn_session **session,
                              struct attn_error *err)
 {
-    const struct attn_compare_args *args = comparing->args;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const struct attn_run *run = comparing->run;
+    struct attn_session_options options = attn_run_session_options(run);
 
-    options.n_max = args->n;
-    options.n_source = args->n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
-    options.pool = args->pool;
+    options.pool = run->host->pool;
     options.trace = trace;
     options.attention = is_chosen ? comparing->chosen : comparing->exact;
     options.needs_float32 = !is_chosen;
-    options.cancel = args->cancel;
-    options.gemm = args->gemm;
-    options.isa = args->isa;
-    options.embeddings_name = args->embeddings_name;
-    options.source_name = args->source_name;
-    ATTN_TRY(attn_session_create(args->model, &options, session, err));
-    if (args->n_source > 0)
-        ATTN_TRY(attn_session_set_source(*session, args->source, args->n_source, err));
-    return args->embeddings ? attn_session_feed_embeddings(*session, args->embeddings, args->n, err)
-                            : attn_session_feed(*session, args->ids, args->n, err);
+    ATTN_TRY(attn_session_create(run->model, &options, session, err));
+    if (run->source.n > 0)
+        ATTN_TRY(attn_session_set_source(*session, run->source.rows, run->source.n, err));
+    return run->text.rows ? attn_session_feed_embeddings(*session, run->text.rows, run->text.n, err)
+                          : attn_session_feed(*session, run->text.ids, run->text.n, err);
 }
 
 /* Each layer by itself: error and cost. */
@@ -580,7 +549,7 @@ static enum attn_status compare_layers(struct comparing *comparing,
     for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++) {
         struct attn_compared_layer *found = &comparison->layers[comparison->n_layer];
 
-        if (attn_selection_n_head(comparing->selection, layer) == 0)
+        if (attn_selection_n_head(comparing->run->selection, layer) == 0)
             continue;
         found->layer = layer;
         comparison->n_layer++;
@@ -609,7 +578,7 @@ static void find_differences(const struct comparing *comparing, struct attn_comp
         for (int head = 0; head < n_head; head++) {
             struct attn_compared_head *found = &comparison->heads[comparison->n_head];
 
-            if (!attn_selection_has_head(comparing->selection, layer->layer, head))
+            if (!attn_selection_has_head(comparing->run->selection, layer->layer, head))
                 continue;
             comparison->n_head++;
             found->layer = layer->layer;
@@ -622,19 +591,30 @@ static void find_differences(const struct comparing *comparing, struct attn_comp
               &comparison->propagated);
 }
 
+/* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as
+ * scores are made of them; each layer beside it; the run of what was chosen. */
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
     struct pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
-    const struct attn_trace trace = {comparing->selection, on_rows, &pass};
+    const struct attn_trace trace = {comparing->run->selection, on_rows, &pass};
+    const attn_site_set sites =
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
+        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
+        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
 
-    ATTN_TRY(choose_kept(comparing, err));
+    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
+    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+        if (attn_selection_n_head(comparing->run->selection, layer) > 0)
+            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
+    ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
     ATTN_TRY(
         feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));
     ATTN_TRY(compare_layers(comparing, comparison, err));
-    ATTN_TRY(feed(comparing, true, &trace, &comparing->run, err));
+    ATTN_TRY(feed(comparing, true, &trace, &comparing->chosen_run, err));
     if (comparing->config->output != ATTN_OUTPUT_NONE) {
-        comparison->n_logits = attn_selection_n_query(comparing->selection);
+        comparison->n_logits = attn_selection_n_query(comparing->run->selection);
         ATTN_TRY(compare_logits(comparing, comparison->logits, err));
     }
     comparison->has_propagated = true;
@@ -659,203 +639,53 @@ static enum attn_status compare_arrays(struct comparing *comparing,
     return compare_layers(comparing, comparison, err);
 }
 
-static enum attn_status fill(struct comparing *comparing, const struct attn_attention *attention,
-                             struct attn_comparison **comparison, struct attn_error *err)
-{
-    ATTN_TRY(prepare(comparing, attention, err));
-    ATTN_TRY(attn_comparison_create(comparing->selection, comparison, err));
-    ATTN_TRY(comparing->arrays ? compare_arrays(comparing, *comparison, err)
-                               : compare_run(comparing, *comparison, err));
-    find_differences(comparing, *comparison);
-    return ATTN_OK;
-}
-
-/* Makes the comparison with ATTENTION [n_layer], and releases COMPARING. */
-static enum attn_status compare(struct comparing *comparing, const struct attn_attention *attention,
-                                struct attn_comparison **comparison, struct attn_error *err)
-{
-    struct attn_comparison *made = NULL;
-    const enum attn_status status = fill(comparing, attention, &made, err);
-
-    attn_session_free(comparing->run);
-    attn_session_free(comparing->exact_run);
-    attn_capture_free(comparing->capture);
-    attn_selection_free(comparing->kept);
-    attn_free(comparing->chosen);
-    attn_free(comparing->exact);
-    attn_measurement_free(comparing->local);
-    attn_measurement_free(comparing->propagated);
-    if (status == ATTN_OK)
-        *comparison = made;
-    else
-        attn_comparison_free(made);
-    return status;
-}
-
-enum attn_status attn_compare_run(const struct attn_compare_args *given,
-                                  struct attn_comparison **comparison, struct attn_error *err)
-{
-    struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
-    struct comparing comparing = {.args = &args};
-
-    ATTN_TRY(attn_options_read(given, &args, err));
-    comparing.config = attn_model_config(args.model);
-    comparing.selection = args.selection;
-    comparing.settings.n_recalled = args.n_recalled;
-    comparing.pool = args.pool;
-    comparing.pairs = args.pairs;
-    comparing.dims = attn_config_dims(comparing.config, args.n);
-    comparing.dims.n_source = args.n_source;
-    return compare(&comparing, args.attention, comparison, err);
-}
-
-enum attn_status attn_compare_attend(const struct attn_attend_args *given,
-                                     const struct attn_selection *selection, size_t n_recalled,
-                                     const struct attn_pattern_pairs *pairs,
-                                     struct attn_comparison **comparison, struct attn_error *err)
-{
-    struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
-    struct comparing comparing = {
-        .arrays = &args, .selection = selection, .settings.n_recalled = n_recalled};
-
-    ATTN_TRY(attn_options_read(given, &args, err));
-    comparing.dims = attn_attend_dims(&args);
-    comparing.pool = args.pool;
-    comparing.pairs = pairs;
-    return compare(&comparing, &args.attention, comparison, err);
-}
-
 /* --- Of a request ----------------------------------------------------------------------------- */
 
-static enum attn_status compare_run_of_model(const struct attn_run *run, size_t n_recalled,
-                                             const struct attn_pattern_pairs *pairs,
-                                             struct attn_comparison **comparison,
-                                             struct attn_error *err)
+/* Makes *COMPARISON, the caller's also after a failure. OUTPUTS may be NULL. */
+static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
+                                struct attn_outputs *outputs, struct attn_comparison **comparison,
+                                struct attn_error *err)
 {
-    const struct attn_host_options *host = &run->host->options;
-    const struct attn_compare_args args = {.size = sizeof args,
-                                           .model = run->model,
-                                           .ids = run->text.ids,
-                                           .embeddings = run->text.rows,
-                                           .n = run->text.n,
-                                           .source = run->source.rows,
-                                           .n_source = run->source.n,
-                                           .embeddings_name = run->text.name,
-                                           .source_name = run->source.name,
-                                           .attention = run->attention.layers,
-                                           .selection = run->selection,
-                                           .n_recalled = n_recalled,
-                                           .pool = run->host->pool,
-                                           .cancel = host->cancel,
-                                           .gemm = host->gemm,
-                                           .isa = host->isa,
-                                           .pairs = pairs};
-    const enum attn_status status = attn_compare_run(&args, comparison, err);
+    struct comparing comparing = {.run = run,
+                                  .attention = &run->arrays.attention,
+                                  .settings.n_recalled = n_recalled,
+                                  .outputs = outputs};
+    enum attn_status status;
 
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
-}
-
-static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t n_recalled,
-                                              const struct attn_pattern_pairs *pairs,
-                                              struct attn_comparison **comparison,
-                                              struct attn_error *err)
-{
-    const struct attn_host_options *host = &run->host->options;
-    struct attn_attend_args args = run->arrays;
-
-    args.pool = run->host->pool;
-    args.cancel = host->cancel;
-    args.gemm = host->gemm;
-    args.isa = host->isa;
-    return attn_error_at(
-        attn_compare_attend(&args, run->selection, n_recalled, pairs, comparison, err),
-        ATTN_STAGE_OPTIONS, err);
-}
-
-static enum attn_status compare_patterns(const struct attn_run *run, size_t n_recalled,
-                                         const struct attn_pattern_pairs *pairs,
-                                         struct attn_comparison **comparison,
-                                         struct attn_error *err)
-{
-    ATTN_TRY(run->model ? compare_run_of_model(run, n_recalled, pairs, comparison, err)
-                        : compare_run_of_arrays(run, n_recalled, pairs, comparison, err));
+    if (run->model) {
+        comparing.config = attn_model_config(run->model);
+        comparing.attention = run->attention.layers;
+        comparing.dims = attn_config_dims(comparing.config, run->text.n);
+        comparing.dims.n_source = run->source.n;
+    } else {
+        comparing.dims = attn_attend_dims(&run->arrays);
+    }
+    status = prepare(&comparing, err);
+    if (status == ATTN_OK)
+        status = attn_comparison_create(run->selection, comparison, err);
+    if (status == ATTN_OK)
+        status = run->model ? compare_run(&comparing, *comparison, err)
+                            : compare_arrays(&comparing, *comparison, err);
+    if (status == ATTN_OK)
+        find_differences(&comparing, *comparison);
+    attn_session_free(comparing.chosen_run);
+    attn_session_free(comparing.exact_run);
+    attn_capture_free(comparing.capture);
+    attn_selection_free(comparing.kept);
+    attn_free(comparing.chosen);
+    attn_free(comparing.exact);
+    attn_measurement_free(comparing.local);
+    attn_measurement_free(comparing.propagated);
+    ATTN_TRY(attn_error_at(status,
+                           !run->model              ? ATTN_STAGE_OPTIONS
+                           : status == ATTN_INVALID ? ATTN_STAGE_INPUT
+                                                    : ATTN_STAGE_MODEL,
+                           err));
     /* The flag may have been set after the last look. */
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
-static size_t key_of(const struct attn_row *row, size_t i)
-{
-    return row->keys ? (size_t)row->keys[i] : i;
-}
-
-/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
-static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
-                       int32_t *keys)
-{
-    size_t i = 0, j = 0, n = 0;
-
-    while (i < chosen->n || j < exact->n) {
-        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
-        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
-        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
-        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
-
-        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
-        values[n++] = a - b;
-        i += chosen_key <= exact_key;
-        j += exact_key <= chosen_key;
-    }
-    return n;
-}
-
-/* Emits the rows of EXACT to TRACE, all or some of those of CHOSEN, of one head each, as the chosen
- * weights minus the exact ones; layer and head are those of CHOSEN. A cell counts when it counts in
- * one of them, and has weight 0 in the other. */
-static enum attn_status emit_difference(const struct attn_trace *trace,
-                                        const struct attn_trace_event *chosen,
-                                        const struct attn_trace_event *exact,
-                                        struct attn_error *err)
-{
-    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
-    const size_t n_row = exact->n_row, skipped = exact->row0 - chosen->row0;
-    struct attn_trace_event event = *chosen;
-    float *values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
-    int32_t *keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
-    size_t *n_kept = attn_alloc(n_row, sizeof *n_kept, err);
-    enum attn_status status = ATTN_NO_MEMORY;
-
-    if (values && keys && n_kept) {
-        for (size_t r = 0; r < n_row; r++) {
-            const struct attn_row row = attn_event_row(chosen, skipped + r);
-            const struct attn_row exact_row = attn_event_row(exact, r);
-
-            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
-        }
-        event.row0 = exact->row0;
-        event.n_row = n_row;
-        event.n_col = event.ld = ld;
-        event.data = values;
-        event.keys = keys;
-        event.n_kept = n_kept;
-        status = trace->on_event(trace->user, &event, err);
-    }
-    attn_free(values);
-    attn_free(keys);
-    attn_free(n_kept);
-    return status;
-}
-
-/* An attn_pattern_pair_fn: USER is the struct attn_outputs. */
-static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact, struct attn_error *err)
-{
-    const struct attn_trace differences = {NULL, attn_outputs_event, user};
-
-    ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
-    return emit_difference(&differences, chosen, exact, err);
-}
-
-/* With the outputs open for LABELS: compares, and draws the differences. */
+/* Opens the outputs for LABELS, compares, and draws the differences. */
 static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
                                      const struct attn_labels *labels,
                                      struct attn_comparison **comparison, struct attn_error *err)
@@ -864,7 +694,6 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
         run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_outputs *outputs;
-    struct attn_pattern_pairs pairs = {draw_pair, NULL};
     struct attn_error failure = {0};
     bool is_abandoned;
     enum attn_status status;
@@ -874,8 +703,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     options.picture = &picture;
     ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
                                  &options, &outputs, err));
-    pairs.user = outputs;
-    status = compare_patterns(run, n_recalled, &pairs, comparison, &failure);
+    status = compare(run, n_recalled, outputs, comparison, &failure);
     if (status == ATTN_OK)
         status = attn_outputs_finish(outputs, &failure);
     is_abandoned = attn_outputs_is_abandoned(outputs);
@@ -914,7 +742,7 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
     status = run->request.outputs.n > 0 ? compare_and_draw(run, n_recalled, &found, err)
-                                        : compare_patterns(run, n_recalled, NULL, &found, err);
+                                        : compare(run, n_recalled, NULL, &found, err);
     if (status == ATTN_OK)
         *comparison = found;
     else

@@ -4,10 +4,8 @@
 #include "analysis/difference_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/table_internal.h"
+#include "experiment/frame.h"
 #include "trace/selection_internal.h"
-
-#include <string.h>
 
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison, struct attn_error *err)
@@ -51,77 +49,67 @@ struct attn_head_place attn_comparison_place(const struct attn_compared_head *he
     return (struct attn_head_place){head->head / (int)n_head, head->head % (int)n_head};
 }
 
-enum { N_PLACE = 3 }; /* columns before the values of a head */
+enum { N_PLACE = 3, N_OF_HEAD = N_PLACE + ATTN_N_DIFFERENCE }; /* columns of a head */
 
 static enum attn_status append_head(struct attn_table *table, struct attn_head_place place,
                                     const char *error, const struct attn_difference *difference,
                                     struct attn_error *err)
 {
-    struct attn_cell cells[N_PLACE + ATTN_N_DIFFERENCE] = {attn_cell_integer(place.first),
-                                                           attn_cell_integer(place.head),
-                                                           attn_cell_text(error, strlen(error))};
+    struct attn_cell cells[N_OF_HEAD] = {attn_cell_integer(place.first),
+                                         attn_cell_integer(place.head), attn_cell_string(error)};
 
     attn_difference_cells(difference, cells + N_PLACE);
-    return attn_table_append(table, cells, N_PLACE + ATTN_N_DIFFERENCE, err);
+    return attn_table_append(table, cells, N_OF_HEAD, err);
 }
 
-static enum attn_status create_heads(const struct attn_labels *labels, struct attn_table **table,
-                                     struct attn_error *err)
+/* Makes *TABLE, which is the caller's, also after a failure; so do those below. */
+static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
+                                       const struct attn_labels *labels, struct attn_table **table,
+                                       struct attn_error *err)
 {
-    struct attn_column columns[N_PLACE + ATTN_N_DIFFERENCE] = {
+    struct attn_column columns[N_OF_HEAD] = {
         {.name = labels->axes ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
         {.name = "error", .type = ATTN_VALUE_TEXT}};
 
     attn_difference_columns(columns + N_PLACE);
-    return attn_table_create("heads", columns, N_PLACE + ATTN_N_DIFFERENCE, table, err);
-}
-
-static enum attn_status append_heads(struct attn_table *table,
-                                     const struct attn_comparison *comparison,
-                                     const struct attn_labels *labels, struct attn_error *err)
-{
+    ATTN_TRY(attn_table_create("heads", columns, N_OF_HEAD, table, err));
     for (size_t i = 0; i < comparison->n_head; i++) {
         const struct attn_compared_head *head = &comparison->heads[i];
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
-        ATTN_TRY(append_head(table, place, "local", &head->local, err));
+        ATTN_TRY(append_head(*table, place, "local", &head->local, err));
         if (comparison->has_propagated)
-            ATTN_TRY(append_head(table, place, "propagated", &head->propagated, err));
+            ATTN_TRY(append_head(*table, place, "propagated", &head->propagated, err));
     }
     return ATTN_OK;
 }
 
 static const struct attn_column cost_columns[] = {
-    {.name = "layer", .type = ATTN_VALUE_INTEGER},
-    {.name = "exact_pairs", .type = ATTN_VALUE_INTEGER},
-    {.name = "chosen_pairs", .type = ATTN_VALUE_INTEGER},
+    ATTN_COLUMN("layer", INTEGER),
+    ATTN_COLUMN("exact_pairs", INTEGER),
+    ATTN_COLUMN("chosen_pairs", INTEGER),
     {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
-    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"}};
+    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
+};
 
 static const struct attn_column logits_columns[] = {
-    {.name = "query", .type = ATTN_VALUE_INTEGER},
-    {.name = "kl",
-     .type = ATTN_VALUE_REAL,
-     .unit = "nats",
-     .notation = ATTN_NOTATION_FIXED,
-     .digits = 4},
-    {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
-    {.name = "chosen_first", .type = ATTN_VALUE_INTEGER},
-    {.name = "query_token", .type = ATTN_VALUE_TEXT},
-    {.name = "exact_token", .type = ATTN_VALUE_TEXT},
-    {.name = "chosen_token", .type = ATTN_VALUE_TEXT}};
+    ATTN_COLUMN("query", INTEGER),       ATTN_COLUMN_REAL("kl", 4, "nats", SIGNED),
+    ATTN_COLUMN("exact_first", INTEGER), ATTN_COLUMN("chosen_first", INTEGER),
+    ATTN_COLUMN("query_token", TEXT),    ATTN_COLUMN("exact_token", TEXT),
+    ATTN_COLUMN("chosen_token", TEXT),
+};
 
 enum { N_COLUMN = 7 }; /* of costs and of logits */
 _Static_assert(sizeof cost_columns == N_COLUMN * sizeof *cost_columns, "costs");
 _Static_assert(sizeof logits_columns == N_COLUMN * sizeof *logits_columns, "logits");
 
-static enum attn_status append_costs(struct attn_table *table,
-                                     const struct attn_comparison *comparison,
-                                     struct attn_error *err)
+static enum attn_status tabulate_costs(const struct attn_comparison *comparison,
+                                       struct attn_table **table, struct attn_error *err)
 {
+    ATTN_TRY(attn_table_create("costs", cost_columns, N_COLUMN, table, err));
     for (size_t i = 0; i < comparison->n_layer; i++) {
         const struct attn_compared_layer *layer = &comparison->layers[i];
         const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
@@ -132,27 +120,17 @@ static enum attn_status append_costs(struct attn_table *table,
                                                   attn_cell_real(layer->exact.seconds),
                                                   attn_cell_real(layer->chosen.seconds)};
 
-        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
+        ATTN_TRY(attn_table_append(*table, cells, N_COLUMN, err));
     }
     return ATTN_OK;
 }
 
-/* The text of token *ID; missing without either. */
-static struct attn_cell token_cell(const struct attn_tokenizer *tokenizer, const int32_t *id)
+/* IDS are those of the text, or NULL. */
+static enum attn_status tabulate_logits(const struct attn_comparison *comparison,
+                                        const int32_t *ids, const struct attn_tokenizer *tokenizer,
+                                        struct attn_table **table, struct attn_error *err)
 {
-    size_t size = 0;
-    const char *text = NULL;
-
-    if (tokenizer && id)
-        text = attn_tokenizer_token(tokenizer, *id, &size);
-    return attn_cell_text(text, size);
-}
-
-static enum attn_status append_logits(struct attn_table *table,
-                                      const struct attn_comparison *comparison, const int32_t *ids,
-                                      const struct attn_tokenizer *tokenizer,
-                                      struct attn_error *err)
-{
+    ATTN_TRY(attn_table_create("logits", logits_columns, N_COLUMN, table, err));
     for (size_t i = 0; i < comparison->n_logits; i++) {
         const struct attn_compared_logits *logits = &comparison->logits[i];
         const struct attn_cell cells[N_COLUMN] = {
@@ -160,32 +138,13 @@ static enum attn_status append_logits(struct attn_table *table,
             attn_cell_real(logits->kl),
             attn_cell_integer(logits->exact_first),
             attn_cell_integer(logits->chosen_first),
-            token_cell(tokenizer, ids ? &ids[logits->position] : NULL),
-            token_cell(tokenizer, &logits->exact_first),
-            token_cell(tokenizer, &logits->chosen_first)};
+            ids ? attn_cell_token(tokenizer, ids[logits->position]) : attn_cell_missing(),
+            attn_cell_token(tokenizer, logits->exact_first),
+            attn_cell_token(tokenizer, logits->chosen_first)};
 
-        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
+        ATTN_TRY(attn_table_append(*table, cells, N_COLUMN, err));
     }
     return ATTN_OK;
-}
-
-/* Makes *TABLE, which is the caller's, also after a failure. */
-static enum attn_status tabulate(const struct attn_comparison *comparison,
-                                 enum attn_comparison_part part, const struct attn_labels *labels,
-                                 const struct attn_tokenizer *tokenizer, struct attn_table **table,
-                                 struct attn_error *err)
-{
-    switch (part) {
-    case ATTN_COMPARISON_HEADS:
-        ATTN_TRY(create_heads(labels, table, err));
-        return append_heads(*table, comparison, labels, err);
-    case ATTN_COMPARISON_COSTS:
-        ATTN_TRY(attn_table_create("costs", cost_columns, N_COLUMN, table, err));
-        return append_costs(*table, comparison, err);
-    default:
-        ATTN_TRY(attn_table_create("logits", logits_columns, N_COLUMN, table, err));
-        return append_logits(*table, comparison, labels->ids, tokenizer, err);
-    }
 }
 
 enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparison,
@@ -201,7 +160,12 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
         !attn_is_given(table, "table", err) ||
         !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
         return ATTN_INVALID;
-    status = tabulate(comparison, part, labels, tokenizer, &made, err);
+    if (part == ATTN_COMPARISON_HEADS)
+        status = tabulate_heads(comparison, labels, &made, err);
+    else if (part == ATTN_COMPARISON_COSTS)
+        status = tabulate_costs(comparison, &made, err);
+    else
+        status = tabulate_logits(comparison, labels->ids, tokenizer, &made, err);
     if (status == ATTN_OK)
         *table = made;
     else

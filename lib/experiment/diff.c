@@ -17,7 +17,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_COLUMN = 7 };
+enum { LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [ROWS] = {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+    [TV_MEAN] = ATTN_COLUMN_REAL("tv_mean", 6, NULL, SHARE),
+    [TV_MAX] = ATTN_COLUMN_REAL("tv_max", 6, NULL, SHARE),
+    [AT] = {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+    [JS] = ATTN_COLUMN_REAL("js", 6, NULL, POSITIVE),
+};
 
 /* What is known of a head so far. */
 struct head_sum {
@@ -33,9 +43,8 @@ struct alignment {
 };
 
 struct diff {
-    struct attn_frame frame;      /* its run is the first, its capture the patterns of that */
-    struct attn_run *b;           /* owns; the second */
-    struct attn_selection *other; /* owns; patterns of the second */
+    struct attn_frame frame;   /* its run is the first, its capture the patterns of that */
+    struct attn_request other; /* the second */
     struct alignment alignment;
     bool is_causal;        /* rows before the first difference cannot differ */
     size_t first;          /* row that is compared, when the lengths are equal */
@@ -46,27 +55,11 @@ struct diff {
     size_t n_part;
 };
 
-/* --- The runs --------------------------------------------------------------------------------- */
-
-static enum attn_status check_models(const struct diff *diff, struct attn_error *err)
-{
-    const struct attn_config *a = attn_model_config(diff->frame.run->model);
-    const struct attn_config *b = attn_model_config(diff->b->model);
-
-    if (a->n_layer == b->n_layer && a->n_head == b->n_head)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",
-                   attn_quote_string(attn_model_name(diff->frame.run->model)).text, a->n_layer,
-                   a->n_head, attn_quote_string(attn_model_name(diff->b->model)).text, b->n_layer,
-                   b->n_head);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
 /* --- Which rows are compared ------------------------------------------------------------------ */
 
 static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 {
-    const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->b->text;
+    const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->frame.other->text;
     const size_t d = attn_model_config(diff->frame.run->model)->d_model;
 
     if (x->ids && y->ids)
@@ -77,10 +70,11 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 /* Rows depend on what came before alone, and both runs compute them in the same way. */
 static bool has_causal_rows(const struct diff *diff)
 {
-    const struct attn_request *x = &diff->frame.run->request, *y = &diff->b->request;
+    const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
     const struct attn_config *config = attn_model_config(diff->frame.run->model);
-    bool is_causal = diff->frame.run->model == diff->b->model && diff->frame.run->n_edit == 0 &&
-                     diff->b->n_edit == 0 && x->attention.layers == y->attention.layers &&
+    bool is_causal = diff->frame.run->model == diff->frame.other->model &&
+                     diff->frame.run->n_edit == 0 && diff->frame.other->n_edit == 0 &&
+                     x->attention.layers == y->attention.layers &&
                      x->attention.change == y->attention.change;
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
@@ -100,7 +94,7 @@ static void align(struct diff *diff)
     size_t shorter;
 
     found->n_a = diff->frame.run->text.n;
-    found->n_b = diff->b->text.n;
+    found->n_b = diff->frame.other->text.n;
     found->is_equal = found->n_a == found->n_b;
     shorter = found->n_a < found->n_b ? found->n_a : found->n_b;
     while (found->n_prefix < shorter && is_same_token(diff, found->n_prefix, found->n_prefix))
@@ -125,7 +119,7 @@ static const char *write_token(const struct attn_run *run, size_t at, char text[
 /* One text under two models is compared where both have the same tokens for it. */
 static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
 {
-    const struct attn_run *a = diff->frame.run, *b = diff->b;
+    const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
     const struct attn_input *x = &a->request.input, *y = &b->request.input;
     const size_t at = diff->alignment.n_prefix;
     char tokens[2][24];
@@ -203,15 +197,6 @@ static void add_row(struct diff *diff, struct head_sum *sum, size_t query)
     sum->js += js;
 }
 
-static enum attn_status report_row(const struct attn_trace_event *event, size_t row,
-                                   struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID,
-                   "row %zu of head %d in layer %d differs, before any token that does", row,
-                   event->head, event->layer);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
-}
-
 /* An attn_trace_fn: a part of one head of the second run. */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
@@ -233,7 +218,10 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
             add_row(diff, sum, a);
         } else if (diff->is_causal && row < diff->alignment.n_prefix &&
                    memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
-            return report_row(event, row, err);
+            attn_error_set(err, ATTN_INVALID,
+                           "row %zu of head %d in layer %d differs, before any token that does",
+                           row, event->head, event->layer);
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
         }
     }
     return ATTN_OK;
@@ -244,35 +232,39 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
     const struct alignment *by = &diff->alignment;
-    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-    struct attn_trace trace = {NULL, on_rows, diff};
-    struct attn_trial trial = attn_trial_of(diff->b);
-    struct attn_session *session = NULL;
-    enum attn_status status;
+    const struct attn_trace trace = {frame->other->selection, on_rows, diff};
 
-    ATTN_TRY(attn_frame_select(frame, sites, err));
-    ATTN_TRY(attn_selection_create(attn_selection_dims(diff->b->selection), &diff->other, err));
-    ATTN_TRY(
-        attn_error_at(attn_selection_set_sites(diff->other, sites, err), ATTN_STAGE_OPTIONS, err));
     diff->n_part = by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
     diff->n_layer = frame->config->n_layer;
     diff->n_head = frame->config->n_head;
-    diff->sums =
-        attn_frame_own(frame, attn_alloc(diff->n_layer * diff->n_head, sizeof *diff->sums, err));
-    diff->row = attn_frame_own(frame, attn_alloc(by->n_b, sizeof *diff->row, err));
+    diff->sums = attn_frame_alloc(frame, diff->n_layer * diff->n_head, sizeof *diff->sums);
+    diff->row = attn_frame_alloc(frame, by->n_b, sizeof *diff->row);
     for (size_t i = 0; i < 2; i++)
-        diff->parts[i] = attn_frame_own(frame, attn_alloc(diff->n_part, sizeof(double), err));
-    ATTN_TRY(attn_frame_memory(frame));
-    ATTN_TRY(attn_trial_keep(frame->run, frame->selection, &frame->capture, err));
-    trace.selection = diff->other;
-    trial.trace = &trace;
-    trial.has_logits = false;
-    status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
-    return status;
+        diff->parts[i] = attn_frame_alloc(frame, diff->n_part, sizeof(double));
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
+    return attn_trial_watch(frame->other, &trace, 0, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct diff *diff = state;
+    struct attn_request *request = &diff->frame.request;
+    const struct attn_diff_args *args = diff->frame.args;
+
+    diff->other = ATTN_REQUEST_DEFAULT;
+    if (args->request)
+        ATTN_TRY(attn_options_read(args->request, &diff->other, err));
+    else
+        diff->other = *request;
+    attn_frame_choose_nothing(request);
+    request->selection.sites = "pattern";
+    attn_frame_choose_nothing(&diff->other);
+    diff->other.selection.sites = "pattern";
+    return ATTN_OK;
+}
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
@@ -280,40 +272,20 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &diff->frame;
     const struct attn_diff_args *args = frame->args;
     struct attn_host *host = args->host ? args->host : frame->host;
-    struct attn_request other = ATTN_REQUEST_DEFAULT;
+    const struct attn_config *a = frame->config, *b;
 
-    ATTN_TRY(attn_host_check_model(frame->host, err));
-    if (args->request)
-        ATTN_TRY(
-            attn_error_at(attn_options_read(args->request, &other, err), ATTN_STAGE_OPTIONS, err));
-    else
-        other = frame->request;
-    attn_frame_choose_nothing(&frame->request);
-    frame->request.selection.sites = "pattern";
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
     ATTN_TRY(attn_host_check_model(host, err));
-    attn_frame_choose_nothing(&other);
-    other.selection.sites = "pattern";
-    ATTN_TRY(attn_run_prepare(host, &other, &diff->b, err));
-    ATTN_TRY(check_models(diff, err));
+    ATTN_TRY(attn_run_prepare(host, &diff->other, &frame->other, err));
+    b = attn_model_config(frame->other->model);
+    if (a->n_layer != b->n_layer || a->n_head != b->n_head) {
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",
+                       attn_quote_string(attn_model_name(frame->run->model)).text, a->n_layer,
+                       a->n_head, attn_quote_string(attn_model_name(frame->other->model)).text,
+                       b->n_layer, b->n_head);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     align(diff);
     return check_tokens(diff, err);
-}
-
-static void columns(const void *state, struct attn_columns *columns)
-{
-    static const struct attn_column all[N_COLUMN] = {
-        ATTN_COLUMN("layer", INTEGER),
-        ATTN_COLUMN("head", INTEGER),
-        {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-        ATTN_COLUMN_REAL("tv_mean", 6, NULL, SHARE),
-        ATTN_COLUMN_REAL("tv_max", 6, NULL, SHARE),
-        {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-        ATTN_COLUMN_REAL("js", 6, NULL, POSITIVE),
-    };
-
-    (void)state;
-    attn_columns_add(columns, all, N_COLUMN);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -323,15 +295,17 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(compare(diff, err));
     for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
         const struct head_sum *sum = &diff->sums[i];
-        struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)(i / diff->n_head)),
-                                          attn_cell_integer((int64_t)(i % diff->n_head)),
-                                          attn_cell_integer((int64_t)sum->n_row)};
+        struct attn_cell row[N_COLUMN] = {
+            [LAYER] = attn_cell_integer((int64_t)(i / diff->n_head)),
+            [HEAD] = attn_cell_integer((int64_t)(i % diff->n_head)),
+            [ROWS] = attn_cell_integer((int64_t)sum->n_row),
+        };
 
         if (sum->n_row > 0) {
-            row[3] = attn_cell_real(sum->tv / (double)sum->n_row);
-            row[4] = attn_cell_real(sum->tv_max);
-            row[5] = attn_cell_integer((int64_t)sum->at);
-            row[6] = attn_cell_real(sum->js / (double)sum->n_row);
+            row[TV_MEAN] = attn_cell_real(sum->tv / (double)sum->n_row);
+            row[TV_MAX] = attn_cell_real(sum->tv_max);
+            row[AT] = attn_cell_integer((int64_t)sum->at);
+            row[JS] = attn_cell_real(sum->js / (double)sum->n_row);
         }
         ATTN_TRY(attn_frame_append(&diff->frame, row, err));
     }
@@ -342,22 +316,15 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static void release(void *state)
-{
-    struct diff *diff = state;
-
-    attn_selection_free(diff->other);
-    attn_run_free(diff->b);
-}
-
 static const struct attn_experiment experiment = {
     .name = "diff",
+    .columns = columns,
+    .n_column = N_COLUMN,
     .state_size = sizeof(struct diff),
     .sum_size = sizeof(struct attn_diff_sum),
+    .choose = choose,
     .prepare = prepare,
-    .columns = columns,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_diff(struct attn_host *host, const struct attn_request *request,

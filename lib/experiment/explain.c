@@ -37,15 +37,16 @@ static const enum attn_site sites[] = {
 struct attn_explainer {
     struct attn_explanation row;
     struct attn_attention attention;     /* of the layer */
-    struct attn_explained_key *keys;     /* owns; [n_key] by key until attn_explainer_finish */
-    float *x, *q, *z;                    /* owns; [D], [E], [Ev] */
-    float *attn_out;                     /* owns; [d_out] */
-    float *projected_q, *normed_q;       /* owns; [E] each */
-    float *frequencies;                  /* owns; [E/2] */
+    struct attn_explained_key *keys;     /* [n_key] by key until attn_explainer_finish */
+    float *x, *q, *z;                    /* [D], [E], [Ev] */
+    float *attn_out;                     /* [d_out] */
+    float *projected_q, *normed_q;       /* [E] each */
+    float *frequencies;                  /* [E/2] */
+    float *k, *v;                        /* [n_key, E], [n_key, Ev] */
+    struct attn_arena arena;             /* owns all these */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
     double turn_factor;                  /* of cosines and sines */
     bool may_round;                      /* the run may have multiplied in bfloat16 */
-    float *k, *v;                        /* owns; [n_key, E], [n_key, Ev] */
     struct attn_selection *selection;    /* owns; of the trace */
     struct attn_trace trace;
 };
@@ -80,8 +81,15 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
         explainer->row.n_visible = row.n;
 }
 
-static void keep(struct attn_explainer *explainer, const struct attn_trace_event *event)
+/* An attn_trace_fn. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
 {
+    struct attn_explainer *explainer = user;
+
+    (void)err;
+    if (event->layer != explainer->row.layer)
+        return ATTN_OK;
     if (event->site == explainer->query_site)
         keep_rows(explainer->q, event, 0);
     if (event->site == explainer->key_site)
@@ -112,16 +120,6 @@ static void keep(struct attn_explainer *explainer, const struct attn_trace_event
     default:
         break;
     }
-}
-
-static enum attn_status on_event(void *user, const struct attn_trace_event *event,
-                                 struct attn_error *err)
-{
-    struct attn_explainer *explainer = user;
-
-    (void)err;
-    if (event->layer == explainer->row.layer)
-        keep(explainer, event);
     return ATTN_OK;
 }
 
@@ -214,30 +212,22 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     return attn_selection_keep_queries(explainer->selection, row->query, 1, err);
 }
 
-/* Sizes of 0, which arrays have, still take memory: no pointer is NULL. */
-static enum attn_status allocate(struct attn_explainer *explainer, struct attn_error *err)
+/* Lays out what is kept of the row. Arrays have sizes of 0. */
+static void plan(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
-    size_t n_k, n_v;
+    struct attn_arena *arena = &explainer->arena;
 
-    if (!attn_checked_mul(row->n_key, row->d_head + 1, &n_k) ||
-        !attn_checked_mul(row->n_key, row->d_value + 1, &n_v))
-        return attn_error_no_memory(err);
-    explainer->x = attn_alloc(row->d_model + 1, sizeof(float), err);
-    explainer->attn_out = attn_alloc(row->d_out + 1, sizeof(float), err);
-    explainer->q = attn_alloc(row->d_head + 1, sizeof(float), err);
-    explainer->projected_q = attn_alloc(row->d_head + 1, sizeof(float), err);
-    explainer->normed_q = attn_alloc(row->d_head + 1, sizeof(float), err);
-    explainer->frequencies = attn_alloc(row->d_head + 1, sizeof(float), err);
-    explainer->z = attn_alloc(row->d_value + 1, sizeof(float), err);
-    explainer->k = attn_alloc(n_k, sizeof(float), err);
-    explainer->v = attn_alloc(n_v, sizeof(float), err);
-    explainer->keys = attn_alloc(row->n_key, sizeof *explainer->keys, err);
-    return explainer->x && explainer->attn_out && explainer->q && explainer->z &&
-                   explainer->projected_q && explainer->normed_q && explainer->frequencies &&
-                   explainer->k && explainer->v && explainer->keys
-               ? ATTN_OK
-               : ATTN_NO_MEMORY;
+    explainer->x = attn_arena_take(arena, row->d_model, sizeof(float));
+    explainer->attn_out = attn_arena_take(arena, row->d_out, sizeof(float));
+    explainer->q = attn_arena_take(arena, row->d_head, sizeof(float));
+    explainer->projected_q = attn_arena_take(arena, row->d_head, sizeof(float));
+    explainer->normed_q = attn_arena_take(arena, row->d_head, sizeof(float));
+    explainer->frequencies = attn_arena_take(arena, row->d_head, sizeof(float));
+    explainer->z = attn_arena_take(arena, row->d_value, sizeof(float));
+    explainer->k = attn_arena_take(arena, row->n_key, row->d_head * sizeof(float));
+    explainer->v = attn_arena_take(arena, row->n_key, row->d_value * sizeof(float));
+    explainer->keys = attn_arena_take(arena, row->n_key, sizeof *explainer->keys);
 }
 
 /* Copies q, k and v from the arrays: the trace of arrays has no events of them. */
@@ -259,13 +249,17 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
                row->n_key * row->d_value * sizeof(float));
 }
 
-/* The place and the sizes of the row. */
-static struct attn_explanation describe(const struct attn_explain_args *args,
-                                        const struct chosen_row *chosen)
+/* Fills EXPLAINER for the row CHOSEN of ARGS. */
+static enum attn_status prepare(struct attn_explainer *explainer,
+                                const struct attn_explain_args *args,
+                                const struct chosen_row *chosen, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(args->selection);
+    const struct attn_config *config = args->config;
 
-    return (struct attn_explanation){
+    explainer->attention = args->attention[chosen->layer];
+    explainer->row = (struct attn_explanation){
+        .attention = &explainer->attention,
         .layer = chosen->layer,
         .head = chosen->head,
         .kv_head = chosen->head / (int)(dims->n_head / dims->n_kv_head),
@@ -279,38 +273,24 @@ static struct attn_explanation describe(const struct attn_explain_args *args,
         .has_products = true,
         .has_values = true,
     };
-}
-
-/* How the layer turns queries and keys. */
-static void note_rope(struct attn_explainer *explainer, const struct attn_config *config)
-{
-    const struct attn_rope *rope = &config->rope[explainer->row.layer];
-
-    explainer->row.n_pair = rope->d_rotary / 2;
-    explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
-    explainer->turn_factor = rope->type == ATTN_ROPE_YARN ? rope->attention_factor : 1;
-    attn_rope_find_frequencies(rope, explainer->frequencies);
-}
-
-/* Fills EXPLAINER for the row CHOSEN of ARGS. */
-static enum attn_status prepare(struct attn_explainer *explainer,
-                                const struct attn_explain_args *args,
-                                const struct chosen_row *chosen, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(args->selection);
-
-    explainer->attention = args->attention[chosen->layer];
-    explainer->row = describe(args, chosen);
-    explainer->row.attention = &explainer->attention;
     explainer->may_round = args->compute == ATTN_COMPUTE_BF16;
     explainer->query_site = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     explainer->key_site = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
     ATTN_TRY(select_row(explainer, args->selection, err));
-    ATTN_TRY(allocate(explainer, err));
+    plan(explainer);
+    ATTN_TRY(attn_arena_allocate(&explainer->arena, err));
+    memset(explainer->arena.base, 0, explainer->arena.capacity);
+    plan(explainer);
     if (args->arrays)
         copy_arrays(explainer, args->arrays);
-    if (args->config && args->config->positions == ATTN_POSITIONS_ROTARY)
-        note_rope(explainer, args->config);
+    if (config && config->positions == ATTN_POSITIONS_ROTARY) {
+        const struct attn_rope *rope = &config->rope[chosen->layer];
+
+        explainer->row.n_pair = rope->d_rotary / 2;
+        explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
+        explainer->turn_factor = rope->type == ATTN_ROPE_YARN ? rope->attention_factor : 1;
+        attn_rope_find_frequencies(rope, explainer->frequencies);
+    }
     return ATTN_OK;
 }
 
@@ -352,16 +332,7 @@ void attn_explainer_free(struct attn_explainer *explainer)
 {
     if (!explainer)
         return;
-    attn_free(explainer->x);
-    attn_free(explainer->attn_out);
-    attn_free(explainer->q);
-    attn_free(explainer->projected_q);
-    attn_free(explainer->normed_q);
-    attn_free(explainer->frequencies);
-    attn_free(explainer->z);
-    attn_free(explainer->k);
-    attn_free(explainer->v);
-    attn_free(explainer->keys);
+    attn_arena_release(&explainer->arena);
     attn_selection_free(explainer->selection);
     attn_free(explainer);
 }
@@ -574,29 +545,17 @@ static bool is_context_right(const struct attn_explanation *row)
     return true;
 }
 
-/* Where q is not normalized, what was turned must be what the projection gives. */
-static bool is_query_right(const struct attn_explanation *row)
-{
-    const double size = row->q_length;
-
-    for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
-        if (!is_same((double)row->normed_q[i], size, 0, row->projected_q[i]))
-            return false;
-    return true;
-}
-
 static enum attn_status check_sums(const struct attn_explanation *row, struct attn_error *err)
 {
-    const char *wrong = NULL;
+    const char *wrong = !are_scores_right(row)                      ? "scores"
+                        : !are_weights_right(row)                   ? "weights"
+                        : row->has_values && !is_context_right(row) ? "values of z"
+                                                                    : NULL;
 
-    if (!is_query_right(row))
-        wrong = "queries";
-    else if (!are_scores_right(row))
-        wrong = "scores";
-    else if (!are_weights_right(row))
-        wrong = "weights";
-    else if (row->has_values && !is_context_right(row))
-        wrong = "values of z";
+    /* Where q is not normalized, what was turned must be what the projection gives. */
+    for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
+        if (!is_same((double)row->normed_q[i], row->q_length, 0, row->projected_q[i]))
+            wrong = "queries";
     if (!wrong)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,

@@ -47,8 +47,8 @@ struct sheet {
     const struct attn_labels *labels;
     const struct attn_picture_options *picture;
     struct attn_shapes *shapes;
-    struct attn_token_texts queries, keys;
-    struct attn_color_scale scale; /* of weights */
+    struct attn_token_texts texts[2]; /* of the run, and of its source */
+    struct attn_color_scale scale;    /* of weights */
     const struct attn_colormap *map;
     uint32_t ink, faint, frame;
     double label, k, score, bar, weight, v, product; /* columns */
@@ -138,10 +138,9 @@ static void place_columns(struct sheet *sheet)
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
-static void add_text(struct sheet *sheet, double x, double y, double size, uint32_t color,
-                     const char *text)
+static void add_text(struct sheet *sheet, double x, double y, double size, const char *text)
 {
-    const struct attn_shape_text line = {.x = x, .y = y, .size = size, .color = color};
+    const struct attn_shape_text line = {.x = x, .y = y, .size = size, .color = sheet->faint};
 
     attn_shapes_add_string(sheet->shapes, &line, text);
 }
@@ -175,20 +174,9 @@ static void add_strip(struct sheet *sheet, struct strip strip)
     }
 }
 
-static void add_outline(struct sheet *sheet, const double at[2], const double size[2], double width)
+static void add_line(struct sheet *sheet, double x, double y, double x2, double y2, uint32_t color)
 {
-    const double x2 = at[0] + size[0], y2 = at[1] + size[1];
-    const double corners[5][2] = {
-        {at[0], at[1]}, {x2, at[1]}, {x2, y2}, {at[0], y2}, {at[0], at[1]}};
-
-    for (int i = 0; i < 4; i++)
-        attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){.x = corners[i][0],
-                                                                     .y = corners[i][1],
-                                                                     .x2 = corners[i + 1][0],
-                                                                     .y2 = corners[i + 1][1],
-                                                                     .width = width,
-                                                                     .opacity = 1,
-                                                                     .color = sheet->ink});
+    attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){x, y, x2, y2, 1, 1, color});
 }
 
 /* "3 eat", or "3" where there are no tokens. */
@@ -222,25 +210,15 @@ static void add_input(struct sheet *sheet)
         return;
     add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
                                     largest_of(row->x, row->d_model, 0), 1});
-    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, sheet->faint, "x");
+    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, "x");
     for (int i = -1; i <= 1; i++)
-        attn_shapes_add_line(
-            sheet->shapes, (struct attn_shape_line){.x = i == 0 ? sheet->label + width + 4 : to - 5,
-                                                    .y = middle + 4 * i,
-                                                    .x2 = to,
-                                                    .y2 = middle,
-                                                    .width = 1,
-                                                    .opacity = 1,
-                                                    .color = sheet->faint});
+        add_line(sheet, i == 0 ? sheet->label + width + 4 : to - 5, middle + 4 * i, to, middle,
+                 sheet->faint);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-static double row_top(const struct sheet *sheet, size_t i)
-{
-    return sheet->top + (double)i * PITCH;
-}
-
+/* The vectors of the query, of each key, and their sum. */
 static void add_strips(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
@@ -250,7 +228,7 @@ static void add_strips(struct sheet *sheet)
                                         row->d_head, sheet->k_most, 1});
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
-        const double y = row_top(sheet, i) + 3;
+        const double y = sheet->top + (double)i * PITCH + 3;
 
         if (row->has_products)
             add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
@@ -290,7 +268,8 @@ static void add_key(struct sheet *sheet, size_t i)
 {
     const struct attn_explained_key *key = &sheet->row->keys[i];
     const bool is_strongest = i == sheet->row->strongest;
-    const double y = row_top(sheet, i);
+    const double y = sheet->top + (double)i * PITCH, y2 = y + PITCH;
+    const double x = PAD - 5, x2 = sheet->shapes->width - PAD + 5;
     struct attn_shape_text text = {.x = sheet->label,
                                    .y = y + 15,
                                    .size = TEXT_SIZE,
@@ -298,7 +277,8 @@ static void add_key(struct sheet *sheet, size_t i)
                                    .is_bold = is_strongest};
     char number[ATTN_FIXED_TEXT_SIZE];
 
-    attn_shapes_add_string(sheet->shapes, &text, name_of(sheet, &sheet->keys, key->key));
+    attn_shapes_add_string(sheet->shapes, &text,
+                           name_of(sheet, &sheet->texts[sheet->row->is_cross], key->key));
     text.x = sheet->score + SCORE;
     text.anchor = ATTN_ANCHOR_END;
     text.is_bold = false;
@@ -308,9 +288,14 @@ static void add_key(struct sheet *sheet, size_t i)
                                                                fmax(0.5, BAR * key->exponential),
                                                                PITCH - 10, sheet->frame});
     add_weight(sheet, key, y);
-    if (is_strongest)
-        add_outline(sheet, (double[]){PAD - 5, y},
-                    (double[]){sheet->shapes->width - 2 * PAD + 10, PITCH}, 1.5);
+    if (is_strongest) {
+        const double corners[5][2] = {{x, y}, {x2, y}, {x2, y2}, {x, y2}, {x, y}};
+
+        for (int k = 0; k < 4; k++)
+            attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){
+                                                    corners[k][0], corners[k][1], corners[k + 1][0],
+                                                    corners[k + 1][1], 1.5, 1, sheet->ink});
+    }
 }
 
 /* --- Heads of columns ------------------------------------------------------------------------- */
@@ -320,29 +305,22 @@ static void add_names(struct sheet *sheet)
     const struct attn_explanation *row = sheet->row;
     const double y = sheet->top - 10;
 
-    add_text(sheet, sheet->label, y, SMALL_SIZE, sheet->faint, "key");
+    add_text(sheet, sheet->label, y, SMALL_SIZE, "key");
     if (sheet->k_cell > 0) {
-        add_text(sheet, sheet->k, y, SMALL_SIZE, sheet->faint, "k");
-        add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, sheet->faint, "q");
+        add_text(sheet, sheet->k, y, SMALL_SIZE, "k");
+        add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, "q");
     }
-    add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, sheet->faint,
-             "score");
-    add_text(sheet, sheet->bar, y, SMALL_SIZE, sheet->faint, "exp(score - largest)");
-    add_text(sheet, sheet->weight, y, SMALL_SIZE, sheet->faint, "weight, %");
+    add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, "score");
+    add_text(sheet, sheet->bar, y, SMALL_SIZE, "exp(score - largest)");
+    add_text(sheet, sheet->weight, y, SMALL_SIZE, "weight, %");
     if (sheet->v_cell > 0) {
-        add_text(sheet, sheet->v, y, SMALL_SIZE, sheet->faint, "v");
-        add_text(sheet, sheet->product, y, SMALL_SIZE, sheet->faint, "weight x v");
+        add_text(sheet, sheet->v, y, SMALL_SIZE, "v");
+        add_text(sheet, sheet->product, y, SMALL_SIZE, "weight x v");
         add_text(sheet, sheet->product - text_width(4, SMALL_SIZE), sheet->bottom + 23, SMALL_SIZE,
-                 sheet->faint, "z");
-        attn_shapes_add_line(
-            sheet->shapes,
-            (struct attn_shape_line){.x = sheet->product,
-                                     .y = sheet->bottom + 6,
-                                     .x2 = sheet->product + sheet->v_cell * (double)row->d_value,
-                                     .y2 = sheet->bottom + 6,
-                                     .width = 1,
-                                     .opacity = 1,
-                                     .color = sheet->ink});
+                 "z");
+        add_line(sheet, sheet->product, sheet->bottom + 6,
+                 sheet->product + sheet->v_cell * (double)row->d_value, sheet->bottom + 6,
+                 sheet->ink);
     }
 }
 
@@ -360,17 +338,18 @@ static void add_heading(struct sheet *sheet)
     attn_buffer_append(&said, text, n);
     attn_shapes_add_text(sheet->shapes, &title, said.data, said.size);
     said.size = 0;
-    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->queries, row->query));
+    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->texts[0], row->query));
     if (row->n_cell > 0) {
         const struct attn_explained_key *key = &row->keys[row->strongest];
 
         number[attn_float_text_fixed((float)(100 * (double)key->kept), 1, number)] = '\0';
         attn_buffer_append_format(&said, "; strongest key: %s, %s %%",
-                                  name_of(sheet, &sheet->keys, key->key), number);
+                                  name_of(sheet, &sheet->texts[sheet->row->is_cross], key->key),
+                                  number);
     }
     attn_buffer_append_string(&said, "; blue is below 0, orange above");
     if (attn_buffer_string(&said))
-        add_text(sheet, PAD, PAD + 34, 12, sheet->faint, said.data);
+        add_text(sheet, PAD, PAD + 34, 12, said.data);
     sheet->shapes->text.has_failed |= said.has_failed;
     attn_buffer_release(&said);
 }
@@ -416,9 +395,7 @@ static void set_colors(struct sheet *sheet)
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 {
-    ATTN_TRY(attn_token_labels_init(&sheet->queries, sheet->labels, err));
-    ATTN_TRY(sheet->row->is_cross ? attn_token_labels_init_source(&sheet->keys, sheet->labels, err)
-                                  : attn_token_labels_init(&sheet->keys, sheet->labels, err));
+    ATTN_TRY(attn_token_labels_init(sheet->texts, sheet->labels, err));
     set_colors(sheet);
     find_largest(sheet);
     place_columns(sheet);
@@ -431,20 +408,6 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
     add_heading(sheet);
     ATTN_TRY(attn_shapes_check(sheet->shapes, err));
     return attn_buffer_check(&sheet->scratch, err);
-}
-
-/* Draws, and writes into OUTPUT: by *FILE, the caller's, or its sink. */
-static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
-                                    struct attn_sink **file, struct attn_error *err)
-{
-    size_t n_unknown;
-
-    ATTN_TRY(draw(sheet, err));
-    if (output->path)
-        ATTN_TRY(attn_output_create_file(output, file, err));
-    ATTN_TRY(output->format->tensors->draw(sheet->shapes, *file ? *file : output->sink, &n_unknown,
-                                           err));
-    return *file ? attn_sink_commit(*file, err) : attn_sink_check(output->sink, err);
 }
 
 static enum attn_status check(const struct attn_explanation *row, const struct attn_output *output,
@@ -475,14 +438,21 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
 {
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
-    struct attn_sink *file = NULL;
+    struct attn_sink *file = NULL, *sink;
     enum attn_status status;
+    size_t n_unknown;
 
     ATTN_TRY(check(row, output, err));
-    status = write_sheet(&sheet, output, &file, err);
+    status = draw(&sheet, err);
+    if (status == ATTN_OK && output->path)
+        status = attn_output_create_file(output, &file, err);
+    sink = file ? file : output->sink;
+    if (status == ATTN_OK)
+        status = output->format->tensors->draw(&shapes, sink, &n_unknown, err);
+    if (status == ATTN_OK)
+        status = file ? attn_sink_commit(file, err) : attn_sink_check(sink, err);
     attn_sink_free(file);
-    attn_token_texts_release(&sheet.queries);
-    attn_token_texts_release(&sheet.keys);
+    attn_token_texts_release(sheet.texts, 2);
     attn_buffer_release(&sheet.scratch);
     attn_shapes_release(&shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

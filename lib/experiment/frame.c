@@ -10,26 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Columns ---------------------------------------------------------------------------------- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 
-void attn_columns_add(struct attn_columns *columns, const struct attn_column *items, size_t n)
+struct attn_cell attn_cell_string(const char *text)
 {
-    assert(n <= ATTN_MOST_COLUMNS - columns->n);
-    memcpy(columns->items + columns->n, items, n * sizeof *items);
-    columns->n += n;
+    return attn_cell_text(text, text ? strlen(text) : 0);
 }
 
-void attn_columns_add_sd(struct attn_columns *columns, const struct attn_column *column)
+struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id)
 {
-    struct attn_column sd = *column;
+    size_t size = 0;
+    const char *text = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
 
-    sd.name = columns->names[columns->n];
-    sd.range = ATTN_RANGE_POSITIVE;
-    snprintf(columns->names[columns->n], ATTN_COLUMN_NAME_SIZE, "%s_sd", column->name);
-    attn_columns_add(columns, &sd, 1);
+    return attn_cell_text(text, size);
 }
 
-/* --- Means ------------------------------------------------------------------------------------ */
+struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position)
+{
+    return tokens->bytes ? attn_cell_text(tokens->bytes[position], tokens->sizes[position])
+                         : attn_cell_missing();
+}
 
 void attn_moments_add(struct attn_moments *moments, double x)
 {
@@ -45,15 +45,60 @@ double attn_moments_sd(const struct attn_moments *moments)
     return moments->n > 1 ? sqrt(moments->squares / ((double)moments->n - 1)) : (double)NAN;
 }
 
-struct attn_cell attn_moments_sd_cell(const struct attn_moments *moments)
+enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err)
 {
-    return moments->n > 1 ? attn_cell_real(attn_moments_sd(moments)) : attn_cell_missing();
+    static const struct attn_column texts = ATTN_COLUMN("texts", INTEGER);
+    struct attn_column columns[ATTN_MOST_COLUMNS];
+    char names[ATTN_MOST_COLUMNS][64]; /* "value_sd" */
+    size_t n = 0, n_shown;
+
+    assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
+    for (size_t i = 0; i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+            columns[n++] = rows->columns[i];
+    n_shown = n;
+    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
+        if (columns[i].type == ATTN_VALUE_REAL) {
+            snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
+            columns[n] = columns[i];
+            columns[n].name = names[n];
+            columns[n++].range = ATTN_RANGE_POSITIVE;
+        }
+    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
+        if (columns[i].type == ATTN_VALUE_BOOLEAN) { /* a share, which has none */
+            columns[i].type = ATTN_VALUE_REAL;
+            columns[i].notation = ATTN_NOTATION_FIXED;
+            columns[i].digits = 4;
+        }
+    if (rows->is_of_many)
+        columns[n++] = texts;
+    return attn_table_create(name, columns, n, &rows->table, err);
 }
 
-/* The same table of several texts, as one. Columns of reals become means, those of booleans shares;
- * the others say which row it is and are those of the first text. After them come NAME_sd of each
- * column of reals, and `texts`. A value that is missing in one text is left out of its mean. Memory
- * is that of one table, however many texts there are. */
+enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
+                                  const struct attn_moments *moments, size_t n_text,
+                                  struct attn_error *err)
+{
+    struct attn_cell shown[ATTN_MOST_COLUMNS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+            shown[n++] = cells[i];
+    for (size_t i = 0; moments && i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0 && rows->columns[i].type == ATTN_VALUE_REAL)
+            shown[n++] = moments[i].n > 1 ? attn_cell_real(attn_moments_sd(&moments[i]))
+                                          : attn_cell_missing();
+    if (moments)
+        shown[n++] = attn_cell_integer((int64_t)n_text);
+    return attn_table_append(rows->table, shown, n, err);
+}
+
+/* --- Means over texts ------------------------------------------------------------------------- */
+
+/* The same rows of several texts, as one. Columns of reals become means, those of booleans shares;
+ * the others say which row it is and are those of the first text. A value that is missing in one
+ * text is left out of its mean. Memory is that of one table, however many texts there are. */
 struct means {
     size_t n_text;
     struct attn_table *first;     /* owns; of the first text */
@@ -65,9 +110,9 @@ static bool is_averaged(const struct attn_column *column)
     return column->type == ATTN_VALUE_REAL || column->type == ATTN_VALUE_BOOLEAN;
 }
 
-/* Adds *TABLE, which becomes NULL when it is taken. */
-static enum attn_status add_table(struct means *means, struct attn_table **table,
-                                  struct attn_error *err)
+/* Adds the rows of one text, *TABLE, which becomes NULL when it is taken. */
+static enum attn_status add_rows(struct means *means, struct attn_table **table,
+                                 struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(*table), n_column = attn_table_n_column(*table);
     const struct attn_table *added = *table;
@@ -94,62 +139,32 @@ static enum attn_status add_table(struct means *means, struct attn_table **table
     return ATTN_OK;
 }
 
-static void list_columns_of_means(const struct attn_table *first, struct attn_columns *columns)
-{
-    static const struct attn_column texts = ATTN_COLUMN("texts", INTEGER);
-    const size_t n = attn_table_n_column(first);
-
-    for (size_t i = 0; i < n; i++) {
-        struct attn_column column = *attn_table_column(first, i);
-
-        if (column.type == ATTN_VALUE_BOOLEAN) {
-            column.type = ATTN_VALUE_REAL;
-            column.notation = ATTN_NOTATION_FIXED;
-            column.digits = 4;
-        }
-        attn_columns_add(columns, &column, 1);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (attn_table_column(first, i)->type == ATTN_VALUE_REAL)
-            attn_columns_add_sd(columns, attn_table_column(first, i));
-    attn_columns_add(columns, &texts, 1);
-}
-
-/* Appends the means of ROW to TABLE. */
-static enum attn_status append_means(const struct means *means, size_t row,
-                                     struct attn_table *table, struct attn_error *err)
-{
-    const size_t n_column = attn_table_n_column(means->first);
-    const struct attn_moments *moments = means->moments + row * n_column;
-    struct attn_cell cells[ATTN_MOST_COLUMNS];
-    size_t n = 0;
-
-    for (size_t i = 0; i < n_column; i++) {
-        cells[n] = attn_table_cell(means->first, row, i);
-        if (is_averaged(attn_table_column(means->first, i)))
-            cells[n] = moments[i].n > 0 ? attn_cell_real(moments[i].mean) : attn_cell_missing();
-        n++;
-    }
-    for (size_t i = 0; i < n_column; i++)
-        if (attn_table_column(means->first, i)->type == ATTN_VALUE_REAL)
-            cells[n++] = attn_moments_sd_cell(&moments[i]);
-    cells[n++] = attn_cell_integer((int64_t)means->n_text);
-    return attn_table_append(table, cells, n, err);
-}
-
-/* Makes the table of MEANS; *table is the caller's also after a failure. */
+/* Makes *TABLE, the caller's also after a failure: the rows of all texts as one. */
 static enum attn_status tabulate_means(const struct means *means, struct attn_table **table,
                                        struct attn_error *err)
 {
-    struct attn_columns columns;
+    const struct attn_table *first = means->first;
+    const size_t n_row = attn_table_n_row(first), n_column = attn_table_n_column(first);
+    struct attn_column columns[ATTN_MOST_COLUMNS];
+    struct attn_rows rows = {.columns = columns, .n = n_column, .is_of_many = true};
+    enum attn_status status;
 
-    columns.n = 0;
-    list_columns_of_means(means->first, &columns);
-    ATTN_TRY(
-        attn_table_create(attn_table_name(means->first), columns.items, columns.n, table, err));
-    for (size_t row = 0; row < attn_table_n_row(means->first); row++)
-        ATTN_TRY(append_means(means, row, *table, err));
-    return ATTN_OK;
+    for (size_t i = 0; i < n_column; i++)
+        columns[i] = *attn_table_column(first, i);
+    status = attn_rows_create(&rows, attn_table_name(first), err);
+    for (size_t row = 0; status == ATTN_OK && row < n_row; row++) {
+        const struct attn_moments *moments = means->moments + row * n_column;
+        struct attn_cell cells[ATTN_MOST_COLUMNS];
+
+        for (size_t i = 0; i < n_column; i++) {
+            cells[i] = attn_table_cell(first, row, i);
+            if (is_averaged(&columns[i]))
+                cells[i] = moments[i].n > 0 ? attn_cell_real(moments[i].mean) : attn_cell_missing();
+        }
+        status = attn_rows_append(&rows, cells, moments, means->n_text, err);
+    }
+    *table = rows.table;
+    return status;
 }
 
 /* --- An inquiry ------------------------------------------------------------------------------- */
@@ -175,7 +190,7 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
 
     if (!attn_is_given(inquiry->host, "host", err) ||
         !attn_is_given(inquiry->request, "request", err) ||
-        (experiment->columns && !attn_is_given(inquiry->table, "table", err)) ||
+        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)) ||
         (experiment->sum_size > 0 && !attn_is_given(inquiry->sum, "sum", err)))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
@@ -192,21 +207,37 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                                                                              : ATTN_INVALID;
 }
 
-static enum attn_status answer(const struct attn_experiment *experiment, struct attn_frame *frame,
-                               struct attn_error *err)
+/* Prepares the run of FRAME by what EXPERIMENT says of it. */
+static enum attn_status prepare_run(const struct attn_experiment *experiment,
+                                    struct attn_frame *frame, struct attn_error *err)
 {
-    struct attn_columns columns;
+    ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
+                                      : attn_host_check_model(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    if (experiment->choose)
+        ATTN_TRY(attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err));
+    else
+        attn_frame_choose_nothing(&frame->request);
+    return attn_run_prepare(frame->host, &frame->request, &frame->run, err);
+}
 
-    ATTN_TRY(experiment->prepare(frame, err));
-    columns.n = 0;
-    if (experiment->columns) {
-        experiment->columns(frame, &columns);
-        ATTN_TRY(attn_table_create(experiment->name, columns.items, columns.n, &frame->table, err));
+static enum attn_status find_rows(const struct attn_experiment *experiment,
+                                  struct attn_frame *frame, struct attn_error *err)
+{
+    if (!experiment->makes_runs)
+        ATTN_TRY(prepare_run(experiment, frame, err));
+    if (experiment->prepare)
+        ATTN_TRY(experiment->prepare(frame, err));
+    if (experiment->n_column > 0) {
+        frame->rows.columns = experiment->columns;
+        frame->rows.n = experiment->n_column;
+        frame->rows.hidden = experiment->hidden ? experiment->hidden(frame) : 0;
+        ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
     }
     return experiment->ask(frame, err);
 }
 
-/* Makes *TABLE of the input of REQUEST. */
+/* Asks about one input, that of REQUEST: *TABLE are its rows. */
 static enum attn_status ask(const struct asking *asking, const struct attn_request *request,
                             struct attn_table **table, struct attn_error *err)
 {
@@ -222,32 +253,23 @@ static enum attn_status ask(const struct asking *asking, const struct attn_reque
     frame->request = *request;
     frame->texts = asking->texts;
     frame->n_text = asking->n_text;
-    status = answer(experiment, frame, err);
+    status = find_rows(experiment, frame, err);
     if (status == ATTN_OK) {
-        *table = frame->table;
-        frame->table = NULL;
+        *table = frame->rows.table;
+        frame->rows.table = NULL;
     }
     if (experiment->release)
         experiment->release(frame);
     while (frame->n_owned > 0)
         attn_free(frame->owned[--frame->n_owned]);
-    attn_table_free(frame->table);
+    attn_table_free(frame->rows.table);
+    attn_trials_release(&frame->trials);
+    attn_session_free(frame->session);
     attn_capture_free(frame->capture);
     attn_selection_free(frame->selection);
+    attn_run_free(frame->other);
     attn_run_free(frame->run);
     attn_free(frame);
-    return status;
-}
-
-static enum attn_status add_text(struct asking *asking, const struct attn_request *request,
-                                 struct attn_error *err)
-{
-    struct attn_table *table = NULL;
-    enum attn_status status = ask(asking, request, &table, err);
-
-    if (status == ATTN_OK)
-        status = add_table(&asking->means, &table, err);
-    attn_table_free(table);
     return status;
 }
 
@@ -260,10 +282,14 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
     one_text.on_progress = NULL;     /* it counts texts */
     one_text.reading.example = NULL; /* the hint is which text it was */
     for (size_t i = 0; i < asking->n_text; i++) {
+        struct attn_table *table = NULL;
         enum attn_status status;
 
         one_text.input = asking->texts[i];
-        status = add_text(asking, &one_text, err);
+        status = ask(asking, &one_text, &table, err);
+        if (status == ATTN_OK)
+            status = add_rows(&asking->means, &table, err);
+        attn_table_free(table);
         if (status != ATTN_OK) {
             attn_error_hint(err, "in text %zu of %zu", i + 1, asking->n_text);
             return status;
@@ -280,7 +306,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
     if (!asking->sum)
         return ATTN_NO_MEMORY;
-    if (asking->n_text > 0 && !asking->experiment->goes_over_texts)
+    if (asking->n_text > 0 && !asking->experiment->makes_runs)
         return ask_texts(asking, err);
     return ask(asking, &asking->request, &asking->table, err);
 }
@@ -293,7 +319,7 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
     const enum attn_status status = perform(&asking, err);
 
     if (status == ATTN_OK) {
-        if (experiment->columns)
+        if (experiment->n_column > 0)
             *inquiry->table = asking.table;
         if (experiment->sum_size > 0)
             memcpy(inquiry->sum, asking.sum, experiment->sum_size);
@@ -313,16 +339,9 @@ void attn_frame_choose_nothing(struct attn_request *request)
     request->selection.given = NULL;
     request->selection.sites = request->selection.layers = request->selection.heads =
         request->selection.queries = NULL;
-    request->predict = (struct attn_question){0};
+    request->predict = (struct attn_request_predict){0};
     request->outputs.items = NULL;
     request->outputs.n = 0;
-}
-
-enum attn_status attn_frame_prepare_run(struct attn_frame *frame, struct attn_error *err)
-{
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
-    frame->config = attn_model_config(frame->run->model);
-    return ATTN_OK;
 }
 
 enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
@@ -334,23 +353,39 @@ enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites
                          err);
 }
 
-void *attn_frame_own(struct attn_frame *frame, void *block)
+void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
 {
+    void *block = attn_alloc(count, size, NULL);
+
     assert(frame->n_owned < ATTN_FRAME_MOST_OWNED);
     frame->owned[frame->n_owned++] = block;
     frame->lacks_memory = frame->lacks_memory || !block;
     return block;
 }
 
-enum attn_status attn_frame_memory(const struct attn_frame *frame)
+enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err)
 {
-    return frame->lacks_memory ? ATTN_NO_MEMORY : ATTN_OK;
+    return frame->lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n, size_t n_edit)
+{
+    sets->n = n;
+    sets->changes = attn_frame_alloc(frame, n, sizeof *sets->changes);
+    sets->outcomes = attn_frame_alloc(frame, n, sizeof *sets->outcomes);
+    sets->edits = attn_frame_alloc(frame, n, n_edit * sizeof *sets->edits);
+}
+
+enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
+                                     struct attn_error *err)
+{
+    return attn_trials_perform(&frame->trials, sets->changes, sets->n, sets->outcomes, err);
 }
 
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err)
 {
-    return attn_table_append(frame->table, cells, attn_table_n_column(frame->table), err);
+    return attn_rows_append(&frame->rows, cells, NULL, 0, err);
 }
 
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)

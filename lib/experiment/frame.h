@@ -1,7 +1,7 @@
 /*
- * frame.h - what all experiments have in common. An experiment is a row of functions; the frame
- * reads what is given, makes the table, takes the means over texts, reports progress and frees. For
- * the files of this layer.
+ * frame.h - what all experiments have in common. An experiment is a row: its columns, and functions
+ * that say what it asks. The frame reads what is given, prepares the run, makes the table, takes
+ * the means over texts, reports progress and frees. For the files of this layer.
  *
  *     struct lens {
  *         struct attn_frame frame; // comes first
@@ -10,33 +10,30 @@
  *     static enum attn_status prepare(void *state, struct attn_error *err)
  *     {
  *         struct lens *lens = state;
- *         ATTN_TRY(attn_frame_prepare_run(&lens->frame, err));
- *         lens->logits = attn_frame_own(&lens->frame, attn_alloc(n, sizeof *lens->logits, err));
- *         return attn_frame_memory(&lens->frame);
+ *
+ *         lens->logits = attn_frame_alloc(&lens->frame, n_vocab, sizeof *lens->logits);
+ *         return attn_frame_memory(&lens->frame, err);
  *     }
  *     static const struct attn_experiment experiment = {
- *         .name = "lens", .state_size = sizeof(struct lens), .prepare = prepare,
- *         .columns = columns, .ask = ask};
+ *         .name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
+ *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
  *     return attn_experiment_perform(&experiment, &inquiry, err);
+ *
+ * One input becomes rows (`ask`), and the rows of several texts become means: two steps, of which
+ * an experiment knows the first alone.
  */
 #ifndef ATTN_EXPERIMENT_FRAME_H
 #define ATTN_EXPERIMENT_FRAME_H
 
 #include "base/table_internal.h"
 #include "capture/capture.h"
+#include "experiment/trial.h"
 #include "run/many.h"
 #include "run/run_internal.h"
 
-/* --- Columns ---------------------------------------------------------------------------------- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 
-enum { ATTN_MOST_COLUMNS = 80, ATTN_COLUMN_NAME_SIZE = 64 };
-
-/* The columns of a table, and their names where these are made. Initialize `n` with 0. */
-struct attn_columns {
-    struct attn_column items[ATTN_MOST_COLUMNS];
-    size_t n;
-    char names[ATTN_MOST_COLUMNS][ATTN_COLUMN_NAME_SIZE]; /* "value_sd" */
-};
+enum { ATTN_MOST_COLUMNS = 80 };
 
 /* A column of KIND: INTEGER, TEXT, BOOLEAN or LIST. */
 #define ATTN_COLUMN(label, kind)                                                                   \
@@ -52,12 +49,16 @@ struct attn_columns {
         .digits = (places), .range = ATTN_RANGE_##numbers                                          \
     }
 
-void attn_columns_add(struct attn_columns *columns, const struct attn_column *items, size_t n);
+#define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
 
-/* Adds NAME_sd, the standard deviation of COLUMN. */
-void attn_columns_add_sd(struct attn_columns *columns, const struct attn_column *column);
+/* TEXT, terminated; NULL is no value. */
+struct attn_cell attn_cell_string(const char *text);
 
-/* --- Means ------------------------------------------------------------------------------------ */
+/* The text of token ID; missing where there is none. TOKENIZER may be NULL. */
+struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* The text of the token at a POSITION; missing where tokens have none. */
+struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);
 
 /* Mean and sum of squares of the differences from it, of N numbers (Welford). */
 struct attn_moments {
@@ -67,29 +68,50 @@ struct attn_moments {
 
 void attn_moments_add(struct attn_moments *moments, double x);
 
-/* The standard deviation, with n - 1; NaN of fewer than two numbers. As a cell it is then missing.
- * */
+/* The standard deviation, with n - 1; NaN of fewer than two numbers. */
 double attn_moments_sd(const struct attn_moments *moments);
-struct attn_cell attn_moments_sd_cell(const struct attn_moments *moments);
+
+/* A table that shows some of its columns. Rows are given whole. */
+struct attn_rows {
+    const struct attn_column *columns; /* [n] borrowed; two of one name are never both shown */
+    size_t n;
+    uint64_t hidden;          /* ATTN_COLUMN_BIT of those that are left out */
+    bool is_of_many;          /* after them come NAME_sd of each column of reals, and `texts` */
+    struct attn_table *table; /* owns */
+};
+
+enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
+
+/* Appends CELLS [n]. Of many texts, N_TEXT, their MOMENTS [n] give the standard deviations; else
+ * NULL and 0. */
+enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
+                                  const struct attn_moments *moments, size_t n_text,
+                                  struct attn_error *err);
 
 /* --- What an experiment is -------------------------------------------------------------------- */
 
-/* A row of functions. STATE is its struct, which begins with a struct attn_frame and is zeros after
- * it before `prepare`. Errors have a stage, but those of `check`, which get that of options. */
+/* A row of columns and functions, of which any but `ask` may be NULL. STATE is its struct, which
+ * begins with a struct attn_frame and is zeros after it at first. Errors have a stage, but those of
+ * `check` and `choose`, which get that of options. */
 struct attn_experiment {
-    const char *name;  /* of its table */
+    const char *name;                  /* of its table */
+    const struct attn_column *columns; /* [n_column] of its table; none: there is no table */
+    size_t n_column;
     size_t state_size; /* of its struct */
     size_t sum_size;   /* of what it finds beside the table; 0: nothing */
     /* Offsets of the list of texts and of its length among the arguments; 0: it takes none. */
     size_t texts, n_text;
-    bool goes_over_texts; /* by itself (attn_frame_run_texts); false: each text is asked about, one
-                             after the other, and the table is the means */
-    enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone; or
-                                                                            NULL */
+    bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
+                          checks the host and prepares the run. Each text is asked about, one after
+                          the other, and the table is the means */
+    bool needs_output; /* of such a run's model: an output layer */
+    enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
+    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. */
+    enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
-    void (*columns)(const void *state, struct attn_columns *columns); /* NULL: there is no table */
-    enum attn_status (*ask)(void *state, struct attn_error *err);     /* appends the rows */
-    void (*release)(void *state); /* what is not the frame's, also after a failure; or NULL */
+    uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown */
+    enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
+    void (*release)(void *state); /* what is not the frame's, also after a failure */
 };
 
 /* What an experiment is asked, by a caller who may have made mistakes. Borrowed. */
@@ -110,42 +132,58 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
-enum { ATTN_FRAME_MOST_OWNED = 12 };
+enum { ATTN_FRAME_MOST_OWNED = 16 };
 
-/* What every experiment begins with. */
+/* What every experiment begins with. What it owns may stay empty. */
 struct attn_frame {
-    struct attn_host *host;         /* borrowed */
-    const void *args;               /* borrowed; as they were read */
-    void *sum;                      /* borrowed; zeros at first. Of several texts all add to it */
-    struct attn_request request;    /* as it was read; its input is the text that is asked about */
-    const struct attn_input *texts; /* [n_text] borrowed; of which that is one; or none */
+    struct attn_host *host;           /* borrowed */
+    const struct attn_config *config; /* of its model; makes_runs: set by the experiment */
+    const void *args;                 /* borrowed; as they were read */
+    void *sum;                        /* borrowed; zeros at first. Of several texts all add to it */
+    struct attn_request request;      /* as it was read; its input is what is asked about */
+    const struct attn_input *texts;   /* [n_text] borrowed; of which that is one; or none */
     size_t n_text;
-    struct attn_run *run;             /* owns; of attn_frame_prepare_run */
-    const struct attn_config *config; /* of its model */
+    struct attn_run *run;             /* owns; of the request */
+    struct attn_run *other;           /* owns; that it is compared with */
     struct attn_selection *selection; /* owns; of attn_frame_select */
     struct attn_capture *capture;     /* owns */
-    struct attn_table *table;         /* owns */
+    struct attn_session *session;     /* owns */
+    struct attn_trials trials;        /* owns */
+    struct attn_rows rows;            /* owns */
     void *owned[ATTN_FRAME_MOST_OWNED];
     size_t n_owned;
-    bool lacks_memory; /* of what it should own something was NULL */
+    bool lacks_memory; /* for what it should own */
 };
 
 /* Leaves of REQUEST the input and how it is run: nothing is chosen, predicted or written. */
 void attn_frame_choose_nothing(struct attn_request *request);
 
-/* Prepares the run of the frame's request. */
-enum attn_status attn_frame_prepare_run(struct attn_frame *frame, struct attn_error *err);
-
-/* Selects SITES of that run, of all layers, heads and positions. */
+/* Selects SITES of the run, of all layers, heads and positions. */
 enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
                                    struct attn_error *err);
 
-/* Takes BLOCK, which is freed at the end, and returns it. NULL is remembered: attn_frame_memory is
- * then ATTN_NO_MEMORY, so that several blocks are checked at once. */
-void *attn_frame_own(struct attn_frame *frame, void *block);
-enum attn_status attn_frame_memory(const struct attn_frame *frame);
+/* COUNT elements of SIZE bytes, zeros, which the frame frees at the end. NULL is remembered, so
+ * that several blocks are checked at once: attn_frame_memory is then ATTN_NO_MEMORY. */
+void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
+enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err);
 
-/* Appends a row to the table: as many CELLS as it has columns. */
+/* Sets of edits that are tried, and what came of each. Owned by the frame. */
+struct attn_sets {
+    struct attn_trial_change *changes;   /* [n] */
+    struct attn_trial_outcome *outcomes; /* [n] */
+    struct attn_edit *edits;             /* of all */
+    size_t n;
+};
+
+/* Takes room for N sets of up to N_EDIT edits, as attn_frame_alloc does. */
+void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n,
+                          size_t n_edit);
+
+/* Runs each of SETS by the frame's trials. */
+enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
+                                     struct attn_error *err);
+
+/* Appends a row to the table: CELLS, one a column of the experiment. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);
 

@@ -23,7 +23,6 @@ enum { DEFAULT_MOST = 20 };
 struct generator {
     struct attn_frame frame; /* its sum is what was made */
     const struct attn_generate_args *args;
-    struct attn_session *session; /* owns */
     struct attn_random random;
     size_t n_most;               /* tokens that may be made: the whole must fit the model */
     float *weights;              /* [V] probabilities */
@@ -61,56 +60,37 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status allocate(struct generator *generator, struct attn_error *err)
-{
-    struct attn_frame *frame = &generator->frame;
-    const struct attn_sequence *text = &frame->run->text;
-    const size_t n_prompt = text->ids ? text->n : 0, n_vocab = frame->config->n_vocab;
-    struct attn_generation *made = &generator->made;
-
-    made->n_prompt = n_prompt;
-    made->ids = attn_alloc(n_prompt + generator->n_most, sizeof *made->ids, err);
-    made->log_probabilities = attn_alloc(generator->n_most, sizeof *made->log_probabilities, err);
-    generator->weights =
-        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *generator->weights, err));
-    generator->ranked =
-        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *generator->ranked, err));
-    if (!made->ids || !made->log_probabilities)
-        return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_frame_memory(frame));
-    if (n_prompt > 0)
-        memcpy(made->ids, text->ids, n_prompt * sizeof *made->ids);
-    attn_random_seed(&generator->random, generator->args->seed);
-    return ATTN_OK;
-}
-
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
     struct attn_frame *frame = &generator->frame;
-    struct attn_trial trial;
-    size_t room;
+    struct attn_generation *made = &generator->made;
+    const struct attn_sequence *text = &frame->run->text;
+    const size_t n_vocab = frame->config->n_vocab, room = frame->config->n_ctx - text->n;
+    struct attn_trial trial = attn_trial_of(frame->run);
 
     generator->args = frame->args;
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    attn_frame_choose_nothing(&frame->request);
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
     ATTN_TRY(attn_layer_attention_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
         attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    room = frame->config->n_ctx - frame->run->text.n;
     generator->n_most = generator->args->n_most > 0 ? generator->args->n_most : DEFAULT_MOST;
-    generator->made.end = ATTN_GENERATION_LENGTH;
-    if (generator->n_most > room) {
-        generator->n_most = room;
-        generator->made.end = ATTN_GENERATION_CONTEXT;
-    }
-    ATTN_TRY(allocate(generator, err));
-    trial = attn_trial_of(frame->run);
+    made->end = generator->n_most > room ? ATTN_GENERATION_CONTEXT : ATTN_GENERATION_LENGTH;
+    generator->n_most = generator->n_most > room ? room : generator->n_most;
+    made->n_prompt = text->ids ? text->n : 0;
+    made->ids = attn_alloc(made->n_prompt + generator->n_most, sizeof *made->ids, err);
+    made->log_probabilities = attn_alloc(generator->n_most, sizeof *made->log_probabilities, err);
+    generator->weights = attn_frame_alloc(frame, n_vocab, sizeof *generator->weights);
+    generator->ranked = attn_frame_alloc(frame, n_vocab, sizeof *generator->ranked);
+    if (!made->ids || !made->log_probabilities)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_frame_memory(frame, err));
+    if (text->ids)
+        memcpy(made->ids, text->ids, text->n * sizeof *made->ids);
+    attn_random_seed(&generator->random, generator->args->seed);
     trial.n_more = generator->n_most;
-    return attn_trial_run(&trial, &generator->session, err);
+    return attn_trial_run(&trial, &frame->session, err);
 }
 
 /* --- The next token --------------------------------------------------------------------------- */
@@ -280,7 +260,7 @@ static enum attn_status make_token(struct generator *generator, bool *is_over,
     size_t stop, overlap, rest;
     int32_t id;
 
-    ATTN_TRY(attn_session_logits(generator->session, &logits, err));
+    ATTN_TRY(attn_session_logits(generator->frame.session, &logits, err));
     id = generator->args->temperature > 0
              ? draw(generator, logits)
              : attn_logits_first(logits, generator->frame.config->n_vocab);
@@ -289,8 +269,8 @@ static enum attn_status make_token(struct generator *generator, bool *is_over,
         *is_over = true;
         return ATTN_OK;
     }
-    ATTN_TRY(attn_session_log_probability(generator->session, id, &made->log_probabilities[made->n],
-                                          err));
+    ATTN_TRY(attn_session_log_probability(generator->frame.session, id,
+                                          &made->log_probabilities[made->n], err));
     ATTN_TRY(append_text(generator, id, err));
     made->ids[made->n_prompt + made->n++] = id;
     stop = find_stop(generator);
@@ -314,8 +294,8 @@ static enum attn_status make_tokens(struct generator *generator, struct attn_err
     while (!is_over) {
         ATTN_TRY(make_token(generator, &is_over, err));
         if (!is_over)
-            ATTN_TRY(attn_session_feed(generator->session, &made->ids[made->n_prompt + made->n - 1],
-                                       1, err));
+            ATTN_TRY(attn_session_feed(generator->frame.session,
+                                       &made->ids[made->n_prompt + made->n - 1], 1, err));
         ATTN_TRY(attn_host_check_canceled(generator->frame.run->host, err));
     }
     return show(generator, -1, generator->text.size, err);
@@ -327,7 +307,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_run *run = generator->frame.run;
 
     ATTN_TRY(attn_error_at(make_tokens(generator, err), ATTN_STAGE_MODEL, err));
-    attn_run_find_effects(run, generator->session, 0);
+    attn_run_find_effects(run, generator->frame.session, 0);
     attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
     if (generator->frame.run->tokenizer) {
         generator->made.text = generator->text.data;
@@ -344,11 +324,11 @@ static void release(void *state)
     struct generator *generator = state;
 
     attn_generation_release(&generator->made);
-    attn_session_free(generator->session);
     attn_buffer_release(&generator->text);
 }
 
 static const struct attn_experiment experiment = {
+    .needs_output = true,
     .state_size = sizeof(struct generator),
     .sum_size = sizeof(struct attn_generation),
     .check = check_args,
@@ -369,26 +349,6 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
     return attn_experiment_perform(&experiment, &inquiry, err);
 }
 
-static enum attn_status append_tokens(const struct attn_host *host,
-                                      const struct attn_generation *made, struct attn_table *table,
-                                      struct attn_error *err)
-{
-    const struct attn_tokenizer *tokenizer = NULL;
-
-    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
-    for (size_t i = 0; i < made->n; i++) {
-        const int32_t id = made->ids[made->n_prompt + i];
-        size_t size = 0;
-        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
-        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
-                                        attn_cell_integer(id), attn_cell_text(token, size),
-                                        attn_cell_real(made->log_probabilities[i])};
-
-        ATTN_TRY(attn_table_append(table, row, sizeof row / sizeof *row, err));
-    }
-    return ATTN_OK;
-}
-
 enum attn_status attn_generation_table(const struct attn_host *host,
                                        const struct attn_generation *made,
                                        struct attn_table **table, struct attn_error *err)
@@ -399,15 +359,24 @@ enum attn_status attn_generation_table(const struct attn_host *host,
         ATTN_COLUMN("token", TEXT),
         ATTN_COLUMN_REAL("log_probability", 4, "nats", SIGNED),
     };
-    struct attn_table *created;
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_table *created = NULL;
     enum attn_status status;
 
     if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
         !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    ATTN_TRY(
-        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err));
-    status = append_tokens(host, made, created, err);
+    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
+    status =
+        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err);
+    for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
+        const int32_t id = made->ids[made->n_prompt + i];
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
+                                        attn_cell_integer(id), attn_cell_token(tokenizer, id),
+                                        attn_cell_real(made->log_probabilities[i])};
+
+        status = attn_table_append(created, row, sizeof row / sizeof *row, err);
+    }
     if (status == ATTN_OK)
         *table = created;
     else

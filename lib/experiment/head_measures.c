@@ -9,13 +9,38 @@
 
 #include <math.h>
 
+/* The measures in the order of their list. */
+enum {
+    LAYER,
+    BATCH,
+    HEAD,
+    KV_HEAD,
+#define OF_MEASURE(id, ...) OF_##id,
+    ATTN_MEASURE_MAP(OF_MEASURE)
+#undef OF_MEASURE
+        N_COLUMN
+};
+
+#define MEASURE_COLUMN(id, number, label, metric, which, of, is_count, help)                       \
+    [OF_##id] = {.name = (label),                                                                  \
+                 .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .unit = (of),                                                                     \
+                 .notation = ATTN_NOTATION_FIXED,                                                  \
+                 .digits = 4},
+
+static const struct attn_column columns[N_COLUMN] = {[LAYER] = ATTN_COLUMN("layer", INTEGER),
+                                                     [BATCH] = ATTN_COLUMN("batch", INTEGER),
+                                                     [HEAD] = ATTN_COLUMN("head", INTEGER),
+                                                     [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
+                                                     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+
 struct run_survey {
     struct attn_run *run;
     attn_measure_set measures;
     struct attn_selection
         *selection; /* owns; of the run, but that it knows which keys are positions */
     struct attn_measure_group group; /* owns */
-    struct attn_table *table;        /* owns */
+    struct attn_rows rows;           /* owns its table */
 };
 
 /* An attn_trace_fn. */
@@ -57,33 +82,6 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static enum attn_status create_table(struct run_survey *survey, struct attn_error *err)
-{
-    static const struct attn_column layer = ATTN_COLUMN("layer", INTEGER),
-                                    batch = ATTN_COLUMN("batch", INTEGER),
-                                    heads[] = {ATTN_COLUMN("head", INTEGER),
-                                               ATTN_COLUMN("kv_head", INTEGER)};
-    struct attn_columns columns;
-
-    columns.n = 0;
-    if (survey->run->model)
-        attn_columns_add(&columns, &layer, 1);
-    else if (survey->run->axes.rank == 4)
-        attn_columns_add(&columns, &batch, 1);
-    attn_columns_add(&columns, heads, 2);
-    for (int i = 0; i < ATTN_N_MEASURE; i++) {
-        const enum attn_measure measure = attn_measure_order[i];
-        struct attn_column column =
-            ATTN_COLUMN_REAL(attn_measure_name(measure), 4, attn_measure_unit(measure), SIGNED);
-
-        if (attn_measure_is_count(measure))
-            column.type = ATTN_VALUE_INTEGER;
-        if ((survey->measures & ATTN_MEASURE_BIT(measure)) != 0)
-            attn_columns_add(&columns, &column, 1);
-    }
-    return attn_table_create("heads", columns.items, columns.n, &survey->table, err);
-}
-
 static enum attn_status append_head(struct run_survey *survey, int layer, int head,
                                     struct attn_error *err)
 {
@@ -92,37 +90,46 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
     const int n_batch = run->model ? 1 : (int)run->axes.n_batch;
     const int n_head = (int)dims->n_head / n_batch,
               n_shared = (int)(dims->n_head / dims->n_kv_head);
-    struct attn_cell row[3 + ATTN_N_MEASURE];
-    size_t n = 0;
+    struct attn_cell row[N_COLUMN] = {
+        [LAYER] = attn_cell_integer(layer),
+        [BATCH] = attn_cell_integer(head / n_head),
+        [HEAD] = attn_cell_integer(head % n_head),
+        [KV_HEAD] = attn_cell_integer(head % n_head / n_shared),
+    };
 
-    if (run->model)
-        row[n++] = attn_cell_integer(layer);
-    else if (run->axes.rank == 4)
-        row[n++] = attn_cell_integer(head / n_head);
-    row[n++] = attn_cell_integer(head % n_head);
-    row[n++] = attn_cell_integer(head % n_head / n_shared);
     for (int i = 0; i < ATTN_N_MEASURE; i++) {
         const enum attn_measure measure = attn_measure_order[i];
+        struct attn_cell *cell = &row[KV_HEAD + 1 + i];
         double value;
 
         if ((survey->measures & ATTN_MEASURE_BIT(measure)) == 0)
             continue;
         value = attn_measure_group_find(&survey->group, measure, layer, head);
         if (attn_measure_is_count(measure))
-            row[n++] = attn_cell_integer((int64_t)value);
-        else
-            row[n++] = isnan(value) ? attn_cell_missing() : attn_cell_real(value);
+            *cell = attn_cell_integer((int64_t)value);
+        else if (!isnan(value))
+            *cell = attn_cell_real(value);
     }
-    return attn_table_append(survey->table, row, n, err);
+    return attn_rows_append(&survey->rows, row, NULL, 0, err);
 }
 
 static enum attn_status survey_run(struct run_survey *survey, struct attn_error *err)
 {
-    const struct attn_selection *selection = survey->run->selection;
+    const struct attn_run *run = survey->run;
+    const struct attn_selection *selection = run->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
 
     ATTN_TRY(measure(survey, err));
-    ATTN_TRY(create_table(survey, err));
+    survey->rows = (struct attn_rows){
+        .columns = columns,
+        .n = N_COLUMN,
+        .hidden = (run->model ? 0 : ATTN_COLUMN_BIT(LAYER)) |
+                  (!run->model && run->axes.rank == 4 ? 0 : ATTN_COLUMN_BIT(BATCH)),
+    };
+    for (int i = 0; i < ATTN_N_MEASURE; i++)
+        if ((survey->measures & ATTN_MEASURE_BIT(attn_measure_order[i])) == 0)
+            survey->rows.hidden |= ATTN_COLUMN_BIT(KV_HEAD + 1 + i);
+    ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
         for (int head = 0; head < (int)dims->n_head; head++)
             if (attn_selection_has_head(selection, layer, head))
@@ -140,9 +147,9 @@ enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measu
         return ATTN_INVALID;
     status = survey_run(&survey, err);
     if (status == ATTN_OK)
-        *table = survey.table;
+        *table = survey.rows.table;
     else
-        attn_table_free(survey.table);
+        attn_table_free(survey.rows.table);
     attn_measure_group_release(&survey.group);
     attn_selection_free(survey.selection);
     return status;

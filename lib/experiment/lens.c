@@ -18,15 +18,43 @@
 
 enum { DEFAULT_TOP = 3 };
 
+enum {
+    LAYER,
+    SITE,
+    HEAD,
+    POSITION,
+    PLACE,
+    RANK,
+    MEAN_RANK, /* over queries */
+    ID,
+    TOKEN,
+    PROB,
+    LOGIT,
+    N_COLUMN
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [SITE] = ATTN_COLUMN("site", TEXT),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [PLACE] = ATTN_COLUMN("place", INTEGER),
+    [RANK] = {.name = "rank", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+    [MEAN_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
+    [ID] = ATTN_COLUMN("id", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE),
+    [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
+};
+
 struct lens {
-    struct attn_frame frame;
+    struct attn_frame frame; /* its session reads rows by the output layer */
     const struct attn_lens_args *args;
     bool is_mean;        /* over the queries, instead of rows of each: of many texts */
     attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
-    struct attn_session *reader; /* owns */
     size_t n_query, top;
-    float *rows;                /* [n_query, D] of a head */
+    float *stream;              /* [n_query, D] what a head adds to it */
     double *scratch;            /* [d_value + D] of a head */
     float *logits;              /* [V] */
     struct attn_scored *ranked; /* [V] */
@@ -46,179 +74,116 @@ struct reading {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* The sites of the request, which may be those of the stream. */
-static enum attn_status read_sites(struct lens *lens, struct attn_error *err)
+/* The sites of the request may be those of the stream. */
+static enum attn_status choose(void *state, struct attn_error *err)
 {
+    struct lens *lens = state;
+    struct attn_request *request = &lens->frame.request;
     const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
                                   ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
                                   ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (!lens->frame.request.selection.sites)
-        return ATTN_OK;
-    if (attn_sites_parse(lens->frame.request.selection.sites, &lens->sites, err) != ATTN_OK)
+    if (request->selection.sites &&
+        attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
-    if ((lens->sites & ~allowed) == 0)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-                          lens->frame.request.selection.sites);
+    if ((lens->sites & ~allowed) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
+                              request->selection.sites);
+    request->selection.sites = NULL;
+    request->selection.given = NULL;
+    if (!request->selection.queries)
+        request->selection.queries = "-1";
+    return ATTN_OK;
 }
 
-/* Keeps the stream, or z, at the queries. */
-static enum attn_status keep(struct lens *lens, struct attn_error *err)
-{
-    struct attn_frame *frame = &lens->frame;
-    const attn_site_set stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
-
-    ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
-                               err));
-    ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
-                           "queries", err));
-    return attn_trial_keep(frame->run, frame->selection, &frame->capture, err);
-}
-
-/* The readers' session, and room for what it says. */
-static enum attn_status start_reader(struct lens *lens, struct attn_error *err)
-{
-    struct attn_frame *frame = &lens->frame;
-    const struct attn_trial trial = attn_trial_of(frame->run);
-    const size_t n_vocab = frame->config->n_vocab;
-
-    lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
-    lens->top = lens->top < n_vocab ? lens->top : n_vocab;
-    lens->n_value =
-        lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
-    lens->rows = attn_frame_own(
-        frame, attn_alloc(lens->n_query * frame->config->d_model, sizeof *lens->rows, err));
-    lens->scratch = attn_frame_own(
-        frame, attn_alloc(frame->config->d_value + frame->config->d_model, sizeof(double), err));
-    lens->logits =
-        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *lens->logits, err));
-    lens->ranked =
-        attn_frame_own(frame, attn_alloc_uninitialized(n_vocab, sizeof *lens->ranked, err));
-    lens->values = attn_frame_own(frame, attn_alloc(lens->n_value, sizeof *lens->values, err));
-    lens->sums = attn_frame_own(frame, attn_alloc(lens->n_value, sizeof *lens->sums, err));
-    ATTN_TRY(attn_frame_memory(frame));
-    return attn_trial_start(&trial, &lens->reader, err);
-}
-
+/* Keeps the stream, or z, at the queries; makes room for what is read, and the readers' session. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
     struct attn_frame *frame = &lens->frame;
+    const struct attn_config *config = frame->config;
+    const struct attn_trial trial = attn_trial_of(frame->run);
+    const attn_site_set stream =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
+    const size_t n_vocab = config->n_vocab;
 
     lens->args = frame->args;
     lens->is_mean = frame->n_text > 0;
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    ATTN_TRY(attn_error_at(read_sites(lens, err), ATTN_STAGE_OPTIONS, err));
-    frame->request.selection.sites = NULL;
-    frame->request.selection.given = NULL;
-    if (!frame->request.selection.queries)
-        frame->request.selection.queries = "-1";
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
     lens->n_query = attn_selection_n_query(frame->run->selection);
     if (lens->args->answer.target || lens->args->answer.target_id)
         ATTN_TRY(attn_answer_find(frame->run, &lens->args->answer, &lens->answer, err));
-    ATTN_TRY(keep(lens, err));
-    return start_reader(lens, err);
+    ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
+                               err));
+    ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
+                           "queries", err));
+    ATTN_TRY(attn_trial_keep(frame->run, frame->selection, &frame->capture, err));
+    lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
+    lens->top = lens->top < n_vocab ? lens->top : n_vocab;
+    lens->n_value =
+        lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
+    lens->scratch = attn_frame_alloc(frame, config->d_value + config->d_model, sizeof(double));
+    lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
+    lens->ranked = attn_frame_alloc(frame, n_vocab, sizeof *lens->ranked);
+    lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
+    lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    return attn_trial_start(&trial, &frame->session, err);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static void columns(const void *state, struct attn_columns *columns)
+static uint64_t hidden(const void *state)
 {
-    static const struct attn_column layer = ATTN_COLUMN("layer", INTEGER),
-                                    site = ATTN_COLUMN("site", TEXT),
-                                    head = ATTN_COLUMN("head", INTEGER),
-                                    position = ATTN_COLUMN("position", INTEGER),
-                                    place = ATTN_COLUMN("place", INTEGER),
-                                    rank = {.name = "rank",
-                                            .type = ATTN_VALUE_INTEGER,
-                                            .range = ATTN_RANGE_POSITIVE},
-                                    mean_rank = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
-                                    id_and_token[] = {ATTN_COLUMN("id", INTEGER),
-                                                      ATTN_COLUMN("token", TEXT)},
-                                    prob = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE),
-                                    logit = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED);
     const struct lens *lens = state;
-    const bool reads_heads = lens->args->reads_heads;
+    const bool reads_heads = lens->args->reads_heads, has_target = lens->answer.has_target;
+    uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
-    attn_columns_add(columns, &layer, 1);
-    attn_columns_add(columns, reads_heads ? &head : &site, 1);
-    if (!lens->is_mean)
-        attn_columns_add(columns, &position, 1);
-    if (lens->answer.has_target) {
-        attn_columns_add(columns, lens->is_mean ? &mean_rank : &rank, 1);
-        if (!reads_heads)
-            attn_columns_add(columns, &prob, 1);
-        attn_columns_add(columns, &logit, 1);
-    } else {
-        attn_columns_add(columns, &place, 1);
-        if (!lens->is_mean)
-            attn_columns_add(columns, id_and_token, 2);
-        attn_columns_add(columns, reads_heads ? &logit : &prob, 1);
-    }
-}
-
-enum { MOST_COLUMNS = 7 };
-
-/* The cells that say what was read. Returns their number. */
-static size_t begin_row(const struct lens *lens, const struct reading *reading,
-                        struct attn_cell *row)
-{
-    const char *site = attn_site_name(reading->site);
-
-    row[0] = attn_cell_integer(reading->layer);
-    row[1] = reading->head != ATTN_ALL_HEADS ? attn_cell_integer(reading->head)
-                                             : attn_cell_text(site, strlen(site));
     if (lens->is_mean)
-        return 2;
-    row[2] = attn_cell_integer((int64_t)reading->position);
-    return 3;
+        hidden |= ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN);
+    if (has_target)
+        hidden |= ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN) |
+                  ATTN_COLUMN_BIT(lens->is_mean ? RANK : MEAN_RANK);
+    else
+        hidden |= ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(MEAN_RANK);
+    if (reads_heads)
+        hidden |= ATTN_COLUMN_BIT(PROB);
+    else if (!has_target)
+        hidden |= ATTN_COLUMN_BIT(LOGIT);
+    return hidden;
 }
 
-/* Number I of the values is that of a place from the front, the others of one from the end. */
-static enum attn_status append_place(struct lens *lens, const struct reading *reading, size_t i,
-                                     double value, struct attn_error *err)
-{
-    const struct attn_tokenizer *tokenizer = lens->frame.run->tokenizer;
-    const bool is_front = i < lens->top;
-    const size_t from_end = i - lens->top;
-    const struct attn_scored *scored =
-        &lens->ranked[is_front ? i : lens->frame.config->n_vocab - 1 - from_end];
-    struct attn_cell row[MOST_COLUMNS];
-    size_t n = begin_row(lens, reading, row), size = 0;
-    const char *token = NULL;
-
-    row[n++] = attn_cell_integer(is_front ? (int64_t)i + 1 : -(int64_t)from_end - 1);
-    if (!lens->is_mean) {
-        if (tokenizer)
-            token = attn_tokenizer_token(tokenizer, scored->id, &size);
-        row[n++] = attn_cell_integer(scored->id);
-        row[n++] = attn_cell_text(token, size);
-    }
-    row[n++] = attn_cell_real(value);
-    return attn_frame_append(&lens->frame, row, err);
-}
-
-/* A row of the target, or one a place. */
+/* A row of the target, or one a place: number I of VALUES is that of a place from the front, those
+ * after the first `top` of one from the end. */
 static enum attn_status append_values(struct lens *lens, const struct reading *reading,
                                       const double *values, struct attn_error *err)
 {
-    if (lens->answer.has_target) {
-        struct attn_cell row[MOST_COLUMNS];
-        size_t n = begin_row(lens, reading, row);
+    const size_t top = lens->top, n_vocab = lens->frame.config->n_vocab;
+    struct attn_cell row[N_COLUMN] = {
+        [LAYER] = attn_cell_integer(reading->layer),
+        [SITE] = attn_cell_string(attn_site_name(reading->site)),
+        [HEAD] = attn_cell_integer(reading->head),
+        [POSITION] = attn_cell_integer((int64_t)reading->position),
+    };
 
-        row[n++] = lens->is_mean ? attn_cell_real(values[VALUE_RANK])
-                                 : attn_cell_integer((int64_t)values[VALUE_RANK]);
-        if (!lens->args->reads_heads)
-            row[n++] = attn_cell_real(values[VALUE_PROB]);
-        row[n++] = attn_cell_real(values[VALUE_LOGIT]);
+    if (lens->answer.has_target) {
+        row[RANK] = attn_cell_integer((int64_t)values[VALUE_RANK]);
+        row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
+        row[PROB] = attn_cell_real(values[VALUE_PROB]);
+        row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         return attn_frame_append(&lens->frame, row, err);
     }
-    for (size_t i = 0; i < lens->n_value; i++)
-        ATTN_TRY(append_place(lens, reading, i, values[i], err));
+    for (size_t i = 0; i < lens->n_value; i++) {
+        const size_t place = i < top ? i : n_vocab - 1 - (i - top);
+        const int32_t id = lens->ranked[place].id;
+
+        row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
+        row[ID] = attn_cell_integer(id);
+        row[TOKEN] = attn_cell_token(lens->frame.run->tokenizer, id);
+        row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
+        ATTN_TRY(attn_frame_append(&lens->frame, row, err));
+    }
     return ATTN_OK;
 }
 
@@ -261,21 +226,21 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
 {
     const struct attn_frame *frame = &lens->frame;
 
-    ATTN_TRY(attn_session_feed_layer(lens->reader, (int)frame->config->n_layer, rows, lens->n_query,
-                                     err));
+    ATTN_TRY(attn_session_feed_layer(lens->frame.session, (int)frame->config->n_layer, rows,
+                                     lens->n_query, err));
     memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
     for (size_t i = 0, query = 0; i < lens->n_query; i++, query++) {
         while (!attn_selection_has_query(frame->selection, query))
             query++;
         reading.position = query;
-        ATTN_TRY(attn_session_logits_at(lens->reader, i, 1, lens->logits, err));
+        ATTN_TRY(attn_session_logits_at(lens->frame.session, i, 1, lens->logits, err));
         find_values(lens);
         if (!lens->is_mean)
             ATTN_TRY(append_values(lens, &reading, lens->values, err));
         for (size_t k = 0; k < lens->n_value; k++)
             lens->sums[k] += lens->values[k] / (double)lens->n_query;
     }
-    attn_session_reset(lens->reader);
+    attn_session_reset(lens->frame.session);
     if (lens->is_mean)
         ATTN_TRY(append_values(lens, &reading, lens->sums, err));
     return attn_host_check_canceled(frame->run->host, err);
@@ -301,7 +266,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* lens->rows = z W_O of one head: what it adds to the stream before a bias. */
+/* lens->stream = z W_O of one head: what it adds to the stream before a bias. */
 static void write_head(struct lens *lens, int layer, int head)
 {
     const struct attn_config *config = lens->frame.config;
@@ -319,7 +284,7 @@ static void write_head(struct lens *lens, int layer, int head)
         else /* heads lie side by side in the stream */
             memcpy(y + (size_t)head * width, x, width * sizeof *x);
         for (size_t k = 0; k < d; k++)
-            lens->rows[i * d + k] = (float)y[k];
+            lens->stream[i * d + k] = (float)y[k];
     }
 }
 
@@ -332,7 +297,7 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
             const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
 
             write_head(lens, layer, head);
-            ATTN_TRY(read_queries(lens, reading, lens->rows, err));
+            ATTN_TRY(read_queries(lens, reading, lens->stream, err));
         }
     return ATTN_OK;
 }
@@ -345,22 +310,18 @@ static enum attn_status ask(void *state, struct attn_error *err)
                          ATTN_STAGE_MODEL, err);
 }
 
-static void release(void *state)
-{
-    struct lens *lens = state;
-
-    attn_session_free(lens->reader);
-}
-
 static const struct attn_experiment experiment = {
     .name = "lens",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
     .state_size = sizeof(struct lens),
     .texts = offsetof(struct attn_lens_args, texts),
     .n_text = offsetof(struct attn_lens_args, n_text),
+    .choose = choose,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,

@@ -15,25 +15,33 @@
 
 static const double smallest_difference = 1e-4; /* of the metric, between the two runs */
 
-enum { MOST_COLUMNS = 8 };
+enum { PART, LAYER, POSITION, TOKEN, HEAD, KV_HEAD, VALUE, EFFECT, CONTROL, CONTROL_SD, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN("part", TEXT),
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
+    [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
+    [EFFECT] = ATTN_COLUMN_REAL("effect", 6, NULL, SIGNED),
+    [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
+    [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
+};
 
 struct patch {
-    struct attn_frame frame; /* its run is that of the clean text, its capture that of the source */
+    struct attn_frame frame; /* its run is that of the clean text, the other that of the corrupted
+                                one, its capture that of the source */
     const struct attn_patch_args *args;
-    struct attn_run *corrupted;     /* owns */
     struct attn_run *base, *source; /* of the two: that which is patched, that which gives */
     enum attn_site site;
     bool is_by_head;
     struct attn_answer answer; /* in the run that is patched */
-    struct attn_trials trials;
     double source_value;
-    unsigned char *queries;  /* [n] positions that are patched by head */
-    size_t n_piece;          /* of all layers */
-    size_t n_each;           /* of a layer */
-    struct attn_edit *edits; /* of all pieces */
-    struct attn_trial_change *changes;
-    struct attn_trial_outcome *outcomes; /* [n_piece] */
-    double control, control_sd;          /* of the effect of heads that are drawn */
+    size_t n_each;              /* of a layer */
+    struct attn_sets pieces;    /* a set each */
+    double control, control_sd; /* of the effect of heads that are drawn */
 };
 
 /* --- What is asked for ------------------------------------------------------------------------ */
@@ -76,10 +84,10 @@ static enum attn_status check_lengths(const struct patch *patch, struct attn_err
 {
     char clean[320], corrupted[320];
 
-    if (patch->frame.run->text.n == patch->corrupted->text.n)
+    if (patch->frame.run->text.n == patch->frame.other->text.n)
         return ATTN_OK;
     list_tokens(patch->frame.run, clean, sizeof clean);
-    list_tokens(patch->corrupted, corrupted, sizeof corrupted);
+    list_tokens(patch->frame.other, corrupted, sizeof corrupted);
     attn_error_set(err, ATTN_INVALID,
                    "the clean text has %s; the corrupted one has %s; expected as "
                    "many",
@@ -87,120 +95,79 @@ static enum attn_status check_lengths(const struct patch *patch, struct attn_err
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status check_site(const struct patch *patch, struct attn_error *err)
+static enum attn_status choose(void *state, struct attn_error *err)
 {
+    struct patch *patch = state;
+    struct attn_request *request = &patch->frame.request;
+    const char *queries = request->selection.queries;
+
+    patch->args = patch->frame.args;
+    ATTN_TRY(find_site(patch, err));
     if (patch->args->n_control > 0 && !patch->is_by_head)
         return attn_error_set(
             err, ATTN_INVALID,
             "controls are choices of as many heads, and '%s' is patched by position",
             attn_site_name(patch->site));
-    if (patch->frame.request.selection.queries && !patch->is_by_head)
+    if (queries && !patch->is_by_head)
         return attn_error_set(
             err, ATTN_INVALID,
             "queries need a site with heads; '%s' is patched at each position in turn",
             attn_site_name(patch->site));
+    attn_frame_choose_nothing(request);
+    request->selection.queries = queries;
     return ATTN_OK;
 }
 
 /* --- The two runs ----------------------------------------------------------------------------- */
 
-/* What the run of the source holds. */
-struct source {
-    struct attn_session *session; /* owns */
-    float *logits;                /* [V] owns */
-};
-
 /* Runs the source, keeps the site and reads its answer. */
-static enum attn_status read_source(struct patch *patch, struct source *source,
-                                    struct attn_error *err)
+static enum attn_status read_source(struct patch *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
     struct attn_trial trial = attn_trial_of(patch->source);
     struct attn_answer answer = patch->answer;
     struct attn_reply reply = {0};
     struct attn_reading reading = {
-        .base = patch->trials.logits, .base_total = patch->trials.base.total, .replies = &reply};
+        .base = frame->trials.logits, .base_total = frame->trials.base.total, .replies = &reply};
 
     answer.run = patch->source;
-    reading.logits = source->logits =
-        attn_alloc(frame->config->n_vocab, sizeof *source->logits, err);
-    if (!source->logits)
-        return ATTN_NO_MEMORY;
+    reading.logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *reading.logits);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
-    ATTN_TRY(attn_trial_run(&trial, &source->session, err));
-    ATTN_TRY(attn_answer_read(&answer, source->session, &reading, err));
+    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
+    ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
     patch->source_value = reply.value;
+    attn_session_free(frame->session); /* before the trials, whose memory is as large */
+    frame->session = NULL;
     return ATTN_OK;
-}
-
-static enum attn_status run_both(struct patch *patch, struct attn_error *err)
-{
-    struct attn_frame *frame = &patch->frame;
-    struct source source = {NULL, NULL};
-    enum attn_status status;
-
-    ATTN_TRY(attn_answer_find(frame->run, &patch->args->answer, &patch->answer, err));
-    patch->answer.run = patch->base;
-    ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &patch->trials, err));
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
-    status = read_source(patch, &source, err);
-    attn_session_free(source.session);
-    attn_free(source.logits);
-    if (status != ATTN_OK ||
-        !(fabs(patch->source_value - patch->trials.base.value) < smallest_difference))
-        return status;
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %.6g of both texts: there is no difference to restore",
-                   attn_answer_metric_name(patch->answer.metric), patch->source_value);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
     struct attn_frame *frame = &patch->frame;
-    const char *queries = frame->request.selection.queries;
 
-    patch->args = frame->args;
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    ATTN_TRY(attn_error_at(find_site(patch, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_error_at(check_site(patch, err), ATTN_STAGE_OPTIONS, err));
-    attn_frame_choose_nothing(&frame->request);
-    frame->request.selection.queries = queries;
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
     frame->request.input = patch->args->corrupted;
     frame->request.selection.queries = NULL; /* words are those of the clean text */
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &patch->corrupted, err));
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(patch, err));
-    patch->base = patch->args->is_to_noise ? frame->run : patch->corrupted;
-    patch->source = patch->args->is_to_noise ? patch->corrupted : frame->run;
-    return run_both(patch, err);
+    patch->base = patch->args->is_to_noise ? frame->run : frame->other;
+    patch->source = patch->args->is_to_noise ? frame->other : frame->run;
+    ATTN_TRY(attn_answer_find(frame->run, &patch->args->answer, &patch->answer, err));
+    patch->answer.run = patch->base;
+    ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
+    ATTN_TRY(read_source(patch, err));
+    if (!(fabs(patch->source_value - frame->trials.base.value) < smallest_difference))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' is %.6g of both texts: there is no difference to restore",
+                   attn_answer_metric_name(patch->answer.metric), patch->source_value);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 /* --- The pieces ------------------------------------------------------------------------------- */
-
-static enum attn_status find_pieces(struct patch *patch, struct attn_error *err)
-{
-    struct attn_frame *frame = &patch->frame;
-    const size_t n = patch->base->text.n;
-    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-
-    patch->n_each = !patch->is_by_head ? n
-                    : is_of_keys       ? frame->config->n_kv_head
-                                       : frame->config->n_head;
-    patch->n_piece = patch->n_each * frame->config->n_layer;
-    patch->queries = attn_frame_own(frame, attn_alloc(n, 1, err));
-    patch->edits = attn_frame_own(
-        frame, attn_alloc(patch->n_piece * (patch->is_by_head ? n : 1), sizeof *patch->edits, err));
-    patch->changes = attn_frame_own(frame, attn_alloc(patch->n_piece, sizeof *patch->changes, err));
-    patch->outcomes =
-        attn_frame_own(frame, attn_alloc(patch->n_piece, sizeof *patch->outcomes, err));
-    ATTN_TRY(attn_frame_memory(frame));
-    for (size_t i = 0; i < n; i++)
-        patch->queries[i] = attn_selection_has_query(frame->run->selection, i);
-    return ATTN_OK;
-}
 
 /* The edit that puts rows FIRST .. END-1 of the source in their place. */
 static struct attn_edit edit_of(const struct patch *patch, int layer, int head, size_t first,
@@ -227,47 +194,49 @@ static struct attn_edit edit_of(const struct patch *patch, int layer, int head, 
     return edit;
 }
 
-/* One head at the chosen positions: an edit a run of neighbours. Returns their number. */
-static size_t edit_head(const struct patch *patch, int layer, int head, struct attn_edit *edits)
+/* Whether a ROW is of the piece AT: of a head at the chosen positions, else of one position. */
+static bool has_row(const struct patch *patch, size_t at, size_t row)
 {
-    const size_t n = patch->base->text.n;
-    size_t n_edit = 0;
-
-    for (size_t first = 0, end; first < n; first = end) {
-        end = first + 1;
-        if (!patch->queries[first])
-            continue;
-        while (end < n && patch->queries[end])
-            end++;
-        edits[n_edit++] = edit_of(patch, layer, head, first, end);
-    }
-    return n_edit;
+    return patch->is_by_head ? attn_selection_has_query(patch->frame.run->selection, row)
+                             : row == at;
 }
 
+/* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
 static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
 {
-    struct attn_edit *next = patch->edits;
+    struct attn_frame *frame = &patch->frame;
+    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    const size_t n = patch->base->text.n, n_most = patch->is_by_head ? n : 1;
+    const struct attn_sets *pieces = &patch->pieces;
 
-    for (size_t i = 0; i < patch->n_piece; i++) {
+    patch->n_each = !patch->is_by_head ? n
+                    : is_of_keys       ? frame->config->n_kv_head
+                                       : frame->config->n_head;
+    attn_frame_take_sets(frame, &patch->pieces, patch->n_each * frame->config->n_layer, n_most);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < pieces->n; i++) {
         const int layer = (int)(i / patch->n_each);
         const size_t at = i % patch->n_each;
-        size_t n_edit = 1;
+        struct attn_edit *edits = pieces->edits + i * n_most;
+        size_t n_edit = 0;
 
-        if (patch->is_by_head)
-            n_edit = edit_head(patch, layer, (int)at, next);
-        else
-            *next = edit_of(patch, layer, -1, at, at + 1);
-        patch->changes[i] = (struct attn_trial_change){next, n_edit};
-        next += n_edit;
+        for (size_t first = 0, end; first < n; first = end) {
+            end = first + 1;
+            if (!has_row(patch, at, first))
+                continue;
+            while (end < n && has_row(patch, at, end))
+                end++;
+            edits[n_edit++] = edit_of(patch, layer, patch->is_by_head ? (int)at : -1, first, end);
+        }
+        pieces->changes[i] = (struct attn_trial_change){edits, n_edit};
     }
-    return attn_trials_perform(&patch->trials, patch->changes, patch->n_piece, patch->outcomes,
-                               err);
+    return attn_frame_try_sets(frame, pieces, err);
 }
 
 /* Of a metric of VALUE; never -0. */
 static double effect_of(const struct patch *patch, double value)
 {
-    const double base = patch->trials.base.value;
+    const double base = patch->frame.trials.base.value;
 
     return (value - base) / (patch->source_value - base) + 0.0;
 }
@@ -275,15 +244,15 @@ static double effect_of(const struct patch *patch, double value)
 /* Finds the controls: one head each, of those that were tried. */
 static enum attn_status draw_controls(struct patch *patch, struct attn_error *err)
 {
-    size_t *order = attn_frame_own(&patch->frame, attn_alloc(patch->n_piece, sizeof *order, err));
+    size_t *order = attn_frame_alloc(&patch->frame, patch->pieces.n, sizeof *order);
     struct attn_moments effects = {.n = 0};
     struct attn_random random;
 
-    ATTN_TRY(attn_frame_memory(&patch->frame));
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     attn_random_seed(&random, patch->args->seed);
     for (size_t i = 0; i < patch->args->n_control; i++) {
-        attn_random_permutation(&random, order, patch->n_piece);
-        attn_moments_add(&effects, effect_of(patch, patch->outcomes[order[0]].reply.value));
+        attn_random_permutation(&random, order, patch->pieces.n);
+        attn_moments_add(&effects, effect_of(patch, patch->pieces.outcomes[order[0]].reply.value));
     }
     patch->control = effects.mean;
     patch->control_sd = effects.n > 1 ? attn_moments_sd(&effects) : 0;
@@ -292,55 +261,35 @@ static enum attn_status draw_controls(struct patch *patch, struct attn_error *er
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static void columns(const void *state, struct attn_columns *columns)
+static uint64_t hidden(const void *state)
 {
-    static const struct attn_column first[] = {
-        ATTN_COLUMN("part", TEXT),
-        ATTN_COLUMN("layer", INTEGER),
-    };
-    static const struct attn_column of_positions[] = {
-        ATTN_COLUMN("position", INTEGER),
-        ATTN_COLUMN("token", TEXT),
-    };
-    static const struct attn_column of_heads = ATTN_COLUMN("head", INTEGER),
-                                    of_kv_heads = ATTN_COLUMN("kv_head", INTEGER);
-    static const struct attn_column last[] = {
-        ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("effect", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
-        ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
-    };
     const struct patch *patch = state;
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    const uint64_t places = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(TOKEN),
+                   heads = ATTN_COLUMN_BIT(HEAD) | ATTN_COLUMN_BIT(KV_HEAD),
+                   controls = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
 
-    attn_columns_add(columns, first, 2);
-    if (patch->is_by_head)
-        attn_columns_add(columns, is_of_keys ? &of_kv_heads : &of_heads, 1);
-    else
-        attn_columns_add(columns, of_positions, 2);
-    attn_columns_add(columns, last, patch->args->n_control > 0 ? 4 : 2);
+    return (patch->is_by_head ? places | ATTN_COLUMN_BIT(is_of_keys ? HEAD : KV_HEAD) : heads) |
+           (patch->args->n_control > 0 ? 0 : controls);
 }
 
 /* LAYER -1: a row of a whole run. AT: the position or the head. */
 static enum attn_status append(struct patch *patch, const char *part, int layer, size_t at,
                                double value, struct attn_error *err)
 {
-    const struct attn_token_bytes *tokens = &patch->base->text.tokens;
-    struct attn_cell row[MOST_COLUMNS] = {attn_cell_text(part, strlen(part))};
-    size_t n = 3;
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(part),
+        [VALUE] = attn_cell_real(value),
+        [EFFECT] = attn_cell_real(effect_of(patch, value)),
+    };
 
     if (layer >= 0) {
-        row[1] = attn_cell_integer(layer);
-        row[2] = attn_cell_integer((int64_t)at);
-    }
-    if (!patch->is_by_head && layer >= 0 && tokens->bytes)
-        row[n] = attn_cell_text(tokens->bytes[at], tokens->sizes[at]);
-    n += !patch->is_by_head;
-    row[n++] = attn_cell_real(value);
-    row[n++] = attn_cell_real(effect_of(patch, value));
-    if (patch->args->n_control > 0 && layer >= 0) {
-        row[n++] = attn_cell_real(patch->control);
-        row[n++] = attn_cell_real(patch->control_sd);
+        row[LAYER] = attn_cell_integer(layer);
+        row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
+        if (!patch->is_by_head)
+            row[TOKEN] = attn_cell_position(&patch->base->text.tokens, at);
+        row[CONTROL] = attn_cell_real(patch->control);
+        row[CONTROL_SD] = attn_cell_real(patch->control_sd);
     }
     return attn_frame_append(&patch->frame, row, err);
 }
@@ -348,42 +297,36 @@ static enum attn_status append(struct patch *patch, const char *part, int layer,
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
-    const double base = patch->trials.base.value, source = patch->source_value;
+    const double base = patch->frame.trials.base.value, source = patch->source_value;
     const bool is_to_noise = patch->args->is_to_noise;
 
-    ATTN_TRY(find_pieces(patch, err));
     ATTN_TRY(try_pieces(patch, err));
     if (patch->args->n_control > 0)
         ATTN_TRY(draw_controls(patch, err));
     ATTN_TRY(append(patch, "base", -1, 0, base, err));
     ATTN_TRY(append(patch, "source", -1, 0, source, err));
-    for (size_t i = 0; i < patch->n_piece; i++)
+    for (size_t i = 0; i < patch->pieces.n; i++)
         ATTN_TRY(append(patch, attn_site_name(patch->site), (int)(i / patch->n_each),
-                        i % patch->n_each, patch->outcomes[i].reply.value, err));
+                        i % patch->n_each, patch->pieces.outcomes[i].reply.value, err));
     *(struct attn_patch_sum *)patch->frame.sum =
         (struct attn_patch_sum){.clean = is_to_noise ? base : source,
                                 .corrupted = is_to_noise ? source : base,
-                                .n_row = patch->outcomes[0].n_row,
-                                .n_feed = patch->trials.n_feed + 1};
+                                .n_row = patch->pieces.outcomes[0].n_row,
+                                .n_feed = patch->frame.trials.n_feed + 1};
     return ATTN_OK;
-}
-
-static void release(void *state)
-{
-    struct patch *patch = state;
-
-    attn_trials_release(&patch->trials);
-    attn_run_free(patch->corrupted);
 }
 
 static const struct attn_experiment experiment = {
     .name = "patch",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
     .state_size = sizeof(struct patch),
     .sum_size = sizeof(struct attn_patch_sum),
+    .choose = choose,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
-    .release = release,
 };
 
 enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,

@@ -20,6 +20,37 @@
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
+enum {
+    TEXTS, /* of many */
+    TOKENS,
+    POSITION, /* of one */
+    ID,
+    TOKEN,
+    BITS,
+    BITS_SD, /* of many */
+    NATS,
+    NATS_SD, /* of many */
+    RANK,    /* of one */
+    FIRST,
+    FIRST_PROB,
+    N_COLUMN
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [TEXTS] = ATTN_COLUMN("texts", INTEGER),
+    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+    [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [ID] = ATTN_COLUMN("id", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
+    [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", SIGNED),
+    [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
+    [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
+    [RANK] = ATTN_COLUMN("rank", INTEGER),
+    [FIRST] = ATTN_COLUMN("first", TEXT),
+    [FIRST_PROB] = ATTN_COLUMN_REAL("first_prob", 4, NULL, SIGNED),
+};
+
 /* What a model says of one token. */
 struct scored {
     bool is_scored; /* false: nothing came before it */
@@ -42,23 +73,6 @@ struct scoring {
 
 /* --- The tokens ------------------------------------------------------------------------------- */
 
-static enum attn_status check_text(const struct scoring *scoring, struct attn_error *err)
-{
-    const char *name = attn_model_name(attn_host_model(scoring->frame.host));
-    const size_t n = scoring->text.n, stride = scoring->args->stride;
-
-    if (n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-    if (n > scoring->n_ctx && stride == 0) {
-        attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu", n,
-                       attn_quote_string(name).text, scoring->n_ctx);
-        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
-                        scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
-        return ATTN_INVALID;
-    }
-    return ATTN_OK;
-}
-
 static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
 {
     const struct attn_request *request = &scoring->frame.request;
@@ -78,26 +92,22 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         text->ids = request->input.ids;
         text->n = request->input.n_id;
     }
-    ATTN_TRY(check_text(scoring, err));
+    if (text->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
+    if (text->n > scoring->n_ctx && scoring->args->stride == 0) {
+        attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
+                       text->n, attn_quote_string(attn_model_name(attn_host_model(host))).text,
+                       scoring->n_ctx);
+        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
+                        scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
+        return ATTN_INVALID;
+    }
     if (!scoring->tokenizer)
         return ATTN_OK;
     return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
 }
 
 /* --- Scores ----------------------------------------------------------------------------------- */
-
-/* Scores token ID, whose place LOGITS [n] are for. */
-static struct scored score(const float *logits, size_t n, int32_t id)
-{
-    struct scored scored = {.is_scored = true, .rank = 1, .first = attn_logits_first(logits, n)};
-    const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
-
-    for (size_t i = 0; i < n; i++)
-        scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < (size_t)id);
-    scored.nats = total - (double)logits[id];
-    scored.first_probability = exp((double)logits[scored.first] - total);
-    return scored;
-}
 
 /* Rows of logits, and the tokens that follow them. */
 struct score_work {
@@ -106,13 +116,21 @@ struct score_work {
     struct scored *scored; /* [rows] */
 };
 
+/* An attn_task_fn. */
 static void score_row(void *context, size_t task, int worker)
 {
     const struct score_work *work = context;
-    const size_t n_vocab = work->scoring->n_vocab;
+    const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
+    const float *logits = work->scoring->logits + task * n;
+    const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
+    struct scored scored = {.is_scored = true, .rank = 1, .first = attn_logits_first(logits, n)};
 
     (void)worker;
-    work->scored[task] = score(work->scoring->logits + task * n_vocab, n_vocab, work->ids[task]);
+    for (size_t i = 0; i < n; i++)
+        scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
+    scored.nats = total - (double)logits[id];
+    scored.first_probability = exp((double)logits[scored.first] - total);
+    work->scored[task] = scored;
 }
 
 /* Scores the tokens FROM .. END-1 of the text, which begins in SESSION with token BEGIN. */
@@ -156,53 +174,27 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     return status;
 }
 
-static enum attn_status run_windows(struct scoring *scoring, struct attn_error *err)
-{
-    const size_t n = scoring->text.n;
-    size_t begin = 0, from = 1, end = 0;
-
-    while (end < n) {
-        end = n - begin > scoring->n_ctx ? begin + scoring->n_ctx : n;
-        ATTN_TRY(run_window(scoring, begin, from, end, err));
-        attn_frame_report(&scoring->frame, end, n);
-        from = end;
-        begin += scoring->args->stride;
-    }
-    return ATTN_OK;
-}
-
 /* --- The rows --------------------------------------------------------------------------------- */
-
-enum { N_COLUMN = 8 };
-
-static struct attn_cell token_cell(const struct scoring *scoring, int32_t id, char made[16])
-{
-    const struct attn_tokenizer *tokenizer = scoring->tokenizer;
-    size_t size = 0;
-    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
-
-    if (token)
-        return attn_cell_text(token, size);
-    size = (size_t)snprintf(made, 16, "[%d]", (int)id);
-    return attn_cell_text(made, size);
-}
 
 static enum attn_status append_token(struct scoring *scoring, size_t i, struct attn_error *err)
 {
     const struct scored *scored = &scoring->scored[i];
-    const struct attn_token_bytes *tokens = &scoring->text.tokens;
+    struct attn_cell row[N_COLUMN] = {
+        [POSITION] = attn_cell_integer((int64_t)i),
+        [ID] = attn_cell_integer(scoring->text.ids[i]),
+        [TOKEN] = attn_cell_position(&scoring->text.tokens, i),
+    };
     char made[16];
-    struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)i),
-                                      attn_cell_integer(scoring->text.ids[i])};
 
-    if (tokens->bytes)
-        row[2] = attn_cell_text(tokens->bytes[i], tokens->sizes[i]);
     if (scored->is_scored) {
-        row[3] = attn_cell_real(scored->nats / M_LN2);
-        row[4] = attn_cell_real(scored->nats);
-        row[5] = attn_cell_integer((int64_t)scored->rank);
-        row[6] = token_cell(scoring, scored->first, made);
-        row[7] = attn_cell_real(scored->first_probability);
+        row[BITS] = attn_cell_real(scored->nats / M_LN2);
+        row[NATS] = attn_cell_real(scored->nats);
+        row[RANK] = attn_cell_integer((int64_t)scored->rank);
+        row[FIRST] = attn_cell_token(scoring->tokenizer, scored->first);
+        row[FIRST_PROB] = attn_cell_real(scored->first_probability);
+        snprintf(made, sizeof made, "[%d]", (int)scored->first);
+        if (row[FIRST].type == ATTN_VALUE_MISSING)
+            row[FIRST] = attn_cell_string(made);
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
@@ -212,7 +204,7 @@ static enum attn_status append_word(struct scoring *scoring, size_t first, size_
                                     struct attn_buffer *text, struct attn_error *err)
 {
     const struct attn_token_bytes *tokens = &scoring->text.tokens;
-    struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)first)};
+    struct attn_cell row[N_COLUMN] = {[POSITION] = attn_cell_integer((int64_t)first)};
     double nats = 0;
 
     for (size_t i = first; i < last; i++) {
@@ -220,10 +212,10 @@ static enum attn_status append_word(struct scoring *scoring, size_t first, size_
         nats += scoring->scored[i].nats;
     }
     ATTN_TRY(attn_buffer_check(text, err));
-    row[2] = attn_cell_text(text->data, text->size);
+    row[TOKEN] = attn_cell_text(text->data, text->size);
     if (scoring->scored[first].is_scored) {
-        row[3] = attn_cell_real(nats / M_LN2);
-        row[4] = attn_cell_real(nats);
+        row[BITS] = attn_cell_real(nats / M_LN2);
+        row[NATS] = attn_cell_real(nats);
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
@@ -231,9 +223,9 @@ static enum attn_status append_word(struct scoring *scoring, size_t first, size_
 static enum attn_status append_words(struct scoring *scoring, struct attn_error *err)
 {
     const size_t n = scoring->text.n;
-    bool *begins = attn_frame_own(&scoring->frame, attn_alloc(n, sizeof *begins, err));
+    bool *begins = attn_frame_alloc(&scoring->frame, n, sizeof *begins);
 
-    ATTN_TRY(attn_frame_memory(&scoring->frame));
+    ATTN_TRY(attn_frame_memory(&scoring->frame, err));
     attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
     for (size_t first = 0, last; first < n; first = last) {
         struct attn_buffer text = {0};
@@ -274,19 +266,19 @@ static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *er
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
     const struct attn_score_sum *sum = scoring->frame.sum;
     const struct attn_moments *nats = &scoring->nats;
-    struct attn_cell row[6] = {attn_cell_missing()};
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
 
     options.has_surprisal = true;
     ATTN_TRY(attn_frame_run_texts(&scoring->frame, &options, take_text, err));
-    row[0] = attn_cell_integer((int64_t)nats->n);
-    row[1] = attn_cell_integer((int64_t)sum->n_token);
+    row[TEXTS] = attn_cell_integer((int64_t)nats->n);
+    row[TOKENS] = attn_cell_integer((int64_t)sum->n_token);
     if (nats->n > 0) {
-        row[2] = attn_cell_real(nats->mean / M_LN2);
-        row[4] = attn_cell_real(nats->mean);
+        row[BITS] = attn_cell_real(nats->mean / M_LN2);
+        row[NATS] = attn_cell_real(nats->mean);
     }
     if (nats->n > 1) {
-        row[3] = attn_cell_real(attn_moments_sd(nats) / M_LN2);
-        row[5] = attn_cell_real(attn_moments_sd(nats));
+        row[BITS_SD] = attn_cell_real(attn_moments_sd(nats) / M_LN2);
+        row[NATS_SD] = attn_cell_real(attn_moments_sd(nats));
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
@@ -318,7 +310,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct scoring *scoring = state;
     struct attn_frame *frame = &scoring->frame;
-    const struct attn_config *config;
     size_t n_row;
 
     scoring->args = frame->args;
@@ -327,59 +318,47 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return ATTN_OK;
     }
     ATTN_TRY(attn_trial_check_host(frame->host, err));
-    config = attn_model_config(attn_host_model(frame->host));
-    scoring->n_ctx = config->n_ctx;
-    scoring->n_vocab = config->n_vocab;
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    scoring->n_ctx = frame->config->n_ctx;
+    scoring->n_vocab = frame->config->n_vocab;
     ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
     n_row = LOGIT_BYTES / sizeof(float) / scoring->n_vocab;
     scoring->n_row = n_row == 0 ? 1 : n_row < scoring->text.n ? n_row : scoring->text.n;
-    scoring->scored =
-        attn_frame_own(frame, attn_alloc(scoring->text.n, sizeof *scoring->scored, err));
+    scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
     scoring->logits =
-        attn_frame_own(frame, attn_alloc_uninitialized(scoring->n_row * scoring->n_vocab,
-                                                       sizeof *scoring->logits, err));
+        attn_frame_alloc(frame, scoring->n_row * scoring->n_vocab, sizeof *scoring->logits);
     attn_frame_choose_nothing(&frame->request);
-    return attn_frame_memory(frame);
+    return attn_frame_memory(frame, err);
 }
 
-static void columns(const void *state, struct attn_columns *columns)
+static uint64_t hidden(const void *state)
 {
-    static const struct attn_column of_positions[N_COLUMN] = {
-        ATTN_COLUMN("position", INTEGER),
-        ATTN_COLUMN("id", INTEGER),
-        ATTN_COLUMN("token", TEXT),
-        ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
-        ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
-        ATTN_COLUMN("rank", INTEGER),
-        ATTN_COLUMN("first", TEXT),
-        ATTN_COLUMN_REAL("first_prob", 4, NULL, SIGNED),
-    };
-    static const struct attn_column of_texts[] = {
-        ATTN_COLUMN("texts", INTEGER),
-        ATTN_COLUMN("tokens", INTEGER),
-        ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
-        ATTN_COLUMN_REAL("bits_sd", 4, "bits", SIGNED),
-        ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
-        ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
-    };
     const struct scoring *scoring = state;
+    const uint64_t of_one = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) |
+                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) |
+                            ATTN_COLUMN_BIT(FIRST) | ATTN_COLUMN_BIT(FIRST_PROB);
+    const uint64_t of_many = ATTN_COLUMN_BIT(TEXTS) | ATTN_COLUMN_BIT(TOKENS) |
+                             ATTN_COLUMN_BIT(BITS_SD) | ATTN_COLUMN_BIT(NATS_SD);
 
-    if (scoring->frame.n_text > 0)
-        attn_columns_add(columns, of_texts, sizeof of_texts / sizeof *of_texts);
-    else
-        attn_columns_add(columns, of_positions, N_COLUMN);
+    return scoring->frame.n_text > 0 ? of_one : of_many;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct scoring *scoring = state;
     struct attn_score_sum *sum = scoring->frame.sum;
+    const size_t n = scoring->text.n, n_ctx = scoring->n_ctx;
 
     if (scoring->frame.n_text > 0)
         return ask_texts(scoring, err);
-    ATTN_TRY(run_windows(scoring, err));
-    for (size_t i = 0; i < scoring->text.n; i++) {
+    for (size_t begin = 0, from = 1, end = 0; end < n; begin += scoring->args->stride) {
+        end = n - begin > n_ctx ? begin + n_ctx : n;
+        ATTN_TRY(run_window(scoring, begin, from, end, err));
+        attn_frame_report(&scoring->frame, end, n);
+        from = end;
+    }
+    for (size_t i = 0; i < n; i++) {
         sum->n_token += scoring->scored[i].is_scored;
         sum->nats += scoring->scored[i].nats;
         if (!scoring->args->merges_words)
@@ -390,21 +369,21 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 static void release(void *state)
 {
-    struct scoring *scoring = state;
-
-    attn_sequence_release(&scoring->text);
+    attn_sequence_release(&((struct scoring *)state)->text);
 }
 
 static const struct attn_experiment experiment = {
     .name = "score",
+    .columns = columns,
+    .n_column = N_COLUMN,
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .texts = offsetof(struct attn_score_args, texts),
     .n_text = offsetof(struct attn_score_args, n_text),
-    .goes_over_texts = true,
+    .makes_runs = true,
     .check = check_args,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
     .release = release,
 };

@@ -34,57 +34,47 @@ struct similarity {
 
 /* --- Patterns --------------------------------------------------------------------------------- */
 
-static enum attn_status check_size(const struct similarity *similarity, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(similarity->frame.run->selection);
-    const size_t n_byte =
-        attn_saturated_mul(attn_saturated_mul(dims->n_layer * dims->n_head, similarity->n),
-                           similarity->n * sizeof(float));
-    char size[ATTN_QUANTITY_SIZE];
-
-    if (n_byte <= largest_size)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "the patterns of %zu tokens take %s, `similarity` keeps at most 1 GiB of them",
-                   similarity->n, attn_quantity_bytes(n_byte, size));
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-}
-
-static enum attn_status prepare(void *state, struct attn_error *err)
+static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct similarity *similarity = state;
     struct attn_frame *frame = &similarity->frame;
 
-    ATTN_TRY(attn_host_check_model(frame->host, err));
+    (void)err;
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
-    ATTN_TRY(attn_frame_prepare_run(frame, err));
-    similarity->n = frame->run->text.n;
-    ATTN_TRY(check_size(similarity, err));
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    return attn_trial_keep(frame->run, frame->selection, &frame->capture, err);
+    return ATTN_OK;
 }
 
-static enum attn_status list_pairs(struct similarity *similarity, struct attn_error *err)
+/* Keeps the patterns, and lists the pairs of heads. */
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
+    struct similarity *similarity = state;
     struct attn_frame *frame = &similarity->frame;
     const struct attn_config *config = frame->config;
-    const size_t n_all = config->n_layer * config->n_head;
-    size_t n; /* of those whose keys are positions */
+    const size_t n_token = frame->run->text.n, n_all = config->n_layer * config->n_head;
+    const size_t n_byte =
+        attn_saturated_mul(attn_saturated_mul(n_all, n_token), n_token * sizeof(float));
+    char size[ATTN_QUANTITY_SIZE];
 
-    similarity->heads = attn_frame_own(frame, attn_alloc(n_all, sizeof *similarity->heads, err));
-    ATTN_TRY(attn_frame_memory(frame));
+    if (n_byte > largest_size) {
+        attn_error_set(
+            err, ATTN_INVALID,
+            "the patterns of %zu tokens take %s, `similarity` keeps at most 1 GiB of them", n_token,
+            attn_quantity_bytes(n_byte, size));
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
+    similarity->n = n_token;
+    similarity->heads = attn_frame_alloc(frame, n_all, sizeof *similarity->heads);
+    similarity->pairs = attn_frame_alloc(frame, n_all * (n_all - 1) / 2, sizeof *similarity->pairs);
+    ATTN_TRY(attn_frame_memory(frame, err));
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         for (int head = 0; head < (int)config->n_head; head++)
             if (!config->is_cross[layer])
                 similarity->heads[similarity->n_head++] = (struct head){
                     layer, head, attn_capture_head(frame->capture, ATTN_SITE_PATTERN, layer, head)};
-    n = similarity->n_head;
-    similarity->pairs =
-        attn_frame_own(frame, attn_alloc(n * (n - 1) / 2, sizeof *similarity->pairs, err));
-    ATTN_TRY(attn_frame_memory(frame));
-    for (size_t a = 0; a < n; a++)
-        for (size_t b = a + 1; b < n; b++)
+    for (size_t a = 0; a < similarity->n_head; a++)
+        for (size_t b = a + 1; b < similarity->n_head; b++)
             similarity->pairs[similarity->n_pair++] = (struct pair){.a = a, .b = b};
     return ATTN_OK;
 }
@@ -135,21 +125,15 @@ static int by_likeness(const void *x, const void *y)
 
 enum { N_COLUMN = 7 };
 
-static void columns(const void *state, struct attn_columns *columns)
-{
-    static const struct attn_column all[N_COLUMN] = {
-        ATTN_COLUMN("layer", INTEGER),
-        ATTN_COLUMN("head", INTEGER),
-        ATTN_COLUMN("number", INTEGER),
-        ATTN_COLUMN("other_layer", INTEGER),
-        ATTN_COLUMN("other_head", INTEGER),
-        ATTN_COLUMN("other_number", INTEGER),
-        ATTN_COLUMN_REAL("js", 4, "nats", POSITIVE),
-    };
-
-    (void)state;
-    attn_columns_add(columns, all, N_COLUMN);
-}
+static const struct attn_column columns[N_COLUMN] = {
+    ATTN_COLUMN("layer", INTEGER),
+    ATTN_COLUMN("head", INTEGER),
+    ATTN_COLUMN("number", INTEGER),
+    ATTN_COLUMN("other_layer", INTEGER),
+    ATTN_COLUMN("other_head", INTEGER),
+    ATTN_COLUMN("other_number", INTEGER),
+    ATTN_COLUMN_REAL("js", 4, "nats", POSITIVE),
+};
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
@@ -157,7 +141,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_frame *frame = &similarity->frame;
     const size_t n_most = *(const size_t *)frame->args, n_head = frame->config->n_head;
 
-    ATTN_TRY(list_pairs(similarity, err));
     attn_pool_run(frame->host->pool, similarity->n_pair, compare, similarity);
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
     if (similarity->n_pair > 0)
@@ -181,9 +164,11 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 static const struct attn_experiment experiment = {
     .name = "similarity",
-    .state_size = sizeof(struct similarity),
-    .prepare = prepare,
     .columns = columns,
+    .n_column = N_COLUMN,
+    .state_size = sizeof(struct similarity),
+    .choose = choose,
+    .prepare = prepare,
     .ask = ask,
 };
 

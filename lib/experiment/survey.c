@@ -22,18 +22,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of a head, in the order of their columns: the measures first. */
-enum value {
-#define VALUE_ENUM(id, ...) VALUE_##id,
-    ATTN_MEASURE_MAP(VALUE_ENUM)
-#undef VALUE_ENUM
-        N_MEASURED,
-    VALUE_MUL = N_MEASURED, /* of a pattern of one's own */
-    VALUE_ABS,
-    VALUE_WEIGHT, /* of from and to */
-    VALUE_PERCENTILE,
-    VALUE_EFFECT,
-    N_VALUE
+/* The columns in the contract's order: measures, then the type, then what was asked for beside
+ * them. */
+enum {
+    LAYER,
+    HEAD,
+    KV_HEAD,
+#define OF_MEASURE(id, ...) OF_##id,
+    ATTN_MEASURE_MAP(OF_MEASURE)
+#undef OF_MEASURE
+        TYPE,
+    MUL, /* of a pattern of one's own */
+    ABS,
+    WEIGHT, /* of from and to */
+    PERCENTILE,
+    EFFECT,
+    N_COLUMN
+};
+
+/* Entropies and distances have no end; shares are 0 to 1. */
+#define MEASURE_RANGE(id, is_count)                                                                \
+    ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
+             ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE                                            \
+         ? ATTN_RANGE_POSITIVE                                                                     \
+         : ATTN_RANGE_SHARE)
+#define MEASURE_COLUMN(id, number, label, metric, which, of, is_count, help)                       \
+    [OF_##id] = {.name = (label),                                                                  \
+                 .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .unit = (of),                                                                     \
+                 .notation = ATTN_NOTATION_FIXED,                                                  \
+                 .digits = 4,                                                                      \
+                 .range = MEASURE_RANGE(id, is_count)},
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
+    [TYPE] = ATTN_COLUMN("type", TEXT),
+    [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED),
+    [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
+    [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
+    [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
+    [EFFECT] = ATTN_COLUMN_REAL("effect", 4, NULL, SIGNED),
+    ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+
+_Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
+
+static const int column_of[ATTN_N_MEASURE] = {
+#define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = OF_##id,
+    ATTN_MEASURE_MAP(COLUMN_OF)
+#undef COLUMN_OF
 };
 
 enum {
@@ -41,21 +79,27 @@ enum {
     MOST_ROWS = 1024, /* of a long text that are fed at a time */
 };
 
-_Static_assert(3 + 2 * N_VALUE + 2 <= ATTN_MOST_COLUMNS, "every column fits");
-
 static const double default_threshold = 0.5;
 
+/* The values of a head, one a column. */
 struct head {
-    struct attn_moments values[N_VALUE];
+    struct attn_moments values[N_COLUMN];
 };
 
 /* The scores that types are made of; of equal ones the first. */
-static const int detectors[] = {VALUE_PREVIOUS, VALUE_FIRST, VALUE_SELF, VALUE_DUPLICATE,
-                                VALUE_INDUCTION};
+static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_FIRST,
+                                              ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
+                                              ATTN_MEASURE_INDUCTION};
 
 /* What a pattern of one's own is compared by. */
 struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
+};
+
+/* A head and what the table is sorted by. */
+struct sorted {
+    size_t index;
+    double key; /* NaN: missing */
 };
 
 struct survey {
@@ -65,18 +109,18 @@ struct survey {
     attn_measure_set measured; /* of these and what types are made of */
     struct head *heads;        /* [n_layer * n_head] */
     struct match *matches;     /* the same; with a pattern */
-    double *found;             /* [n_layer * n_head, N_VALUE] of the text in hand */
+    double *found;             /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
+    struct sorted *order;      /* the same; of the rows */
     size_t n_text;             /* that were surveyed */
 };
 
 /* The run of one text, and what its rows are added to. */
 struct reading {
     struct survey *survey;
-    struct attn_run *run;             /* owns */
-    struct attn_selection *selection; /* owns */
-    struct attn_measure_group group;  /* owns */
-    struct attn_word_pairs *pairs;    /* owns; with from and to */
-    float *row;                       /* [T] owns; with a pattern */
+    struct attn_run *run;            /* owns; its selection is the pattern */
+    struct attn_measure_group group; /* owns */
+    struct attn_word_pairs *pairs;   /* owns; with from and to */
+    float *row;                      /* [T] owns; with a pattern */
 };
 
 static size_t n_all(const struct survey *survey)
@@ -134,113 +178,80 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-static enum attn_status check_pattern(const struct reading *reading, struct attn_error *err)
-{
-    const struct attn_ndarray *pattern = reading->survey->args->pattern;
-    const size_t n = reading->run->text.n;
-
-    if (!pattern || (pattern->rank == 2 && pattern->shape[0] == n && pattern->shape[1] == n))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' is not [%zu, %zu], a cell for each pair of tokens",
-                   attn_quote_string(pattern->name).text, n, n);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-}
-
 /* Makes what the rows of a text are added to. */
 static enum attn_status start_reading(struct reading *reading, struct attn_error *err)
 {
     const struct survey *survey = reading->survey;
-    const struct attn_dims *dims = attn_selection_dims(reading->run->selection);
+    const struct attn_ndarray *pattern = survey->args->pattern;
     const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
+    const size_t n = reading->run->text.n;
 
-    ATTN_TRY(attn_selection_create(dims, &reading->selection, err));
-    ATTN_TRY(attn_selection_set_sites(reading->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, reading->selection,
+    if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is not [%zu, %zu], a cell for each pair of tokens",
+                       attn_quote_string(pattern->name).text, n, n);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, reading->run->selection,
                                        survey->frame.host->pool, &reading->group, err));
     if (survey->args->from)
         ATTN_TRY(attn_word_pairs_create(reading->run, survey->args->from, survey->args->to,
                                         &reading->pairs, err));
-    if (!survey->args->pattern)
+    if (!pattern)
         return ATTN_OK;
-    reading->row = attn_alloc(dims->n_position, sizeof *reading->row, err);
+    reading->row = attn_alloc(n, sizeof *reading->row, err);
     return reading->row ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Runs the text; ON_EVENT gets the rows of its pattern. */
-static enum attn_status run_text(struct reading *reading, attn_trace_fn on_event,
-                                 struct attn_error *err)
-{
-    const struct attn_trace trace = {reading->selection, on_event, reading};
-    struct attn_trial trial = attn_trial_of(reading->run);
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    trial.trace = &trace;
-    trial.has_logits = false;
-    trial.n_feed = MOST_ROWS;
-    status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
-    return status;
 }
 
 static void forget_found(struct survey *survey)
 {
-    for (size_t i = 0; i < n_all(survey) * N_VALUE; i++)
+    for (size_t i = 0; i < n_all(survey) * N_COLUMN; i++)
         survey->found[i] = (double)NAN;
 }
 
-/* Takes what measures and pattern say of HEAD, whose values FOUND holds. */
-static void take_values(const struct reading *reading, size_t head, double *found)
-{
-    const struct survey *survey = reading->survey;
-    const size_t n_head = survey->frame.config->n_head;
-
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-            found[m] = attn_measure_group_find(&reading->group, (enum attn_measure)m,
-                                               (int)(head / n_head), (int)(head % n_head));
-    if (survey->matches) {
-        const struct match *match = &survey->matches[head];
-
-        found[VALUE_MUL] = match->product / match->weight;
-        found[VALUE_ABS] = 1 - match->difference / (double)reading->run->text.n;
-    }
-}
-
-/* Adds what was found of the text in hand; NaN is no value. */
+/* Adds what was found of the text in hand to the values of the heads. */
 static void add_found(struct survey *survey)
 {
     survey->n_text++;
-    for (size_t i = 0; i < n_all(survey) * N_VALUE; i++)
+    for (size_t i = 0; i < n_all(survey) * N_COLUMN; i++)
         if (!isnan(survey->found[i]))
-            attn_moments_add(&survey->heads[i / N_VALUE].values[i % N_VALUE], survey->found[i]);
+            attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
+/* Finds the values of each head, in one pass over the text or two. */
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
     struct survey *survey = reading->survey;
     const size_t n_head = survey->frame.config->n_head;
+    struct attn_trace rows = {NULL, on_rows, reading}, pairs = {NULL, on_pairs, reading};
 
     ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &reading->run, err));
-    ATTN_TRY(check_pattern(reading, err));
     ATTN_TRY(start_reading(reading, err));
-    ATTN_TRY(run_text(reading, on_rows, err));
+    rows.selection = pairs.selection = reading->run->selection;
+    ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));
+    if (reading->pairs)
+        ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
-    for (size_t head = 0; head < n_all(survey); head++)
-        take_values(reading, head, survey->found + head * N_VALUE);
-    if (reading->pairs) {
-        ATTN_TRY(run_text(reading, on_pairs, err));
-        for (size_t head = 0; head < n_all(survey); head++) {
-            double *found = survey->found + head * N_VALUE;
+    for (size_t i = 0; i < n_all(survey); i++) {
+        const int layer = (int)(i / n_head), head = (int)(i % n_head);
+        double *found = survey->found + i * N_COLUMN;
 
-            attn_word_pairs_find(reading->pairs, (int)(head / n_head), (int)(head % n_head),
-                                 &found[VALUE_WEIGHT], &found[VALUE_PERCENTILE]);
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+                found[column_of[m]] =
+                    attn_measure_group_find(&reading->group, (enum attn_measure)m, layer, head);
+        if (survey->matches) {
+            const struct match *match = &survey->matches[i];
+
+            found[MUL] = match->product / match->weight;
+            found[ABS] = 1 - match->difference / (double)reading->run->text.n;
         }
+        if (reading->pairs)
+            attn_word_pairs_find(reading->pairs, layer, head, &found[WEIGHT], &found[PERCENTILE]);
     }
-    add_found(survey);
     return ATTN_OK;
 }
 
+/* Finds the values of one text, and adds them to those of the texts before. */
 static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -249,9 +260,10 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
 
     survey->frame.request.input = *input;
     status = read_text(&reading, err);
+    if (status == ATTN_OK)
+        add_found(survey);
     attn_measure_group_release(&reading.group);
     attn_word_pairs_free(reading.pairs);
-    attn_selection_free(reading.selection);
     attn_run_free(reading.run);
     attn_free(reading.row);
     return status;
@@ -268,67 +280,47 @@ struct probe {
     int32_t *drawn; /* [length * repeats] */
 };
 
-static enum attn_status check_probe(const struct survey *survey, const struct probe *probe,
-                                    struct attn_error *err)
-{
-    const size_t n_ctx = survey->frame.config->n_ctx;
-    const char *name = attn_model_name(attn_host_model(survey->frame.host));
-
-    if (probe->length > probe->n_id)
-        return attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
-                              probe->length, attn_quote_string(name).text, probe->n_id);
-    if (probe->length == 0 || probe->repeats > n_ctx / probe->length)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a probe of %zu tokens, %zu times, is too long for '%s', which takes "
-                              "%zu",
-                              probe->length, probe->repeats, attn_quote_string(name).text, n_ctx);
-    return ATTN_OK;
-}
-
-/* The ids that may be drawn: those of the model that are no special tokens. Returns their number.
- * */
-static size_t list_ids(const struct survey *survey, int32_t *ids)
-{
-    const struct attn_tokenizer *tokenizer;
-    size_t n = 0;
-
-    attn_host_tokenizer(survey->frame.host, &tokenizer, NULL);
-    for (size_t id = 0; id < survey->frame.config->n_vocab; id++) {
-        const bool is_special = tokenizer && (id >= attn_tokenizer_n_vocab(tokenizer) ||
-                                              attn_tokenizer_is_special(tokenizer, (int32_t)id));
-
-        if (!is_special)
-            ids[n++] = (int32_t)id;
-    }
-    return n;
-}
-
 static enum attn_status prepare_probe(struct survey *survey, struct probe *probe,
                                       struct attn_error *err)
 {
     struct attn_frame *frame = &survey->frame;
     const struct attn_survey_args *args = survey->args;
-    const size_t n_vocab = frame->config->n_vocab, half = frame->config->n_ctx / 2;
+    const size_t n_vocab = frame->config->n_vocab, n_ctx = frame->config->n_ctx, half = n_ctx / 2;
+    const struct attn_quote name = attn_quote_string(attn_model_name(attn_host_model(frame->host)));
+    const struct attn_tokenizer *tokenizer;
+    enum attn_status status = ATTN_OK;
 
     probe->length = args->probe_length > 0  ? args->probe_length
                     : half < DEFAULT_LENGTH ? half
                                             : DEFAULT_LENGTH;
     probe->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
-    probe->ids = attn_frame_own(frame, attn_alloc(n_vocab, sizeof *probe->ids, err));
-    ATTN_TRY(attn_frame_memory(frame));
-    probe->n_id = list_ids(survey, probe->ids);
-    ATTN_TRY(attn_error_at(check_probe(survey, probe, err), ATTN_STAGE_OPTIONS, err));
-    probe->order = attn_frame_own(frame, attn_alloc(probe->n_id, sizeof *probe->order, err));
-    probe->drawn = attn_frame_own(
-        frame, attn_alloc(probe->length * probe->repeats, sizeof *probe->drawn, err));
-    return attn_frame_memory(frame);
+    probe->ids = attn_frame_alloc(frame, n_vocab, sizeof *probe->ids);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    attn_host_tokenizer(frame->host, &tokenizer, NULL);
+    for (size_t id = 0; id < n_vocab; id++)
+        if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
+                           !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
+            probe->ids[probe->n_id++] = (int32_t)id;
+    if (probe->length > probe->n_id)
+        status =
+            attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
+                           probe->length, name.text, probe->n_id);
+    else if (probe->length == 0 || probe->repeats > n_ctx / probe->length)
+        status = attn_error_set(
+            err, ATTN_INVALID,
+            "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
+            probe->length, probe->repeats, name.text, n_ctx);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
+    probe->order = attn_frame_alloc(frame, probe->n_id, sizeof *probe->order);
+    probe->drawn = attn_frame_alloc(frame, probe->length * probe->repeats, sizeof *probe->drawn);
+    return attn_frame_memory(frame, err);
 }
 
 static enum attn_status survey_probes(struct survey *survey, struct attn_error *err)
 {
     const size_t n = survey->args->n_probe > 0 ? survey->args->n_probe : 1;
     struct attn_input input = {.ids = NULL};
-    struct probe probe;
+    struct probe probe = {.n_id = 0};
 
     ATTN_TRY(prepare_probe(survey, &probe, err));
     input.ids = probe.drawn;
@@ -361,24 +353,11 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
         if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
             continue;
         for (size_t head = 0; head < n_all(survey); head++)
-            survey->found[head * N_VALUE + (size_t)m] = exact[head];
+            survey->found[head * N_COLUMN + (size_t)column_of[m]] = exact[head];
         exact += n_all(survey);
     }
     add_found(survey);
     return ATTN_OK;
-}
-
-static enum attn_status survey_all(struct survey *survey, struct attn_error *err)
-{
-    const struct attn_input input = survey->frame.request.input;
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
-
-    if (survey->args->has_probe)
-        return survey_probes(survey, err);
-    if (survey->frame.n_text == 0)
-        return survey_text(survey, &input, err);
-    options.measures = survey->measured;
-    return attn_frame_run_texts(&survey->frame, &options, take_text, err);
 }
 
 /* --- The effect ------------------------------------------------------------------------------- */
@@ -392,7 +371,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     args.answer = survey->args->answer;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     for (size_t head = 0; head < n_all(survey); head++)
-        survey->heads[head].values[VALUE_EFFECT] = (struct attn_moments){
+        survey->heads[head].values[EFFECT] = (struct attn_moments){
             .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
     attn_table_free(effects);
     return ATTN_OK;
@@ -400,51 +379,30 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name, *unit;
-} columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, number, name, metric, which, unit, ...) [ATTN_MEASURE_##id] = {name, unit},
-    ATTN_MEASURE_MAP(VALUE_COLUMN)
-#undef VALUE_COLUMN
-        [VALUE_MUL] = {"mul", NULL},
-    [VALUE_ABS] = {"abs", NULL},
-    [VALUE_WEIGHT] = {"weight", NULL},
-    [VALUE_PERCENTILE] = {"percentile", NULL},
-    [VALUE_EFFECT] = {"effect", NULL},
-};
-
-static bool has_value(const struct survey *survey, int value)
+static bool is_count(int column)
 {
-    switch (value) {
-    case VALUE_MUL:
-    case VALUE_ABS:
-        return survey->args->pattern;
-    case VALUE_WEIGHT:
-    case VALUE_PERCENTILE:
-        return survey->args->from;
-    case VALUE_EFFECT:
-        return survey->args->has_effect;
-    default:
-        return (survey->shown & ATTN_MEASURE_BIT(value)) != 0;
-    }
+    return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
-/* Whether the table has columns of many texts. Texts that are listed are many, also when the list
- * holds one: the columns do not depend on its length. */
-static bool is_of_many(const struct survey *survey)
+static bool is_hidden(const struct survey *survey, int column)
 {
-    return survey->args->n_text > 0 || (survey->args->has_probe && survey->args->n_probe > 0);
+    return (survey->frame.rows.hidden & ATTN_COLUMN_BIT(column)) != 0;
 }
 
-static bool is_count(int value)
+static uint64_t hidden(const void *state)
 {
-    return value < N_MEASURED && attn_measure_is_count((enum attn_measure)value);
-}
+    const struct survey *survey = state;
+    const struct attn_survey_args *args = survey->args;
+    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT);
 
-/* Whether there is a standard deviation of it. */
-static bool has_sd(const struct survey *survey, int value)
-{
-    return is_of_many(survey) && !is_count(value) && value != VALUE_EFFECT;
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
+            hidden |= ATTN_COLUMN_BIT(column_of[m]);
+    if (!args->pattern)
+        hidden |= ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS);
+    if (!args->from)
+        hidden |= ATTN_COLUMN_BIT(WEIGHT) | ATTN_COLUMN_BIT(PERCENTILE);
+    return hidden;
 }
 
 /* The type of a head, or NULL. */
@@ -454,101 +412,36 @@ static const char *type_of(const struct survey *survey, const struct head *head)
     const char *type = NULL;
 
     for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
-        const struct attn_moments *m = &head->values[detectors[i]];
+        const struct attn_moments *m = &head->values[column_of[detectors[i]]];
 
         if (m->n > 0 && m->mean > largest) {
             largest = m->mean;
-            type = columns_of_values[detectors[i]].name;
+            type = attn_measure_name(detectors[i]);
         }
     }
     return type;
 }
 
-static enum attn_value_range range_of(int value)
-{
-    switch (value) {
-    case VALUE_ENTROPY:
-    case VALUE_DISTANCE:
-    case VALUE_N_DUPLICATE:
-    case VALUE_N_INDUCTION:
-    case VALUE_N_PUNCTUATION:
-        return ATTN_RANGE_POSITIVE;
-    case VALUE_MUL: /* of any pattern */
-    case VALUE_ABS:
-    case VALUE_EFFECT:
-        return ATTN_RANGE_SIGNED;
-    default:
-        return ATTN_RANGE_SHARE;
-    }
-}
-
-/* The contract's order: measures, then the type, then what was asked for beside them. */
-static void columns(const void *state, struct attn_columns *columns)
-{
-    static const struct attn_column of_heads[] = {ATTN_COLUMN("layer", INTEGER),
-                                                  ATTN_COLUMN("head", INTEGER),
-                                                  ATTN_COLUMN("kv_head", INTEGER)};
-    static const struct attn_column of_types = ATTN_COLUMN("type", TEXT),
-                                    of_texts = ATTN_COLUMN("texts", INTEGER);
-    const struct survey *survey = state;
-    struct attn_column of_values[N_VALUE];
-
-    attn_columns_add(columns, of_heads, 3);
-    for (int i = 0; i < N_VALUE; i++) {
-        of_values[i] = (struct attn_column)ATTN_COLUMN_REAL(columns_of_values[i].name, 4,
-                                                            columns_of_values[i].unit, SIGNED);
-        of_values[i].type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL;
-        of_values[i].range = range_of(i);
-        if (i == N_MEASURED)
-            attn_columns_add(columns, &of_types, 1);
-        if (has_value(survey, i))
-            attn_columns_add(columns, &of_values[i], 1);
-    }
-    for (int i = 0; i < N_VALUE; i++)
-        if (has_value(survey, i) && has_sd(survey, i))
-            attn_columns_add_sd(columns, &of_values[i]);
-    if (is_of_many(survey))
-        attn_columns_add(columns, &of_texts, 1);
-}
-
-static struct attn_cell value_cell(const struct attn_moments *m, int value)
-{
-    if (m->n == 0)
-        return is_count(value) ? attn_cell_integer(0) : attn_cell_missing();
-    if (is_count(value))
-        return attn_cell_integer((int64_t)(m->mean * (double)m->n + 0.5));
-    return attn_cell_real(m->mean);
-}
-
 static enum attn_status append_head(struct survey *survey, size_t index, struct attn_error *err)
 {
-    const struct head *head = &survey->heads[index];
-    const size_t n_head = survey->frame.config->n_head;
-    const char *type = type_of(survey, head);
-    struct attn_cell row[ATTN_MOST_COLUMNS] = {
-        attn_cell_integer((int64_t)(index / n_head)), attn_cell_integer((int64_t)(index % n_head)),
-        attn_cell_integer((int64_t)(index % n_head / (n_head / survey->frame.config->n_kv_head)))};
-    size_t n = 3;
+    const struct attn_rows *rows = &survey->frame.rows;
+    const struct attn_config *config = survey->frame.config;
+    const struct attn_moments *values = survey->heads[index].values;
+    const size_t head = index % config->n_head;
+    struct attn_cell row[N_COLUMN] = {
+        [LAYER] = attn_cell_integer((int64_t)(index / config->n_head)),
+        [HEAD] = attn_cell_integer((int64_t)head),
+        [KV_HEAD] = attn_cell_integer((int64_t)(head / (config->n_head / config->n_kv_head))),
+        [TYPE] = attn_cell_string(type_of(survey, &survey->heads[index])),
+    };
 
-    for (int i = 0; i < N_VALUE; i++) {
-        if (i == N_MEASURED)
-            row[n++] = attn_cell_text(type, type ? strlen(type) : 0);
-        if (has_value(survey, i))
-            row[n++] = value_cell(&head->values[i], i);
-    }
-    for (int i = 0; i < N_VALUE; i++)
-        if (has_value(survey, i) && has_sd(survey, i))
-            row[n++] = attn_moments_sd_cell(&head->values[i]);
-    if (is_of_many(survey))
-        row[n++] = attn_cell_integer((int64_t)survey->n_text);
-    return attn_frame_append(&survey->frame, row, err);
+    for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
+        if (is_count(i)) /* of all texts */
+            row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
+        else if (values[i].n > 0)
+            row[i] = attn_cell_real(values[i].mean);
+    return attn_rows_append(rows, row, rows->is_of_many ? values : NULL, survey->n_text, err);
 }
-
-/* A head and what the table is sorted by. */
-struct sorted {
-    size_t index;
-    double key; /* NaN: missing */
-};
 
 /* The largest first, what is missing last. */
 static int by_key(const void *a, const void *b)
@@ -560,45 +453,41 @@ static int by_key(const void *a, const void *b)
 }
 
 /* What a head is sorted by; NaN: missing. A head that matters has a large effect of either sign. */
-static double sort_key(const struct head *head, int value)
+static double sort_key(const struct head *head, int column)
 {
-    if (value == N_VALUE || head->values[value].n == 0)
+    if (column == N_COLUMN || head->values[column].n == 0)
         return (double)NAN;
-    return value == VALUE_EFFECT ? fabs(head->values[value].mean) : head->values[value].mean;
+    return column == EFFECT ? fabs(head->values[column].mean) : head->values[column].mean;
 }
 
-static enum attn_status report_sort(const struct survey *survey, struct attn_error *err)
+/* Which column the table is sorted by; N_COLUMN: none. */
+static enum attn_status find_sort(const struct survey *survey, int *column, struct attn_error *err)
 {
+    const char *sort = survey->args->sort;
     char names[300] = "";
     size_t used = 0;
 
-    for (int i = 0; i < N_VALUE; i++)
-        if (has_value(survey, i))
-            attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                                   columns_of_values[i].name);
-    attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
-                   attn_quote_string(survey->args->sort).text, names);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-/* Which value the table is sorted by; N_VALUE: none. */
-static enum attn_status find_sort(const struct survey *survey, int *value, struct attn_error *err)
-{
-    *value = N_VALUE;
-    if (!survey->args->sort)
+    *column = N_COLUMN;
+    for (int i = KV_HEAD + 1; i < N_COLUMN; i++) {
+        if (i == TYPE || is_hidden(survey, i))
+            continue;
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
+                               columns[i].name);
+        if (sort && strcmp(columns[i].name, sort) == 0)
+            *column = i;
+    }
+    if (!sort || *column < N_COLUMN)
         return ATTN_OK;
-    for (int i = 0; i < N_VALUE; i++)
-        if (has_value(survey, i) && strcmp(columns_of_values[i].name, survey->args->sort) == 0)
-            *value = i;
-    return *value < N_VALUE ? ATTN_OK : report_sort(survey, err);
+    attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
+                   attn_quote_string(sort).text, names);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status check_args(const struct survey *survey, struct attn_error *err)
+static enum attn_status check_args(const void *given, struct attn_error *err)
 {
-    const struct attn_survey_args *args = survey->args;
-    int value;
+    const struct attn_survey_args *args = given;
 
     if (!args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
@@ -610,62 +499,73 @@ static enum attn_status check_args(const struct survey *survey, struct attn_erro
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",
                               args->threshold);
-    return find_sort(survey, &value, err);
+    return ATTN_OK;
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
     struct attn_frame *frame = &survey->frame;
+    const struct attn_survey_args *args = frame->args;
     size_t n;
 
-    survey->args = frame->args;
+    survey->args = args;
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    survey->shown = survey->args->measures != 0 ? survey->args->measures : ATTN_MEASURES_DEFAULT;
+    survey->shown = args->measures != 0 ? args->measures : ATTN_MEASURES_DEFAULT;
     survey->measured = survey->shown;
     for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
-    ATTN_TRY(attn_error_at(check_args(survey, err), ATTN_STAGE_OPTIONS, err));
+    /* Texts that are listed are many, also when the list holds one: the columns do not depend on
+     * its length. */
+    frame->rows.is_of_many = args->n_text > 0 || (args->has_probe && args->n_probe > 0);
+    ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
     n = n_all(survey);
-    survey->heads = attn_frame_own(frame, attn_alloc(n, sizeof *survey->heads, err));
-    survey->found = attn_frame_own(frame, attn_alloc(n * N_VALUE, sizeof *survey->found, err));
-    if (survey->args->pattern)
-        survey->matches = attn_frame_own(frame, attn_alloc(n, sizeof *survey->matches, err));
-    return attn_frame_memory(frame);
+    survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
+    survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
+    survey->order = attn_frame_alloc(frame, n, sizeof *survey->order);
+    if (args->pattern)
+        survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
+    return attn_frame_memory(frame, err);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
-    const size_t n = n_all(survey), n_most = survey->args->n_most;
-    struct sorted *order = attn_frame_own(&survey->frame, attn_alloc(n, sizeof *order, err));
-    int value;
+    const struct attn_survey_args *args = survey->args;
+    const struct attn_input input = survey->frame.request.input;
+    const size_t n = n_all(survey);
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    int column;
 
-    ATTN_TRY(attn_frame_memory(&survey->frame));
-    ATTN_TRY(survey_all(survey, err));
-    if (survey->args->has_effect)
+    ATTN_TRY(find_sort(survey, &column, err));
+    options.measures = survey->measured;
+    ATTN_TRY(args->has_probe     ? survey_probes(survey, err)
+             : args->n_text == 0 ? survey_text(survey, &input, err)
+                                 : attn_frame_run_texts(&survey->frame, &options, take_text, err));
+    if (args->has_effect)
         ATTN_TRY(add_effects(survey, err));
-    ATTN_TRY(find_sort(survey, &value, err));
     for (size_t i = 0; i < n; i++)
-        order[i] = (struct sorted){i, sort_key(&survey->heads[i], value)};
-    if (value < N_VALUE)
-        qsort(order, n, sizeof *order, by_key);
-    for (size_t i = 0; i < n && (n_most == 0 || i < n_most); i++)
-        ATTN_TRY(append_head(survey, order[i].index, err));
+        survey->order[i] = (struct sorted){i, sort_key(&survey->heads[i], column)};
+    if (column < N_COLUMN)
+        qsort(survey->order, n, sizeof *survey->order, by_key);
+    for (size_t i = 0; i < n && (args->n_most == 0 || i < args->n_most); i++)
+        ATTN_TRY(append_head(survey, survey->order[i].index, err));
     return ATTN_OK;
 }
 
 static const struct attn_experiment experiment = {
     .name = "heads",
+    .columns = columns,
+    .n_column = N_COLUMN,
     .state_size = sizeof(struct survey),
     .texts = offsetof(struct attn_survey_args, texts),
     .n_text = offsetof(struct attn_survey_args, n_text),
-    .goes_over_texts = true,
+    .makes_runs = true,
     .prepare = prepare,
-    .columns = columns,
+    .hidden = hidden,
     .ask = ask,
 };
 

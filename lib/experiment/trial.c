@@ -42,17 +42,6 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
     };
 }
 
-/* Whether a pass may begin at a later layer: not with dropout, whose numbers are drawn layer after
- * layer, and not with edits of the run. */
-static bool can_begin_later(const struct attn_run *run)
-{
-    bool can_skip = run->n_edit == 0;
-
-    for (size_t layer = 0; layer < attn_model_config(run->model)->n_layer; layer++)
-        can_skip = can_skip && run->attention.layers[layer].dropout == 0;
-    return can_skip;
-}
-
 /* Whether the text is fed in pieces. */
 static bool has_pieces(const struct attn_trial *trial)
 {
@@ -143,51 +132,47 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
-                                 struct attn_capture **capture, struct attn_error *err)
+enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
+                                  size_t n_feed, struct attn_error *err)
 {
     struct attn_trial trial = attn_trial_of(run);
     struct attn_session *session = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_capture_create(selection, capture, err));
-    trial.trace = attn_capture_trace(*capture);
+    trial.trace = trace;
     trial.has_logits = false;
+    trial.n_feed = n_feed;
     status = attn_trial_run(&trial, &session, err);
     attn_session_free(session);
     return status;
 }
 
-/* --- Many: the unchanged run ------------------------------------------------------------------ */
-
-static enum attn_status run_base(struct attn_trials *trials, struct attn_error *err)
+enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
+                                 struct attn_capture **capture, struct attn_error *err)
 {
-    const struct attn_reading reading = {.logits = trials->logits, .replies = &trials->base};
-    struct attn_trial trial = attn_trial_of(trials->run);
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    if (trials->can_skip)
-        trial.trace = attn_capture_trace(trials->capture);
-    trials->n_feed++;
-    ATTN_TRY(attn_trial_run(&trial, &session, err));
-    status = attn_answer_read(trials->answer, session, &reading, err);
-    attn_session_free(session);
-    return status;
+    ATTN_TRY(attn_capture_create(selection, capture, err));
+    return attn_trial_watch(run, attn_capture_trace(*capture), 0, err);
 }
+
+/* --- Many: the unchanged run ------------------------------------------------------------------ */
 
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
                                    enum attn_site first, struct attn_trials *trials,
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const bool can_skip = can_begin_later(run);
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_reading reading = {.replies = &trials->base};
+    struct attn_session *session = NULL;
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
+    enum attn_status status;
 
-    *trials = (struct attn_trials){.run = run,
-                                   .answer = answer,
-                                   .can_skip = can_skip,
-                                   .has_z = can_skip && first >= ATTN_SITE_Z};
+    /* A pass may begin at a later layer, but not with dropout, whose numbers are drawn layer after
+     * layer, and not with edits of the run. */
+    *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->n_edit == 0};
+    for (size_t layer = 0; layer < dims->n_layer; layer++)
+        trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
+    trials->has_z = trials->can_skip && first >= ATTN_SITE_Z;
     sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
     trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
     if (!trials->logits)
@@ -195,9 +180,16 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
     ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));
     ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
-    if (can_skip)
+    if (trials->can_skip) {
         ATTN_TRY(attn_capture_create(trials->selection, &trials->capture, err));
-    return run_base(trials, err);
+        trial.trace = attn_capture_trace(trials->capture);
+    }
+    trials->n_feed++;
+    ATTN_TRY(attn_trial_run(&trial, &session, err));
+    reading.logits = trials->logits;
+    status = attn_answer_read(answer, session, &reading, err);
+    attn_session_free(session);
+    return status;
 }
 
 void attn_trials_release(struct attn_trials *trials)
@@ -254,16 +246,6 @@ struct work {
     atomic_size_t failed;           /* the first task that failed: those after it do nothing */
 };
 
-static int first_layer(const struct attn_trial_change *change, int n_layer)
-{
-    int first = n_layer;
-
-    for (size_t i = 0; i < change->n_edit; i++)
-        if (change->edits[i].layer < first)
-            first = change->edits[i].layer;
-    return first < n_layer ? first : 0;
-}
-
 static int by_layer(const void *a, const void *b)
 {
     const struct beginning *x = a, *y = b;
@@ -289,8 +271,14 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     work->packs = attn_alloc(n, sizeof *work->packs, err);
     if (!work->beginnings || !work->packs)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        work->beginnings[i] = (struct beginning){first_layer(&work->changes[i], n_layer), i};
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_trial_change *change = &work->changes[i];
+        int first = change->n_edit > 0 ? n_layer : 0;
+
+        for (size_t k = 0; k < change->n_edit; k++)
+            first = change->edits[k].layer < first ? change->edits[k].layer : first;
+        work->beginnings[i] = (struct beginning){first, i};
+    }
     qsort(work->beginnings, n, sizeof *work->beginnings, by_layer);
     for (size_t first = 0, end; first < n; first = end) {
         size_t n_pack;
@@ -308,46 +296,38 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     return ATTN_OK;
 }
 
-/* Feeds *SESSION, the caller's also after a failure, the one run of PACK, from its first layer on
- * if it can begin there, and reads the reply. LOGITS [V] are scratch. */
-static enum attn_status try_one(const struct work *work, const struct pack *pack, float *logits,
-                                struct attn_session **session, struct attn_error *err)
+/* Runs the one change of PACK in a session of its own, from its first layer on if it can begin
+ * there, and reads the reply. */
+static enum attn_status try_alone(const struct work *work, const struct pack *pack,
+                                  struct attn_error *err)
 {
     const struct attn_trials *trials = work->trials;
+    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
     const size_t number = pack->beginnings[0].change;
-    const struct attn_trial_change *change = &work->changes[number];
     struct attn_trial_outcome *outcome = &work->outcomes[number];
-    const struct attn_reading reading = {.base = trials->logits,
-                                         .base_total = trials->base.total,
-                                         .logits = logits,
-                                         .replies = &outcome->reply};
+    struct attn_reading reading = {
+        .base = trials->logits, .base_total = trials->base.total, .replies = &outcome->reply};
     struct attn_trial trial = attn_trial_of(trials->run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
 
     trial.pool = NULL; /* its threads are busy with other trials */
-    trial.edits = change->edits;
-    trial.n_edit = change->n_edit;
+    trial.edits = work->changes[number].edits;
+    trial.n_edit = work->changes[number].n_edit;
     if (trials->can_skip) {
         trial.layer = pack->beginnings[0].layer;
         trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
     }
-    ATTN_TRY(attn_trial_run(&trial, session, err));
-    outcome->n_row = attn_session_n_edited_row(*session);
-    return attn_answer_read(trials->answer, *session, &reading, err);
-}
-
-static enum attn_status try_alone(const struct work *work, const struct pack *pack,
-                                  struct attn_error *err)
-{
-    const size_t n_vocab = attn_model_config(work->trials->run->model)->n_vocab;
-    float *logits = attn_alloc_uninitialized(n_vocab, sizeof *logits, err);
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    if (!logits)
+    reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
+    if (!reading.logits)
         return ATTN_NO_MEMORY;
-    status = try_one(work, pack, logits, &session, err);
+    status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK) {
+        outcome->n_row = attn_session_n_edited_row(session);
+        status = attn_answer_read(trials->answer, session, &reading, err);
+    }
     attn_session_free(session);
-    attn_free(logits);
+    attn_free(reading.logits);
     return status;
 }
 
@@ -386,18 +366,6 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     options.trace = work->trace;
     return attn_error_at(attn_session_create(run->model, &options, &worker->session, err),
                          ATTN_STAGE_MODEL, err);
-}
-
-static void release_worker(struct worker *worker)
-{
-    attn_session_free(worker->session);
-    attn_free(worker->kept.rows);
-    attn_free(worker->kept.ce);
-    attn_free(worker->changes);
-    attn_free(worker->replies);
-    attn_free(worker->logits);
-    attn_free(worker->sequences); /* their edits are the caller's */
-    attn_free(worker->rows);
 }
 
 /* Finds the replies that wait. */
@@ -568,8 +536,18 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
                         .failed = SIZE_MAX};
     const enum attn_status status = perform(&work, n, err);
 
-    for (size_t i = 0; work.workers && i < work.n_worker; i++)
-        release_worker(&work.workers[i]);
+    for (size_t i = 0; work.workers && i < work.n_worker; i++) {
+        const struct worker *worker = &work.workers[i];
+
+        attn_session_free(worker->session);
+        attn_free(worker->kept.rows);
+        attn_free(worker->kept.ce);
+        attn_free(worker->changes);
+        attn_free(worker->replies);
+        attn_free(worker->logits);
+        attn_free(worker->sequences); /* their edits are the caller's */
+        attn_free(worker->rows);
+    }
     attn_free(work.workers);
     attn_free(work.packs);
     attn_free(work.beginnings);

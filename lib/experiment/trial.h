@@ -46,7 +46,12 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
-/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the
+/* A pass over all of RUN without logits, whose events TRACE gets; fed N_FEED positions at a time,
+ * or all at once for 0. Errors have a stage. */
+enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
+                                  size_t n_feed, struct attn_error *err);
+
+/* Such a pass: *CAPTURE, the caller's, also where it fails, keeps the
  * tensors of SELECTION. Errors have a stage. */
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);

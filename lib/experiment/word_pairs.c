@@ -62,51 +62,38 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     return ATTN_OK;
 }
 
-static enum attn_status find_tokens(const struct attn_run *run, const char *from, const char *to,
-                                    struct attn_word_pairs *pairs, struct attn_error *err)
-{
-    const struct attn_key_flags keys = {pairs->text.to, pairs->source.to};
-
-    pairs->from = attn_alloc(pairs->text.n, 1, err);
-    if (!pairs->from)
-        return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err));
-    ATTN_TRY(attn_error_in(attn_run_find_keys(run, NULL, to, keys, err), "to", err));
-    for (size_t i = 0; i < pairs->text.n; i++) {
-        pairs->n_from += pairs->from[i];
-        pairs->text.n_to += pairs->text.to[i];
-    }
-    for (size_t i = 0; i < pairs->source.n; i++)
-        pairs->source.n_to += pairs->source.to[i];
-    return ATTN_OK;
-}
-
-static enum attn_status reserve(const struct attn_run *run, struct attn_word_pairs *pairs,
-                                struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(run->model);
-    const size_t n = config->n_layer * config->n_head;
-    const size_t n_text = pairs->text.n_word, n_source = pairs->source.n_word;
-    const size_t n_word = n_text > n_source ? n_text : n_source;
-
-    pairs->is_cross = config->is_cross;
-    pairs->n_head = config->n_head;
-    pairs->heads = attn_alloc(n, sizeof *pairs->heads, err);
-    pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
-    if (!pairs->heads || !pairs->sums)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        pairs->heads[i].sums = pairs->sums + i * n_word;
-    return ATTN_OK;
-}
-
+/* Fills PAIRS, in order: the words, the tokens that are asked about, and room for the heads. */
 static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
                              struct attn_word_pairs *pairs, struct attn_error *err)
 {
-    ATTN_TRY(find_words(run, &run->text, &pairs->text, err));
-    ATTN_TRY(find_words(run, &run->source, &pairs->source, err));
-    ATTN_TRY(find_tokens(run, from, to, pairs, err));
-    return reserve(run, pairs, err);
+    const struct attn_config *config = attn_model_config(run->model);
+    const size_t n = config->n_layer * config->n_head;
+    struct words *text = &pairs->text, *source = &pairs->source;
+    size_t n_word;
+
+    ATTN_TRY(find_words(run, &run->text, text, err));
+    ATTN_TRY(find_words(run, &run->source, source, err));
+    n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
+    pairs->is_cross = config->is_cross;
+    pairs->n_head = config->n_head;
+    pairs->from = attn_alloc(text->n, 1, err);
+    pairs->heads = attn_alloc(n, sizeof *pairs->heads, err);
+    pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
+    if (!pairs->from || !pairs->heads || !pairs->sums)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        pairs->heads[i].sums = pairs->sums + i * n_word;
+    ATTN_TRY(attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err));
+    ATTN_TRY(attn_error_in(
+        attn_run_find_keys(run, NULL, to, (struct attn_key_flags){text->to, source->to}, err), "to",
+        err));
+    for (size_t i = 0; i < text->n; i++) {
+        pairs->n_from += pairs->from[i];
+        text->n_to += text->to[i];
+    }
+    for (size_t i = 0; i < source->n; i++)
+        source->n_to += source->to[i];
+    return ATTN_OK;
 }
 
 enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
@@ -140,10 +127,9 @@ void attn_word_pairs_free(struct attn_word_pairs *pairs)
     attn_free(pairs);
 }
 
-static struct head *head_of(const struct attn_word_pairs *pairs,
-                            const struct attn_trace_event *event)
+static struct head *head_of(const struct attn_word_pairs *pairs, int layer, int head)
 {
-    return &pairs->heads[(size_t)event->layer * pairs->n_head + (size_t)event->head];
+    return &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
 }
 
 /* What the heads of LAYER look at. */
@@ -155,7 +141,7 @@ static const struct words *keys_of(const struct attn_word_pairs *pairs, int laye
 void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
     const struct words *keys = keys_of(pairs, event->layer);
-    struct head *head = head_of(pairs, event);
+    struct head *head = head_of(pairs, event->layer, event->head);
 
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_row row = attn_event_row(event, r);
@@ -170,22 +156,10 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
     }
 }
 
-/* All rows of WORD have come: it makes pairs with the first N words of the keys. */
-static void count_word(const struct attn_word_pairs *pairs, const struct words *keys,
-                       struct head *head, size_t n)
-{
-    const double weight = head->weight / (double)pairs->n_from;
-
-    for (size_t other = 0; other < n; other++)
-        head->n_below += head->sums[other] / (double)head->n_row < weight;
-    memset(head->sums, 0, keys->n_word * sizeof *head->sums);
-    head->n_row = 0;
-}
-
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
     const struct words *text = &pairs->text, *keys = keys_of(pairs, event->layer);
-    struct head *head = head_of(pairs, event);
+    struct head *head = head_of(pairs, event->layer, event->head);
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r, word = text->of[position];
@@ -196,15 +170,22 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
             for (size_t i = 0; i < cells.n; i++)
                 head->sums[keys->of[cells.first + i]] += (double)cells.values[i];
         head->n_row++;
-        if (position + 1 == text->n || text->of[position + 1] != word)
-            count_word(pairs, keys, head, keys == text ? word : keys->n_word);
+        if (position + 1 < text->n && text->of[position + 1] == word)
+            continue;
+        /* All rows of the word have come: it makes pairs with the words before it, or with all of
+         * the source. */
+        for (size_t other = 0; other < (keys == text ? word : keys->n_word); other++)
+            head->n_below +=
+                head->sums[other] / (double)head->n_row < head->weight / (double)pairs->n_from;
+        memset(head->sums, 0, keys->n_word * sizeof *head->sums);
+        head->n_row = 0;
     }
 }
 
 void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
                           double *percentile)
 {
-    const struct head *found = &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
+    const struct head *found = head_of(pairs, layer, head);
     const struct words *text = &pairs->text, *keys = keys_of(pairs, layer);
     const double n = (double)text->n_word;
     const double n_pair = keys == text ? n * (n - 1) / 2 : n * (double)keys->n_word;

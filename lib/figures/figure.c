@@ -37,18 +37,6 @@ enum {
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
 
-/* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
-static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
-                             size_t n_column)
-{
-    if (attn_text_width(text, size) <= n_column) {
-        attn_buffer_append(out, text, size);
-        return;
-    }
-    attn_buffer_append(out, text, attn_text_fit(text, size, n_column - 1));
-    attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
-}
-
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n)
 {
@@ -74,7 +62,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         attn_buffer_append_format(label, "'%.*s'",
                                   (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
     } else {
-        append_shortened(label, text, size, LABEL_COLUMNS);
+        attn_text_append_cut(label, text, size, LABEL_COLUMNS, ATTN_ELLIPSIS);
     }
     *n = label->size;
     return label->data;
@@ -93,19 +81,14 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *a
     }
 }
 
-/* The tokens of the run, or of the source that its layers attend to; NULL without tokens. */
-static const struct attn_token_texts *texts_of(const struct attn_figure_content *content,
-                                               bool is_of_source)
+/* The tokens of the run, or of what a LAYER attends to; NULL without tokens. */
+static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen, bool is_key,
+                                               int layer)
 {
-    const struct attn_token_texts *texts = is_of_source ? content->source_tokens : content->tokens;
+    const struct attn_figure_content *content = pen->content;
+    const size_t i = is_key && !attn_writer_has_own_keys(content->writer, layer);
 
-    return texts && texts->n > 0 ? texts : NULL;
-}
-
-/* The tokens of what a layer attends to. */
-static const struct attn_token_texts *key_texts(const struct attn_figure_pen *pen, int layer)
-{
-    return texts_of(pen->content, !attn_writer_has_own_keys(pen->content->writer, layer));
+    return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
 }
 
 struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
@@ -118,7 +101,7 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
     if (pen->content->grid) {
         axis = *pen->content->grid->rows;
     } else {
-        axis.texts = is_key ? key_texts(pen, matrix->layer) : texts_of(pen->content, false);
+        axis.texts = texts_of(pen, is_key, matrix->layer);
         axis.positions = is_key ? NULL : pen->content->writer->queries;
         axis.title = attn_site_has_keys(matrix->site) || layout == ATTN_LAYOUT_RANK
                          ? "query: attends"
@@ -140,7 +123,7 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
         axis.title = "projected key";
     else if (attn_site_has_keys(matrix->site)) {
         axis.title = "key: attended to";
-        axis.texts = key_texts(pen, matrix->layer);
+        axis.texts = texts_of(pen, true, matrix->layer);
     }
     measure_axis(pen, &axis);
     return axis;
@@ -148,33 +131,29 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
 
 /* --- What it is ---------------------------------------------------------------------------- */
 
-static void append_part(struct attn_buffer *out, const char *name, int number)
+/* Appends the model and what the matrices have in common: "fable, layer 2, head 5"; of a table the
+ * model alone. */
+static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    if (out->size > 0)
-        attn_buffer_append_string(out, ", ");
-    attn_buffer_append_format(out, "%s %d", name, number);
-}
-
-static void append_model(struct attn_buffer *out, const char *model)
-{
-    size_t size;
-    const char *name = attn_path_last(model, &size);
-
-    attn_buffer_append(out, name, size);
-}
-
-/* What the matrices have in common. */
-static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out)
-{
+    const struct attn_figure_grid *grid = pen->content->grid;
     const struct attn_writer *writer = pen->content->writer;
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
-    const struct attn_array_axes *axes = writer->labels.axes;
-    const struct attn_head_number number =
-        attn_writer_head_number(writer, first->site, first->head);
+    const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
+    const char *model = grid ? grid->model : writer->labels.model;
+    struct attn_head_number number;
     bool has_one_layer = first->layer != ATTN_NO_LAYER && !axes;
     bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
+    if (model) {
+        size_t size;
+        const char *name = attn_path_last(model, &size);
+
+        attn_buffer_append(out, name, size);
+    }
+    if (grid)
+        return;
+    number = attn_writer_head_number(writer, first->site, first->head);
     for (size_t i = 1; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
         const struct attn_head_number other =
@@ -184,24 +163,12 @@ static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out
         has_one_head &= other.head == number.head;
         has_one_batch &= other.batch == number.batch;
     }
-    if (writer->labels.model)
-        append_model(out, writer->labels.model);
     if (has_one_layer)
-        append_part(out, "layer", first->layer);
+        attn_buffer_append_format(out, "%slayer %d", out->size > 0 ? ", " : "", first->layer);
     if (has_one_batch)
-        append_part(out, "batch", number.batch);
+        attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
     if (has_one_head)
-        append_part(out, "head", number.head);
-}
-
-static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_figure_grid *grid = pen->content->grid;
-
-    if (!grid)
-        append_matrices(pen, out);
-    else if (grid->model)
-        append_model(out, grid->model);
+        attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }
 
 /* --- The heading --------------------------------------------------------------------------- */
@@ -246,19 +213,6 @@ static void find_subtitle(struct attn_figure_pen *pen)
             attn_buffer_append_string(&pen->subtitle, view_texts[i]);
             attn_buffer_append_string(&pen->subtitle, "; ");
         }
-}
-
-/* The text that was run, as far as its tokens tell. Labels of arrays are no text. */
-static void append_run_text(const struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_labels *labels = &pen->content->writer->labels;
-    const size_t n = attn_selection_dims(labels->selection)->n_position;
-
-    for (size_t i = 0; labels->tokens && !labels->axes && i < n; i++) {
-        if (i > 0 && labels->begin && labels->begin[i] > labels->end[i - 1])
-            attn_buffer_append_char(out, ' ');
-        attn_buffer_append(out, labels->tokens[i], labels->token_sizes[i]);
-    }
 }
 
 /* The text that the subtitle ends in, or NULL. */
@@ -314,7 +268,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
     text = run_text(pen, &n);
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     if (text && n_column > said.size + 1)
-        append_shortened(&said, text, n, n_column - said.size);
+        attn_text_append_cut(&said, text, n, n_column - said.size, ATTN_ELLIPSIS);
     else if (said.size > 0)
         said.size -= 2; /* without "; " */
     line.size = SUBTITLE_SIZE;
@@ -383,23 +337,14 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
     }
 }
 
-/* A cell of KIND and what it is called; returns where the next one goes. */
-static double add_entry(struct attn_figure_pen *pen, double x, double y, enum attn_cell_kind kind)
-{
-    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
-                                 [ATTN_CELL_HIDDEN] = "left out",
-                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
-
-    attn_figure_add_nothing(pen, kind, (struct attn_figure_place){x, y, SWATCH});
-    add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
-    return y + ENTRY;
-}
-
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 {
     static const char *const curves[] = {[ATTN_CURVE_LINEAR] = "linear",
                                          [ATTN_CURVE_SQRT] = "square root",
                                          [ATTN_CURVE_LOG] = "log"};
+    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+                                 [ATTN_CELL_HIDDEN] = "left out",
+                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
     const struct attn_shape_text name = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
     struct attn_shape_cells ramp = {
@@ -415,12 +360,14 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
     attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
     add_ticks(pen, x, y);
     y += RAMP_HEIGHT + ENTRY;
-    if (pen->has_masked)
-        y = add_entry(pen, x, y, ATTN_CELL_MASKED);
-    if (pen->has_hidden)
-        y = add_entry(pen, x, y, ATTN_CELL_HIDDEN);
-    if (pen->has_not_finite)
-        y = add_entry(pen, x, y, ATTN_CELL_NOT_FINITE);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
+        if (!pen->has_kind[kind])
+            continue;
+        attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
+                                (struct attn_figure_place){x, y, SWATCH});
+        add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+        y += ENTRY;
+    }
     pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
 }
 
@@ -436,17 +383,6 @@ static bool is_path(const char *value)
            (n >= sizeof ending - 1 && strcmp(value + n - (sizeof ending - 1), ending) == 0);
 }
 
-static void append_options(const struct attn_labels *labels, struct attn_buffer *out)
-{
-    for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_option *option = &labels->options[i];
-
-        attn_buffer_append_format(out, "%s--%s", i > 0 ? " " : "", option->name);
-        if (option->value[0] != '\0')
-            attn_buffer_append_format(out, " %s", is_path(option->value) ? "FILE" : option->value);
-    }
-}
-
 static void add_note(struct attn_figure_pen *pen, const char *name)
 {
     attn_shapes_add_note(pen->shapes, name, pen->scratch.data, pen->scratch.size);
@@ -458,9 +394,9 @@ static void add_notes(struct attn_figure_pen *pen)
 {
     append_title(pen, &pen->scratch);
     add_note(pen, "Title");
-    if (!pen->content->grid)
-        append_run_text(pen, &pen->scratch);
-    else if (pen->content->grid->text)
+    if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
+        attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
+    else if (pen->content->grid && pen->content->grid->text)
         attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
     add_note(pen, "Text");
     append_subject(pen, &pen->scratch);
@@ -469,8 +405,14 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Site");
     attn_color_scale_append(&pen->scale, &pen->scratch);
     add_note(pen, "Scale");
-    if (!pen->content->grid)
-        append_options(&pen->content->writer->labels, &pen->scratch);
+    for (size_t i = 0; !pen->content->grid && i < pen->content->writer->labels.n_option; i++) {
+        const struct attn_option *option = &pen->content->writer->labels.options[i];
+
+        attn_buffer_append_format(&pen->scratch, "%s--%s", i > 0 ? " " : "", option->name);
+        if (option->value[0] != '\0')
+            attn_buffer_append_format(&pen->scratch, " %s",
+                                      is_path(option->value) ? "FILE" : option->value);
+    }
     add_note(pen, "Options");
     attn_buffer_append_string(&pen->scratch, "attn-cli " ATTN_VERSION);
     add_note(pen, "Software");
@@ -478,22 +420,11 @@ static void add_notes(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-static void set_palette(struct attn_figure_pen *pen)
-{
-    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
-
-    for (int level = 0; level < ATTN_N_COLOR; level++)
-        palette[level] = attn_figure_color(pen, level);
-    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
-        palette[ATTN_N_COLOR - 1 + kind] =
-            attn_figure_nothing_color((enum attn_cell_kind)kind, pen->options->theme);
-    attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
-}
-
 static void open_pen(struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
 
     pen->scale = pen->content->grid
                      ? pen->content->grid->scale
@@ -505,7 +436,12 @@ static void open_pen(struct attn_figure_pen *pen)
     pen->rule = is_dark ? 0x3c3c3c : 0xd4d4d4;
     pen->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
     pen->shapes->paper = is_dark ? 0x121212 : 0xffffff;
-    set_palette(pen);
+    for (int level = 0; level < ATTN_N_COLOR; level++)
+        palette[level] = attn_figure_color(pen, level);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        palette[ATTN_N_COLOR - 1 + kind] =
+            attn_cell_look((enum attn_cell_kind)kind, pen->options->theme).ground;
+    attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
     find_subtitle(pen);
 }
@@ -521,29 +457,26 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
                           attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
 }
 
+/* Whether what is not a matrix of keys has few enough columns, and not too many cells have a number
+ * where these are asked for: a text each. */
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-
-    if (attn_site_has_keys(matrix->site) || matrix->n_column <= MOST_COMPONENTS)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
-                   attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
-    attn_error_hint(err, "`figure points` shows such rows as points, `csv` and `npz` write them");
-    return ATTN_INVALID;
-}
-
-/* Numbers in cells, where they are asked for: a text each. */
-static enum attn_status check_values(const struct attn_figure_pen *pen, struct attn_error *err)
-{
     const enum attn_figure kind = pen->content->kind;
     const bool has_cells =
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
+    if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
+        matrix->n_column > MOST_COMPONENTS) {
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
+                       attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
+        attn_error_hint(err,
+                        "`figure points` shows such rows as points, `csv` and `npz` write them");
+        return ATTN_INVALID;
+    }
     for (size_t i = 0; has_cells && i < pen->content->n; i++) {
-        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
-
+        matrix = attn_figure_matrix(pen, i);
         n += matrix->n_cell_row * matrix->n_cell_column;
     }
     if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
@@ -582,9 +515,7 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
 
-    if (pen->content->kind != ATTN_FIGURE_POINTS)
-        ATTN_TRY(check_content(pen, err));
-    ATTN_TRY(check_values(pen, err));
+    ATTN_TRY(check_content(pen, err));
     ATTN_TRY(kinds[pen->content->kind](pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
@@ -609,11 +540,9 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     return status;
 }
 
-struct attn_levels_limits attn_figure_limits(enum attn_figure kind)
+size_t attn_figure_most_cells(enum attn_figure kind)
 {
-    const size_t most = kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
-
-    return (struct attn_levels_limits){most, most, true};
+    return kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
 }
 
 enum attn_status attn_figure_measure(const struct attn_figure_content *content,

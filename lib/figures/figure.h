@@ -4,7 +4,7 @@
  * figure_writer.c writes them.
  *
  *     struct attn_figure_content content = {.kind = ATTN_FIGURE_GRID, .writer = writer,
- *                                           .levels = levels, .n = attn_levels_n(levels)};
+ *                                           .levels = levels, .n = levels->n};
  *     struct attn_shapes shapes = {0};
  *     status = attn_figure_measure(&content, &err);       // before anything is computed
  *     status = attn_figure_draw(&content, &shapes, &err); // when all cells have come
@@ -43,7 +43,7 @@ struct attn_figure_content {
     const struct attn_levels *levels;
     size_t first, n;   /* the matrices of `levels` that are drawn, all of one site; n >= 1 */
     bool is_in_points; /* --cell counts points, and not pixels */
-    const struct attn_token_texts *tokens, *source_tokens; /* of the run */
+    const struct attn_token_texts *tokens; /* [2] of the run, and of its source */
 };
 
 /* Whether a cell's side counts points in files of FORMAT: PNG takes pixels. */
@@ -52,8 +52,8 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
     return format != &attn_png_format;
 }
 
-/* How large matrices may be before they are pooled, for this kind of figure. */
-struct attn_levels_limits attn_figure_limits(enum attn_figure kind);
+/* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
+size_t attn_figure_most_cells(enum attn_figure kind);
 
 /* ATTN_INVALID when the figure cannot be drawn of what is selected, or would be too large: more
  * than 16,384 units a side or 64 million in all. Needs no cells. */

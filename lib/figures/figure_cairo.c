@@ -70,10 +70,10 @@ static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which
 
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
- * suffices. Most of it is never used: threads that look for fonts have stacks and arenas of their
- * own.
+ * suffices, and on a busy machine once not 256: threads that look for fonts are there together
+ * then, each with a stack and an arena of its own. Most of it is never used.
  */
-enum { ROOM_MIB = 256 };
+enum { ROOM_MIB = 384 };
 
 static enum attn_status check_room(const char *name, struct attn_error *err)
 {
@@ -183,7 +183,7 @@ static enum attn_status draw_image(const struct drawing *drawing,
 {
     static const double origin[2] = {0, 0};
     const struct cairo *cairo = drawing->cairo;
-    const size_t scale = attn_shapes_image_scale(cluster);
+    const size_t scale = cluster->scale;
     cairo_surface_t *image =
         cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)cluster->width * (int)scale,
                                           (int)cluster->height * (int)scale);
@@ -205,17 +205,6 @@ static enum attn_status draw_image(const struct drawing *drawing,
     return status;
 }
 
-static enum attn_status draw_cells(const struct drawing *drawing,
-                                   const struct attn_shape_cluster *cluster, struct attn_error *err)
-{
-    const double at[2] = {cluster->x, cluster->y};
-
-    if (drawing->is_pixels)
-        return put_pixels(drawing, drawing->surface, cluster, at, 1, err);
-    return attn_shapes_are_many(cluster) ? draw_image(drawing, cluster, err)
-                                         : draw_paths(drawing, cluster, err);
-}
-
 /* --- Other shapes -------------------------------------------------------------------------- */
 
 static void draw_box(const struct drawing *drawing, const struct attn_shape_box *box)
@@ -223,24 +212,6 @@ static void draw_box(const struct drawing *drawing, const struct attn_shape_box 
     set_color(drawing, box->color, 1);
     drawing->cairo->cairo_rectangle(drawing->cr, box->x, box->y, box->width, box->height);
     drawing->cairo->cairo_fill(drawing->cr);
-}
-
-static void draw_dot(const struct drawing *drawing, const struct attn_shape_dot *dot)
-{
-    set_color(drawing, dot->color, 1);
-    drawing->cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
-    drawing->cairo->cairo_fill(drawing->cr);
-}
-
-static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
-{
-    const struct cairo *cairo = drawing->cairo;
-
-    set_color(drawing, line->color, line->opacity);
-    cairo->cairo_set_line_width(drawing->cr, line->width);
-    cairo->cairo_move_to(drawing->cr, line->x, line->y);
-    cairo->cairo_line_to(drawing->cr, line->x2, line->y2);
-    cairo->cairo_stroke(drawing->cr);
 }
 
 static void draw_text(struct drawing *drawing, const struct attn_shape_text *text)
@@ -269,15 +240,30 @@ static void draw_text(struct drawing *drawing, const struct attn_shape_text *tex
     cairo->cairo_restore(drawing->cr);
 }
 
+static enum attn_status draw_cells(const struct drawing *drawing,
+                                   const struct attn_shape_cluster *cluster, struct attn_error *err)
+{
+    const double at[2] = {cluster->x, cluster->y};
+
+    if (drawing->is_pixels)
+        return put_pixels(drawing, drawing->surface, cluster, at, 1, err);
+    return cluster->is_image ? draw_image(drawing, cluster, err)
+                             : draw_paths(drawing, cluster, err);
+}
+
 static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *err)
 {
+    const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
     struct attn_shape_cluster cluster;
     size_t n;
     const struct attn_shape *list = attn_shapes_list(shapes, &n);
 
     draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width, shapes->height, shapes->paper});
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_shape_line *line = &list[i].line;
+        const struct attn_shape_dot *dot = &list[i].dot;
+
         switch (list[i].kind) {
         case ATTN_SHAPE_CELLS:
             cluster = attn_shapes_cluster_of(list + i, n - i);
@@ -288,14 +274,21 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             draw_box(drawing, &list[i].box);
             break;
         case ATTN_SHAPE_DOT:
-            draw_dot(drawing, &list[i].dot);
+            set_color(drawing, dot->color, 1);
+            cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
+            cairo->cairo_fill(drawing->cr);
             break;
         case ATTN_SHAPE_LINE:
-            draw_line(drawing, &list[i].line);
+            set_color(drawing, line->color, line->opacity);
+            cairo->cairo_set_line_width(drawing->cr, line->width);
+            cairo->cairo_move_to(drawing->cr, line->x, line->y);
+            cairo->cairo_line_to(drawing->cr, line->x2, line->y2);
+            cairo->cairo_stroke(drawing->cr);
             break;
         case ATTN_SHAPE_TEXT:
             draw_text(drawing, &list[i].text);
         }
+    }
     return ATTN_OK;
 }
 
@@ -336,15 +329,12 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
     const struct pixels *pixels = user;
     const uint32_t *row = (const void *)(pixels->data + y * pixels->stride);
 
-    for (size_t x = 0; x < pixels->width; x++) {
-        *rgb++ = (unsigned char)(row[x] >> 16);
-        *rgb++ = (unsigned char)(row[x] >> 8);
-        *rgb++ = (unsigned char)row[x];
-    }
+    for (size_t x = 0; x < pixels->width; x++)
+        rgb = attn_png_put_color(rgb, row[x]);
 }
 
-static enum attn_status write_pixels(const struct drawing *drawing, struct attn_sink *sink,
-                                     struct attn_error *err)
+static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sink,
+                                  struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
@@ -358,6 +348,9 @@ static enum attn_status write_pixels(const struct drawing *drawing, struct attn_
                                    .texts = texts,
                                    .n_text = shapes->n_note};
 
+    drawing->surface = cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24,
+                                                         (int)shapes->width, (int)shapes->height);
+    ATTN_TRY(draw(drawing, 1, err));
     cairo->cairo_surface_flush(drawing->surface);
     pixels.data = cairo->cairo_image_surface_get_data(drawing->surface);
     pixels.stride = (size_t)cairo->cairo_image_surface_get_stride(drawing->surface);
@@ -366,17 +359,6 @@ static enum attn_status write_pixels(const struct drawing *drawing, struct attn_
         texts[i] = (struct attn_png_text){
             shapes->notes[i].name, shapes->text.data + shapes->notes[i].first, shapes->notes[i].n};
     return attn_png_write(&image, sink, err);
-}
-
-static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sink,
-                                  struct attn_error *err)
-{
-    const struct attn_shapes *shapes = drawing->shapes;
-
-    drawing->surface = drawing->cairo->cairo_image_surface_create(
-        ATTN_CAIRO_FORMAT_RGB24, (int)shapes->width, (int)shapes->height);
-    ATTN_TRY(draw(drawing, 1, err));
-    return write_pixels(drawing, sink, err);
 }
 
 /* --- PDF ----------------------------------------------------------------------------------- */
@@ -388,14 +370,10 @@ static unsigned write_bytes(void *user, const unsigned char *data, unsigned size
     return 0;
 }
 
-static void set_said(const struct drawing *drawing, unsigned what, const char *text)
-{
-    drawing->cairo->cairo_pdf_surface_set_metadata(drawing->surface, what, text ? text : "");
-}
-
 /* Title and software have entries of their own, all else goes into the keywords. */
 static enum attn_status set_notes(const struct drawing *drawing, struct attn_error *err)
 {
+    const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
     struct attn_buffer all = {0};
     enum attn_status status;
@@ -403,21 +381,23 @@ static enum attn_status set_notes(const struct drawing *drawing, struct attn_err
     for (size_t i = 0; i < shapes->n_note; i++) {
         const struct attn_shape_note *note = &shapes->notes[i];
         const char *bytes = shapes->text.data + note->first;
+        const bool is_title = strcmp(note->name, "Title") == 0;
         struct attn_buffer one = {0};
 
         attn_buffer_append(&one, bytes, note->n);
-        if (strcmp(note->name, "Title") == 0)
-            set_said(drawing, ATTN_CAIRO_PDF_TITLE, attn_buffer_string(&one));
-        else if (strcmp(note->name, "Software") == 0)
-            set_said(drawing, ATTN_CAIRO_PDF_CREATOR, attn_buffer_string(&one));
+        if (is_title || strcmp(note->name, "Software") == 0)
+            cairo->cairo_pdf_surface_set_metadata(
+                drawing->surface, is_title ? ATTN_CAIRO_PDF_TITLE : ATTN_CAIRO_PDF_CREATOR,
+                attn_buffer_string(&one) ? one.data : "");
         else
             attn_buffer_append_format(&all, "%s%s: %.*s", all.size > 0 ? "; " : "", note->name,
                                       (int)note->n, bytes);
         all.has_failed |= one.has_failed;
         attn_buffer_release(&one);
     }
-    set_said(drawing, ATTN_CAIRO_PDF_KEYWORDS, attn_buffer_string(&all));
-    set_said(drawing, ATTN_CAIRO_PDF_CREATE_DATE, "");
+    cairo->cairo_pdf_surface_set_metadata(drawing->surface, ATTN_CAIRO_PDF_KEYWORDS,
+                                          attn_buffer_string(&all) ? all.data : "");
+    cairo->cairo_pdf_surface_set_metadata(drawing->surface, ATTN_CAIRO_PDF_CREATE_DATE, "");
     status = attn_buffer_check(&all, err);
     attn_buffer_release(&all);
     return status;

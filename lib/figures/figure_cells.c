@@ -21,24 +21,14 @@ enum {
     VALUE_COLUMNS = 24,               /* in matrices of so many columns at most */
 };
 
-static uint32_t rgb_of(struct attn_rgb color)
-{
-    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
-}
-
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
 {
-    return rgb_of(attn_colormap_color(pen->map, pen->options->theme, level));
+    return attn_rgb_number(attn_colormap_color(pen->map, pen->options->theme, level));
 }
 
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
 {
     return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
-}
-
-uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
-{
-    return rgb_of(attn_cell_color(kind, theme));
 }
 
 /* The cell of row R and column C of VIEW. */
@@ -64,19 +54,6 @@ static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                             (view.first + r * view.n_col) / view.matrix->n_cell_column);
 }
 
-int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                      size_t row, double value)
-{
-    return attn_color_level(&pen->scale, attn_level_range(matrix, &pen->scale, row), value);
-}
-
-void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
-{
-    pen->has_masked |= kind == ATTN_CELL_MASKED;
-    pen->has_hidden |= kind == ATTN_CELL_HIDDEN;
-    pen->has_not_finite |= kind == ATTN_CELL_NOT_FINITE;
-}
-
 void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
@@ -95,7 +72,7 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
             float value = 0;
             const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
-            attn_figure_see(pen, kind);
+            pen->has_kind[kind] = true;
             *colors++ = kind == ATTN_CELL_VALUE
                             ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
                             : (uint16_t)(FIRST_NOTHING + (int)kind);
@@ -122,11 +99,6 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
                                                                .color = color});
 }
 
-static uint32_t hatch_color(const struct attn_figure_pen *pen, enum attn_cell_kind kind)
-{
-    return rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
-}
-
 /* A hatch of KIND through one cell, upwards or downwards. */
 static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                        struct attn_figure_place place, bool is_downwards)
@@ -135,7 +107,7 @@ static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
 
     attn_figure_add_line(pen, (double[]){place.x, is_downwards ? place.y : bottom},
                          (double[]){place.x + place.side, is_downwards ? bottom : place.y}, 1,
-                         hatch_color(pen, kind));
+                         attn_cell_look(kind, pen->options->theme).hatch);
 }
 
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
@@ -156,37 +128,27 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
                                         place.y + (double)(sum - begin + 1) * place.side},
                              (double[]){place.x + (double)(c + 1) * place.side,
                                         place.y + (double)(sum - c) * place.side},
-                             1, hatch_color(pen, kind));
+                             1, attn_cell_look(kind, pen->options->theme).hatch);
     }
 }
 
-/* Lines the other way through the cells that are not finite, so that they are crossed out. */
-static void cross_out(struct attn_figure_pen *pen, struct attn_figure_view view,
-                      struct attn_figure_place place)
-{
-    for (size_t i = 0; i < view.n_row * view.n_col; i++) {
-        const size_t r = i / view.n_col, c = i % view.n_col;
-
-        if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
-            add_stroke(pen, ATTN_CELL_NOT_FINITE,
-                       (struct attn_figure_place){place.x + (double)c * place.side,
-                                                  place.y + (double)r * place.side, place.side},
-                       true);
-    }
-}
-
+/* Cells that are not finite are crossed out: they have lines the other way, too. */
 void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place)
 {
     const size_t n_sum = view.n_row + view.n_col - 1;
-    const bool has_kind[] = {[ATTN_CELL_MASKED] = pen->has_masked,
-                             [ATTN_CELL_HIDDEN] = pen->has_hidden,
-                             [ATTN_CELL_NOT_FINITE] = pen->has_not_finite};
+    const bool *has_kind = pen->has_kind;
 
     if (!has_lines(view, place))
         return;
-    if (pen->has_not_finite)
-        cross_out(pen, view, place);
+    for (size_t i = 0; has_kind[ATTN_CELL_NOT_FINITE] && i < view.n_row * view.n_col; i++) {
+        const size_t r = i / view.n_col, c = i % view.n_col;
+        const struct attn_figure_place cell = {place.x + (double)c * place.side,
+                                               place.y + (double)r * place.side, place.side};
+
+        if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
+            add_stroke(pen, ATTN_CELL_NOT_FINITE, cell, true);
+    }
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
             hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
@@ -254,7 +216,7 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){place.x, place.y, place.side, place.side,
-                                                attn_figure_nothing_color(kind, theme)});
+                                                attn_cell_look(kind, theme).ground});
     add_stroke(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
         add_stroke(pen, kind, place, true);
@@ -266,13 +228,9 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 /* Whether the numbers are shares of 1, which are shown in percent. */
 static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)
 {
-    const enum attn_site_layout layout = attn_site_layout(view.matrix->site);
-
     if (pen->content->grid)
         return pen->content->grid->is_share;
-    return (attn_site_has_keys(view.matrix->site) || layout == ATTN_LAYOUT_RANK) &&
-           view.matrix->site != ATTN_SITE_QK && view.matrix->site != ATTN_SITE_ATTN_SCORES &&
-           view.matrix->site != ATTN_SITE_WEIGHTED_PATTERN &&
+    return attn_site_range(view.matrix->site) == ATTN_RANGE_SHARE &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
@@ -303,25 +261,6 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
-/* Numbers all have one size, in which the longest fits its cell. */
-static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
-                         double side)
-{
-    const double usual = fmax(ATTN_FIGURE_SMALL, side * 0.42);
-    char text[ATTN_FIXED_TEXT_SIZE];
-    size_t longest = 2;
-    float value;
-
-    for (size_t r = 0; r < view.n_row; r++)
-        for (size_t c = 0; c < view.n_col; c++)
-            if (cell_of(view, r, c, &value) == ATTN_CELL_VALUE) {
-                const size_t n = write_value(pen, (double)value, is_percent(pen, view), text);
-
-                longest = n > longest ? n : longest;
-            }
-    return fmin(usual, side * 0.94 / attn_figure_text_width(longest, 1));
-}
-
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
@@ -329,12 +268,21 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
     const bool is_share = is_percent(pen, view);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
+    size_t longest = 2;
     float value;
 
     if (wish == ATTN_CELL_TEXT_NEVER ||
         (wish == ATTN_CELL_TEXT_AUTO && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
         return;
-    text.size = value_size(pen, view, place.side);
+    for (size_t i = 0; i < view.n_row * view.n_col;
+         i++) /* of one size, in which the longest fits */
+        if (cell_of(view, i / view.n_col, i % view.n_col, &value) == ATTN_CELL_VALUE) {
+            const size_t n = write_value(pen, (double)value, is_share, number);
+
+            longest = n > longest ? n : longest;
+        }
+    text.size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+                     place.side * 0.94 / attn_figure_text_width(longest, 1));
     for (size_t r = 0; r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view, r);
 

@@ -8,7 +8,6 @@
 #include "trace/site_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -143,31 +142,24 @@ static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-static void add_number(struct attn_figure_pen *pen, struct attn_shape_text text, int number)
-{
-    char digits[16];
-
-    text.size = ATTN_FIGURE_TEXT;
-    text.color = pen->ink;
-    attn_shapes_add_text(pen->shapes, &text, digits,
-                         (size_t)snprintf(digits, sizeof digits, "%d", number));
-}
-
 static void add_numbers(struct attn_figure_pen *pen, const struct grid *grid, bool has_rows,
                         bool has_columns)
 {
     const double side = grid->side;
-    struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE, .y = grid->height - 6};
+    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = grid->height - 6};
 
     for (size_t i = 0; has_columns && i < grid->n_column; i++) {
         text.x = grid->columns[i].at + (double)grid->columns[i].n_cell * side / 2;
-        add_number(pen, text, grid->columns[i].number);
+        attn_shapes_add_number(pen->shapes, &text, (size_t)grid->columns[i].number);
     }
     text.anchor = ATTN_ANCHOR_END;
     text.x = grid->columns[0].at - 8;
     for (size_t i = 0; has_rows && i < grid->n_row; i++) {
         text.y = grid->rows[i].at + (double)grid->rows[i].n_cell * side / 2 + 5;
-        add_number(pen, text, grid->rows[i].number);
+        attn_shapes_add_number(pen->shapes, &text, (size_t)grid->rows[i].number);
     }
 }
 
@@ -201,8 +193,8 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     size_t k = 1;
 
     for (size_t i = 0; i < pen->content->n; i++)
-        if (attn_figure_matrix(pen, i)->row_k > k)
-            k = attn_figure_matrix(pen, i)->row_k;
+        if (attn_figure_matrix(pen, i)->k > k)
+            k = attn_figure_matrix(pen, i)->k;
     if (k > 1)
         attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
     status = plan(pen, &grid, err);

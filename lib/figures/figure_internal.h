@@ -32,8 +32,8 @@ struct attn_figure_pen {
     const struct attn_colormap *map;
     bool is_measuring; /* only shapes->width and ->height are wanted */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
-    bool has_masked, has_hidden, has_not_finite; /* cells that were drawn */
-    uint32_t ink, faint, rule, frame;            /* of text, less important text, lines, frames */
+    bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
+    uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
     struct attn_buffer subtitle; /* what is said in front of the text; parts end in "; " */
     struct attn_buffer scratch;
 };
@@ -56,7 +56,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
                                                                  size_t i)
 {
     return pen->content->grid ? &pen->content->grid->matrix
-                              : attn_levels_at(pen->content->levels, pen->content->first + i);
+                              : &pen->content->levels->items[pen->content->first + i];
 }
 
 /* --- The frame (figure.c) ------------------------------------------------------------------ */
@@ -127,18 +127,10 @@ struct attn_figure_place {
     double x, y, side; /* of a cell; whole numbers */
 };
 
-/* The level of a value of row ROW of MATRIX. */
-int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                      size_t row, double value);
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
-
-uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme);
 
 /* Whether black text can be read better than white on the color of LEVEL. */
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level);
-
-/* Remembers a cell that is drawn, for the legend. */
-void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
 /* One cell of KIND, which is no value, with its hatch and a frame. */
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
@@ -170,22 +162,19 @@ double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 
-/*
- * A figure as SVG 1.1: text stays text, and cells are paths, one a color, as long as there are not
- * too many; else they are a PNG inside. Equal figures give equal bytes everywhere. A failure of
- * SINK is for the caller to look at. ATTN_NO_MEMORY.
- */
-enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
-                                       struct attn_error *err);
-
 /* Whether cairo and pango are there, which draw PNG and PDF. They are opened when a figure is drawn
  * and not linked, so that a start without pictures does not look for them. ATTN_IO when not, at the
  * stage ATTN_STAGE_OUTPUT; NAME is what needs them. */
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err);
 
-/* Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
+/*
+ * Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
  * characters of which no font is installed, drawn as boxes of hex digits. Equal figures give equal
- * bytes where the same fonts are installed. */
+ * bytes where the same fonts are installed, and SVG everywhere. In SVG 1.1 text stays text, and
+ * cells are paths, one a color, as long as there are not too many; else they are a PNG inside.
+ */
+enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err);
 enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
                                        size_t *n_unknown, struct attn_error *err);
 enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,

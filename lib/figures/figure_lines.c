@@ -39,17 +39,6 @@ struct lines_layout {
 
 /* --- What is linked ------------------------------------------------------------------------ */
 
-/* The link from query ROW to key COLUMN of VALUE. */
-static struct link link_of(const struct attn_figure_pen *pen,
-                           const struct attn_level_matrix *matrix, size_t row, size_t column,
-                           double value)
-{
-    const struct attn_color_range range = attn_level_range(matrix, &pen->scale, row);
-    const double largest = fmax(fabs(range.low), fabs(range.high));
-
-    return (struct link){row, column, sqrt(fmin(1, fabs(value) / largest)), value < 0};
-}
-
 /* Puts LINK among the strongest of its query, LINKS [*n], in order of strength. */
 static void keep_strong(struct link *links, size_t *n, struct link link)
 {
@@ -86,13 +75,19 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lin
     if (!layout->links)
         return ATTN_NO_MEMORY;
     for (size_t r = 0; r < matrix->n_row; r++) {
+        const struct attn_color_range range = attn_level_range(matrix, &pen->scale, r);
+        const double largest = fmax(fabs(range.low), fabs(range.high));
         struct link strongest[STRONGEST];
         size_t n = 0;
         float value;
 
-        for (size_t c = 0; c < matrix->n_column; c++)
-            if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE && value != 0)
-                keep_strong(strongest, &n, link_of(pen, matrix, r, c, (double)value));
+        for (size_t c = 0; c < matrix->n_column; c++) {
+            if (attn_level_cell(matrix, r, c, &value) != ATTN_CELL_VALUE || value == 0)
+                continue;
+            keep_strong(
+                strongest, &n,
+                (struct link){r, c, sqrt(fmin(1, fabs((double)value) / largest)), value < 0});
+        }
         memcpy(layout->links + layout->n, strongest, n * sizeof *strongest);
         layout->n += n;
     }

@@ -11,7 +11,6 @@
 #include "encode/text_table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -43,16 +42,6 @@ struct matrix_layout {
     double width, height; /* of the matrix */
     struct axis_labels rows, columns;
 };
-
-static double side_of(const struct attn_figure_pen *pen)
-{
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const double n = (double)(matrix->n_row > matrix->n_column ? matrix->n_row : matrix->n_column);
-
-    if (pen->content->grid && n <= FEW_OF_TABLE)
-        return OF_TABLE;
-    return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
-}
 
 /* The least of 1, 2, 5, 10, 20, ... of which positions are far enough apart. */
 static size_t step_of(double side)
@@ -92,10 +81,13 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     struct attn_shapes *shapes = pen->shapes;
-    double below;
+    double n, below;
 
     layout->matrix = attn_figure_matrix(pen, 0);
-    layout->place.side = attn_figure_side(pen, side_of(pen));
+    n = fmax((double)layout->matrix->n_row, (double)layout->matrix->n_column);
+    layout->place.side = attn_figure_side(pen, pen->content->grid && n <= FEW_OF_TABLE ? OF_TABLE
+                                               : n <= FEW                              ? LARGEST
+                                                          : fmax(1, floor(WHOLE / n)));
     layout->width = (double)layout->matrix->n_column * layout->place.side;
     layout->height = (double)layout->matrix->n_row * layout->place.side;
     layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);
@@ -132,25 +124,24 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     return text;
 }
 
+/* Labels, or where there is no room for them positions. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
 {
-    for (size_t i = 0; i < labels->axis.n; i++) {
+    const struct attn_figure_axis *axis = &labels->axis;
+
+    for (size_t i = 0; i < axis->n; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP);
         size_t n;
         const char *label;
 
-        if (!labels->has_labels && attn_figure_position(&labels->axis, i) % labels->step != 0)
-            continue;
-        label = attn_figure_label(pen, &labels->axis, i, &n);
-        if (!labels->has_labels && labels->axis.texts) { /* there is no room for them */
-            pen->scratch.size = 0;
-            attn_buffer_append_format(&pen->scratch, "%zu", attn_figure_position(&labels->axis, i));
-            label = pen->scratch.data;
-            n = pen->scratch.size;
-        }
         text.color = labels->has_labels ? pen->ink : pen->faint;
-        attn_shapes_add_text(pen->shapes, &text, label, n);
+        if (labels->has_labels) {
+            label = attn_figure_label(pen, axis, i, &n);
+            attn_shapes_add_text(pen->shapes, &text, label, n);
+        } else if (attn_figure_position(axis, i) % labels->step == 0) {
+            attn_shapes_add_number(pen->shapes, &text, attn_figure_position(axis, i));
+        }
     }
 }
 
@@ -158,16 +149,12 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
 static void add_positions(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                           const struct axis_labels *labels)
 {
-    char number[24];
-
     for (size_t i = 0; labels->has_positions && i < labels->axis.n; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, labels->depth + BETWEEN);
 
         text.size *= 0.8;
         text.color = pen->faint;
-        attn_shapes_add_text(
-            pen->shapes, &text, number,
-            (size_t)snprintf(number, sizeof number, "%zu", attn_figure_position(&labels->axis, i)));
+        attn_shapes_add_number(pen->shapes, &text, attn_figure_position(&labels->axis, i));
     }
 }
 

@@ -28,39 +28,22 @@ struct patches_layout {
     double left, top;
 };
 
-static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
-{
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
-
-    ATTN_TRY(attn_figure_check_keys(pen, err));
-    if (n_row * n_column == matrix->n_column)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_INVALID, "'%s' has %zu keys, '`figure patches:%zux%zu`' lays out %zu",
-        attn_site_name(matrix->site), matrix->n_column, n_row, n_column, n_row * n_column);
-}
-
-static double side_of(const struct patches_layout *layout)
-{
-    const double n = (double)(layout->n_row > layout->n_column ? layout->n_row : layout->n_column);
-
-    if (layout->matrix->n_row > 1)
-        return ceil(SIDE / n);
-    return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
-}
-
 static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const size_t n = layout->matrix->n_row;
+    const double longest =
+        fmax((double)pen->options->n_patch_row, (double)pen->options->n_patch_column);
+    const double side = n > 1            ? ceil(SIDE / longest)
+                        : longest <= FEW ? LARGEST
+                                         : fmax(1, floor(WHOLE / longest));
     size_t n_down;
     double caption;
 
     layout->queries = attn_figure_rows(pen, layout->matrix);
     layout->n_row = pen->options->n_patch_row;
     layout->n_column = pen->options->n_patch_column;
-    layout->side = attn_figure_side(pen, side_of(layout));
+    layout->side = attn_figure_side(pen, side);
     caption = attn_figure_text_width(layout->queries.most_columns, ATTN_FIGURE_TEXT);
     layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
     layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
@@ -87,29 +70,32 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
                                       layout->side};
 }
 
-static struct attn_figure_view view_of(const struct patches_layout *layout, size_t i)
-{
-    return (struct attn_figure_view){layout->matrix, i * layout->matrix->n_column, layout->n_row,
-                                     layout->n_column};
-}
-
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
+    struct attn_figure_view view = {layout.matrix, 0, n_row, n_column};
 
-    ATTN_TRY(check(pen, err));
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (n_row * n_column != layout.matrix->n_column)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has %zu keys, '`figure patches:%zux%zu`' lays out %zu",
+                              attn_site_name(layout.matrix->site), layout.matrix->n_column, n_row,
+                              n_column, n_row * n_column);
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
-    for (size_t i = 0; i < layout.matrix->n_row; i++)
-        attn_figure_add_cells(pen, view_of(&layout, i), place_of(&layout, i));
+    for (size_t i = 0; i < layout.matrix->n_row; i++, view.first += layout.matrix->n_column)
+        attn_figure_add_cells(pen, view, place_of(&layout, i));
+    view.first = 0;
     for (size_t i = 0; i < layout.matrix->n_row; i++) {
         const struct attn_figure_place place = place_of(&layout, i);
 
-        attn_figure_add_hatches(pen, view_of(&layout, i), place);
-        attn_figure_add_values(pen, view_of(&layout, i), place);
+        attn_figure_add_hatches(pen, view, place);
+        attn_figure_add_values(pen, view, place);
         attn_figure_add_frame(pen, place.x, place.y, (double)layout.n_column * layout.side,
                               (double)layout.n_row * layout.side);
+        view.first += layout.matrix->n_column;
     }
     attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.matrix->n_row; i++) {

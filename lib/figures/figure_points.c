@@ -56,35 +56,11 @@ static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x5
 
 /* --- Points -------------------------------------------------------------------------------- */
 
-/* Copies the numbers of row R; false when one is not finite. */
-static bool copy_row(const struct attn_level_matrix *matrix, size_t r, double *out)
-{
-    for (size_t c = 0; c < matrix->n_column; c++) {
-        float value = 0;
-
-        if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_NOT_FINITE)
-            return false;
-        out[c] = (double)value;
-    }
-    return true;
-}
-
-static enum attn_status find_axes(struct plot *plot, double *numbers, struct attn_error *err)
-{
-    struct attn_principal_axes axes;
-
-    ATTN_TRY(attn_principal_axes_find(numbers, plot->n, plot->matrix->n_column, plot->n_axis, &axes,
-                                      err));
-    memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
-    memcpy(plot->shares, axes.shares, sizeof axes.shares);
-    attn_principal_axes_release(&axes);
-    return ATTN_OK;
-}
-
 static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 {
     const size_t n_row = plot->matrix->n_row, n_column = plot->matrix->n_column;
     double *numbers = attn_alloc(n_row * n_column, sizeof *numbers, err);
+    struct attn_principal_axes axes = {0};
     enum attn_status status = ATTN_OK;
 
     plot->row = attn_alloc(n_row, sizeof *plot->row, err);
@@ -94,33 +70,39 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
         attn_free(numbers);
         return ATTN_NO_MEMORY;
     }
-    for (size_t r = 0; r < n_row; r++)
-        if (copy_row(plot->matrix, r, numbers + plot->n * n_column))
+    for (size_t r = 0; r < n_row; r++) {
+        bool is_finite = true;
+
+        for (size_t c = 0; c < n_column && is_finite; c++) {
+            float value = 0;
+
+            is_finite = attn_level_cell(plot->matrix, r, c, &value) != ATTN_CELL_NOT_FINITE;
+            numbers[plot->n * n_column + c] = (double)value;
+        }
+        if (is_finite)
             plot->row[plot->n++] = r;
+    }
     if (n_column <= ATTN_MOST_AXES && n_column == plot->n_axis)
         memcpy(plot->points, numbers, plot->n * n_column * sizeof *numbers);
     else if (plot->n > 0)
-        status = find_axes(plot, numbers, err);
+        status = attn_principal_axes_find(numbers, plot->n, n_column, plot->n_axis, &axes, err);
+    if (axes.points) {
+        memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
+        memcpy(plot->shares, axes.shares, sizeof axes.shares);
+    }
+    attn_principal_axes_release(&axes);
     attn_free(numbers);
     return status;
 }
 
 /* --- Ranges and ticks ---------------------------------------------------------------------- */
 
-/* 1, 2 or 5 times a power of ten: about a quarter of LENGTH. */
-static double step_of(double length)
-{
-    const double power = pow(10, floor(log10(length / 4)));
-    const double share = length / 4 / power;
-
-    return (share >= 5 ? 5 : share >= 2 ? 2 : 1) * power;
-}
-
 /* What axis A shows: all points. Numbers themselves are shown with 0, and those up to 1 with 1. */
 static struct tick_range range_of(const struct plot *plot, size_t a)
 {
     const bool has_zero = plot->shares[0] == 0;
     struct tick_range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
+    double quarter, power;
 
     for (size_t i = 0; i < plot->n; i++) {
         range.low = fmin(range.low, plot->points[i * plot->n_axis + a]);
@@ -131,7 +113,9 @@ static struct tick_range range_of(const struct plot *plot, size_t a)
     if (!(range.low < range.high)) /* one point, or none */
         return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
                                    (plot->n > 0 ? range.low : 0) + 1, 1};
-    range.step = step_of(range.high - range.low);
+    quarter = (range.high - range.low) / 4;
+    power = pow(10, floor(log10(quarter))); /* a step is 1, 2 or 5 of it: about a quarter */
+    range.step = (quarter / power >= 5 ? 5 : quarter / power >= 2 ? 2 : 1) * power;
     range.low = floor(range.low / range.step + 1e-9) * range.step;
     range.high = ceil(range.high / range.step - 1e-9) * range.step;
     return range;
@@ -167,14 +151,6 @@ static void append_axis_name(const struct plot *plot, size_t a, struct attn_buff
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-static double overlap(const struct rectangle *a, const struct rectangle *b)
-{
-    const double width = fmin(a->right, b->right) - fmax(a->left, b->left);
-    const double height = fmin(a->bottom, b->bottom) - fmax(a->top, b->top);
-
-    return width > 0 && height > 0 ? width * height : 0;
-}
-
 static void take(struct plot *plot, struct rectangle rectangle)
 {
     plot->taken[plot->n_taken++] = rectangle;
@@ -197,8 +173,13 @@ static double cost_of(const struct plot *plot, const struct rectangle *label)
 {
     double cost = 0;
 
-    for (size_t i = 0; i < plot->n_taken; i++)
-        cost += overlap(label, &plot->taken[i]);
+    for (size_t i = 0; i < plot->n_taken; i++) {
+        const struct rectangle *taken = &plot->taken[i];
+        const double width = fmin(label->right, taken->right) - fmax(label->left, taken->left);
+        const double height = fmin(label->bottom, taken->bottom) - fmax(label->top, taken->top);
+
+        cost += width > 0 && height > 0 ? width * height : 0;
+    }
     cost += 10 * (fmax(0, plot->left - label->left) + fmax(0, label->right - plot->left - SIDE) +
                   fmax(0, plot->top - label->top) + fmax(0, label->bottom - plot->top - SIDE));
     return cost;
@@ -254,25 +235,11 @@ static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot,
     }
 }
 
-static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
-{
-    struct attn_shape_text text = {
-        .size = ATTN_FIGURE_AXIS, .color = pen->faint, .anchor = ATTN_ANCHOR_MIDDLE};
-
-    text.x = plot->left + SIDE / 2.0;
-    text.y = plot->top + SIDE + AXIS_ROOM - 8;
-    append_axis_name(plot, 0, &pen->scratch);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-    text.is_turned = true;
-    text.x = ATTN_FIGURE_PAD + 9;
-    text.y = plot->top + SIDE / 2.0;
-    append_axis_name(plot, 1, &pen->scratch);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-}
-
 static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 {
     const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
+    struct attn_shape_text text = {
+        .size = ATTN_FIGURE_AXIS, .color = pen->faint, .anchor = ATTN_ANCHOR_MIDDLE};
 
     add_flat_ticks(pen, plot, 0);
     add_flat_ticks(pen, plot, 1);
@@ -288,7 +255,15 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
     for (size_t i = 0; i < plot->n; i++)
         add_label(pen, plot, i, (plot->taken[i].left + plot->taken[i].right) / 2,
                   (plot->taken[i].top + plot->taken[i].bottom) / 2);
-    add_flat_names(pen, plot);
+    text.x = plot->left + SIDE / 2.0;
+    text.y = plot->top + SIDE + AXIS_ROOM - 8;
+    append_axis_name(plot, 0, &pen->scratch);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    text.is_turned = true;
+    text.x = ATTN_FIGURE_PAD + 9;
+    text.y = plot->top + SIDE / 2.0;
+    append_axis_name(plot, 1, &pen->scratch);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
 }
 
 /* --- Three axes ---------------------------------------------------------------------------- */
@@ -389,17 +364,6 @@ static void add_arrow(struct attn_figure_pen *pen, const double from[2], const d
     }
 }
 
-/* Labels keep away from the arrow, too. */
-static void take_arrow(struct plot *plot, const double from[2], const double to[2])
-{
-    for (int k = 1; k <= N_PART; k++) {
-        const double x = from[0] + (to[0] - from[0]) * k / N_PART;
-        const double y = from[1] + (to[1] - from[1]) * k / N_PART;
-
-        take(plot, (struct rectangle){x - 4, y - 4, x + 4, y + 4});
-    }
-}
-
 static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
 {
     static const double zero[3] = {0, 0, 0};
@@ -413,7 +377,12 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
     for (size_t i = 0; i < plot->n; i++) {
         project_point(plot, plot->points + 3 * i, tip);
         add_arrow(pen, origin, tip, hues[i % N_HUE]);
-        take_arrow(plot, origin, tip);
+        for (int k = 1; k <= N_PART; k++) { /* labels keep away from the arrow, too */
+            const double x = origin[0] + (tip[0] - origin[0]) * k / N_PART;
+            const double y = origin[1] + (tip[1] - origin[1]) * k / N_PART;
+
+            take(plot, (struct rectangle){x - 4, y - 4, x + 4, y + 4});
+        }
     }
     for (size_t i = 0; i < plot->n; i++) {
         project_point(plot, plot->points + 3 * i, tip);

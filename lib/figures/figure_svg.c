@@ -8,9 +8,9 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "base/utf8.h"
-#include "encode/base64.h"
+#include "encode/embed.h"
 #include "encode/png_file.h"
+#include "encode/text_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,20 +49,6 @@ static void append_attribute(struct attn_buffer *out, const char *name, double n
 static void append_color(struct attn_buffer *out, const char *name, uint32_t color)
 {
     attn_buffer_append_format(out, " %s=\"#%06x\"", name, (unsigned)color);
-}
-
-/* The text of an element: UTF-8 without controls. */
-static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '&')
-            attn_buffer_append_string(out, "&amp;");
-        else if (text[i] == '<')
-            attn_buffer_append_string(out, "&lt;");
-        else if (text[i] == '>')
-            attn_buffer_append_string(out, "&gt;");
-        else
-            attn_buffer_append_char(out, text[i]);
 }
 
 /* --- Cells as paths ------------------------------------------------------------------------ */
@@ -124,14 +110,11 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
     if (y % image->scale == 0)
         attn_shapes_cluster_row(image->figure, image->cluster, y / image->scale, image->row);
     for (size_t x = 0; x < (size_t)image->cluster->width; x++)
-        for (size_t i = 0; i < image->scale; i++) {
-            *rgb++ = (unsigned char)(image->row[x] >> 16);
-            *rgb++ = (unsigned char)(image->row[x] >> 8);
-            *rgb++ = (unsigned char)image->row[x];
-        }
+        for (size_t i = 0; i < image->scale; i++)
+            rgb = attn_png_put_color(rgb, image->row[x]);
 }
 
-/* SINK is for the caller to free. */
+/* The image as base64. SINK is empty, for the caller to free. */
 static enum attn_status append_png(struct attn_buffer *out, struct svg_image *image,
                                    struct attn_sink **sink, struct attn_error *err)
 {
@@ -155,7 +138,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    struct svg_image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    struct svg_image image = {figure, cluster, NULL, cluster->scale};
     struct attn_sink *sink = NULL;
     enum attn_status status;
 
@@ -188,16 +171,6 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
     append_attribute(out, "width", box->width);
     append_attribute(out, "height", box->height);
     append_color(out, "fill", box->color);
-    attn_buffer_append_string(out, "/>\n");
-}
-
-static void append_dot(struct attn_buffer *out, const struct attn_shape_dot *dot)
-{
-    attn_buffer_append_string(out, "<circle");
-    append_attribute(out, "cx", dot->x);
-    append_attribute(out, "cy", dot->y);
-    append_attribute(out, "r", dot->radius);
-    append_color(out, "fill", dot->color);
     attn_buffer_append_string(out, "/>\n");
 }
 
@@ -247,22 +220,6 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
 /* --- Text ---------------------------------------------------------------------------------- */
 
-/* Whether text holds a letter that is written from right to left. */
-static bool is_right_to_left(const char *text, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        uint32_t c;
-        size_t length = attn_utf8_decode(text + at, n - at, &c);
-
-        if ((c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
-            (c >= 0xfe70 && c <= 0xfefc) || (c >= 0x10800 && c <= 0x10fff) ||
-            (c >= 0x1e800 && c <= 0x1efff))
-            return true;
-        at += length > 0 ? length : 1;
-    }
-    return false;
-}
-
 static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
                         const struct attn_shape_text *text)
 {
@@ -279,10 +236,10 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
         append_attribute(out, "x", text->x);
         append_attribute(out, "y", text->y);
     }
-    if (is_right_to_left(bytes, text->n))
+    if (attn_text_is_right_to_left(bytes, text->n))
         attn_buffer_append_string(out, " unicode-bidi=\"isolate\"");
     attn_buffer_append_char(out, '>');
-    append_escaped(out, bytes, text->n);
+    attn_markup_append(out, bytes, text->n, false);
     attn_buffer_append_string(out, "</text>\n");
 }
 
@@ -314,34 +271,12 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
 
 /* --- The document -------------------------------------------------------------------------- */
 
-/* `<NAME>` with the notes that are not the title, or the title alone. */
-static void append_said(struct attn_buffer *out, const struct attn_shapes *figure)
-{
-    size_t n;
-    const char *title = attn_shapes_note(figure, "Title", &n);
-
-    if (title) {
-        attn_buffer_append_string(out, "<title>");
-        append_escaped(out, title, n);
-        attn_buffer_append_string(out, "</title>\n");
-    }
-    attn_buffer_append_string(out, "<desc>");
-    for (size_t i = 0; i < figure->n_note; i++) {
-        const struct attn_shape_note *note = &figure->notes[i];
-
-        if (strcmp(note->name, "Title") == 0)
-            continue;
-        attn_buffer_append_string(out, note->name);
-        attn_buffer_append_string(out, ": ");
-        append_escaped(out, figure->text.data + note->first, note->n);
-        attn_buffer_append_char(out, '\n');
-    }
-    attn_buffer_append_string(out, "</desc>\n");
-}
-
+/* The element, what is said of the figure, and its paper. */
 static void append_head(struct attn_buffer *out, const struct attn_shapes *figure)
 {
     const double points = figure->points > 0 ? figure->points : ATTN_SHAPES_POINTS;
+    size_t n;
+    const char *title = attn_shapes_note(figure, "Title", &n);
 
     attn_buffer_append_string(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
                                    "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"");
@@ -354,7 +289,22 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     append_number(out, figure->height);
     attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"" //
                                    "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
-    append_said(out, figure);
+    if (title) {
+        attn_buffer_append_string(out, "<title>");
+        attn_markup_append(out, title, n, false);
+        attn_buffer_append_string(out, "</title>\n");
+    }
+    attn_buffer_append_string(out, "<desc>");
+    for (size_t i = 0; i < figure->n_note; i++) {
+        const struct attn_shape_note *note = &figure->notes[i];
+
+        if (strcmp(note->name, "Title") == 0)
+            continue;
+        attn_buffer_append_format(out, "%s: ", note->name);
+        attn_markup_append(out, figure->text.data + note->first, note->n, false);
+        attn_buffer_append_char(out, '\n');
+    }
+    attn_buffer_append_string(out, "</desc>\n");
     append_box(out, &(struct attn_shape_box){0, 0, figure->width, figure->height, figure->paper});
 }
 
@@ -370,13 +320,18 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
     case ATTN_SHAPE_CELLS:
         cluster = attn_shapes_cluster_of(shapes, n);
         *n_written = cluster.n;
-        return attn_shapes_are_many(&cluster) ? append_image(out, figure, &cluster, err)
-                                              : append_paths(out, figure, &cluster, err);
+        return cluster.is_image ? append_image(out, figure, &cluster, err)
+                                : append_paths(out, figure, &cluster, err);
     case ATTN_SHAPE_BOX:
         append_box(out, &shapes[0].box);
         break;
     case ATTN_SHAPE_DOT:
-        append_dot(out, &shapes[0].dot);
+        attn_buffer_append_string(out, "<circle");
+        append_attribute(out, "cx", shapes[0].dot.x);
+        append_attribute(out, "cy", shapes[0].dot.y);
+        append_attribute(out, "r", shapes[0].dot.radius);
+        append_color(out, "fill", shapes[0].dot.color);
+        attn_buffer_append_string(out, "/>\n");
         break;
     case ATTN_SHAPE_LINE:
         *n_written = append_lines(out, shapes, n);
@@ -388,13 +343,14 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
 }
 
 enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
-                                       struct attn_error *err)
+                                       size_t *n_unknown, struct attn_error *err)
 {
     struct attn_buffer out = {0};
     size_t n, n_written;
     const struct attn_shape *shapes = attn_shapes_list(figure, &n);
     enum attn_status status = ATTN_OK;
 
+    *n_unknown = 0; /* it is text: whoever shows it has fonts, or has not */
     append_head(&out, figure);
     for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
         status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);

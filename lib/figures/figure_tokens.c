@@ -46,37 +46,24 @@ static const char *token_of(struct attn_figure_pen *pen, const struct text_layou
                               : attn_figure_label(pen, &layout->keys, i, n);
 }
 
-/* Whether white space lies between the tokens I - 1 and I that belongs to neither. */
-static bool has_space(const struct attn_figure_pen *pen, const struct text_layout *layout, size_t i)
-{
-    const struct attn_labels *labels = &pen->content->writer->labels;
-
-    return !layout->keys.texts ||
-           (has_own_keys(pen, layout) && labels->begin && labels->begin[i] > labels->end[i - 1]);
-}
-
-static void begin(struct attn_figure_pen *pen, struct text_layout *layout)
-{
-    layout->left = ATTN_FIGURE_PAD;
-    layout->top = attn_figure_heading_height(pen) + 4;
-    layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
-    layout->spot = (struct spot){layout->left, layout->top, 0};
-    layout->is_broken = false;
-}
-
 /* Moves on to token I. */
 static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *layout, size_t i)
 {
     size_t n;
     const char *text = token_of(pen, layout, i, &n);
+    const struct attn_labels *labels = &pen->content->writer->labels;
     struct spot *spot = &layout->spot;
     const double width = attn_figure_text_width(attn_text_width(text, n), SIZE) + 2 * MARGIN;
 
     spot->x += spot->width + 2;
-    if (i > 0 && has_space(pen, layout, i))
+    /* where white space lies between this token and the one before that belongs to neither */
+    if (i > 0 && (!layout->keys.texts || (has_own_keys(pen, layout) && labels->begin &&
+                                          labels->begin[i] > labels->end[i - 1])))
         spot->x += attn_figure_text_width(1, SIZE) - 2;
-    if (i == 0 || layout->is_broken || spot->x + width > layout->right) {
-        spot->y += i == 0 ? 0 : LINE;
+    if (i == 0) {
+        *spot = (struct spot){layout->left, layout->top, 0};
+    } else if (layout->is_broken || spot->x + width > layout->right) {
+        spot->y += LINE;
         spot->x = layout->left;
     }
     spot->width = width;
@@ -87,9 +74,11 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
-    double right = layout->left;
+    double right;
 
-    begin(pen, layout);
+    layout->left = right = ATTN_FIGURE_PAD;
+    layout->top = attn_figure_heading_height(pen) + 4;
+    layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
     for (size_t i = 0; i < layout->matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, layout, i);
 
@@ -99,7 +88,6 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
                                    attn_figure_heading_width(pen)));
     pen->shapes->height =
         ceil(fmax(layout->spot.y + LINE, layout->top + legend.height) + ATTN_FIGURE_PAD);
-    layout->right = fmax(layout->right, right);
 }
 
 static void add_token(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
@@ -108,31 +96,21 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
     float value = 0;
     const enum attn_cell_kind kind = attn_level_cell(layout->matrix, 0, i, &value);
     const bool is_value = kind == ATTN_CELL_VALUE;
-    const int level = is_value ? attn_figure_level(pen, layout->matrix, 0, (double)value) : 0;
-    const uint32_t color = is_value ? attn_figure_color(pen, level)
-                                    : attn_figure_nothing_color(kind, pen->options->theme);
+    const struct attn_color_range range = attn_level_range(layout->matrix, &pen->scale, 0);
+    const int level = is_value ? attn_color_level(&pen->scale, range, (double)value) : 0;
+    const uint32_t color =
+        is_value ? attn_figure_color(pen, level) : attn_cell_look(kind, pen->options->theme).ground;
     struct attn_shape_text text = {
         .x = spot.x + MARGIN, .y = spot.y + 0.5 * BOX + 0.35 * SIZE, .size = SIZE};
     size_t n;
     const char *bytes;
 
-    attn_figure_see(pen, kind);
+    pen->has_kind[kind] = true;
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
     text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
     bytes = token_of(pen, layout, i, &n);
     attn_shapes_add_text(pen->shapes, &text, bytes, n);
-}
-
-/* A thick line around the query. */
-static void add_query(struct attn_figure_pen *pen, struct spot spot)
-{
-    const uint32_t frame = pen->frame;
-
-    pen->frame = pen->ink;
-    attn_figure_add_frame(pen, spot.x, spot.y, spot.width, BOX);
-    attn_figure_add_frame(pen, spot.x - 1, spot.y - 1, spot.width + 2, BOX + 2);
-    pen->frame = frame;
 }
 
 /* "query 7 it; " */
@@ -150,25 +128,19 @@ static void name_query(struct attn_figure_pen *pen, const struct text_layout *la
     attn_buffer_append_string(&pen->subtitle, "; ");
 }
 
-static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
-{
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-
-    ATTN_TRY(attn_figure_check_keys(pen, err));
-    if (matrix->n_row == 1)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure tokens`' shows one",
-                   matrix->n_row);
-    attn_error_hint(err, "choose one: `queries -1` is the last");
-    return ATTN_INVALID;
-}
-
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct text_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    const uint32_t frame = pen->frame;
     double right;
 
-    ATTN_TRY(check(pen, err));
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (layout.matrix->n_row != 1) {
+        attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure tokens`' shows one",
+                       layout.matrix->n_row);
+        attn_error_hint(err, "choose one: `queries -1` is the last");
+        return ATTN_INVALID;
+    }
     pen->has_text = false;
     name_query(pen, &layout);
     layout.keys = attn_figure_columns(pen, layout.matrix);
@@ -177,13 +149,16 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         return ATTN_OK;
     right = pen->shapes->width - attn_figure_legend_size(pen).width - ATTN_FIGURE_PAD;
     attn_figure_add_heading(pen);
-    begin(pen, &layout);
     for (size_t i = 0; i < layout.matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, &layout, i);
 
         add_token(pen, &layout, i, spot);
-        if (has_own_keys(pen, &layout) && i == pen->content->writer->queries[0])
-            add_query(pen, spot);
+        if (!has_own_keys(pen, &layout) || i != pen->content->writer->queries[0])
+            continue;
+        pen->frame = pen->ink; /* a thick line around the query */
+        attn_figure_add_frame(pen, spot.x, spot.y, spot.width, BOX);
+        attn_figure_add_frame(pen, spot.x - 1, spot.y - 1, spot.width + 2, BOX + 2);
+        pen->frame = frame;
     }
     attn_figure_add_legend(pen, right, layout.top);
     return ATTN_OK;

@@ -15,28 +15,22 @@
 
 struct figure_writer {
     struct attn_writer base;
-    struct attn_levels *levels; /* owns */
-    size_t *rows_left;          /* [n] of each matrix, owns */
-    struct attn_token_texts tokens, source_tokens;
+    struct attn_levels *levels;         /* owns */
+    struct attn_token_texts tokens[2];  /* of the run, and of its source */
     struct attn_figure_content content; /* of all matrices */
     size_t n_unknown;                   /* texts with characters of which no font is installed */
     size_t n_not_finite;                /* cells */
 };
-
-static struct figure_writer *figure_of(struct attn_writer *writer)
-{
-    return (struct figure_writer *)writer;
-}
 
 /* --- What is drawn ------------------------------------------------------------------------- */
 
 /* Checks one figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
 {
-    const enum attn_site site = attn_levels_at(w->levels, 0)->site;
+    const enum attn_site site = w->levels->items[0].site;
 
     for (size_t i = 1; i < w->content.n; i++) {
-        const enum attn_site other = attn_levels_at(w->levels, i)->site;
+        const enum attn_site other = w->levels->items[i].site;
 
         if (other == site)
             continue;
@@ -54,45 +48,22 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
     return ATTN_INVALID;
 }
 
-/* The figure of matrix I alone. */
-static struct attn_figure_content content_of(const struct figure_writer *w, size_t i)
+/* --- Files --------------------------------------------------------------------------------- */
+
+/* Checks the figure of each matrix, and lists its file. */
+static enum attn_status check_each(struct figure_writer *w, struct attn_error *err)
 {
     struct attn_figure_content content = w->content;
 
-    content.first = i;
     content.n = 1;
-    return content;
-}
-
-/* --- Files --------------------------------------------------------------------------------- */
-
-static enum attn_status append_name(const struct figure_writer *w, size_t i,
-                                    struct attn_buffer *name, struct attn_error *err)
-{
-    const struct attn_level_matrix *matrix = attn_levels_at(w->levels, i);
-
-    attn_writer_append_file_name(name, &w->base, matrix->site, matrix->layer, matrix->head);
-    return attn_buffer_check(name, err);
-}
-
-/* Checks the figure of each matrix, and lists its file. NAME is empty, for the caller to
- * release. */
-static enum attn_status check_each(struct figure_writer *w, struct attn_buffer *name,
-                                   struct attn_error *err)
-{
-    struct attn_file_names *files = &w->base.run->files;
-
-    for (size_t i = 0; i < w->content.n; i++) {
-        const struct attn_figure_content content = content_of(w, i);
-
+    for (; content.first < w->content.n; content.first++)
         ATTN_TRY(attn_figure_measure(&content, err));
-    }
     for (size_t i = 0; i < w->content.n; i++) {
-        name->size = 0;
-        ATTN_TRY(append_name(w, i, name, err));
-        attn_file_names_append(files, name->data);
+        const struct attn_level_matrix *matrix = &w->levels->items[i];
+
+        ATTN_TRY(attn_writer_list_file(&w->base, matrix->site, matrix->layer, matrix->head, err));
     }
-    return attn_buffer_check(&files->text, err);
+    return ATTN_OK;
 }
 
 /* SHAPES is empty, for the caller to release. */
@@ -105,11 +76,10 @@ static enum attn_status draw_figure(struct figure_writer *w,
 
     ATTN_TRY(attn_figure_draw(content, shapes, err));
     ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
-    ATTN_TRY(attn_sink_check(sink, err));
     w->n_unknown += n_unknown;
     for (size_t i = content->first; i < content->first + content->n; i++)
-        w->n_not_finite += attn_levels_at(w->levels, i)->n_not_finite;
-    return ATTN_OK;
+        w->n_not_finite += w->levels->items[i].n_not_finite;
+    return attn_sink_check(sink, err);
 }
 
 static enum attn_status write_figure(struct figure_writer *w,
@@ -123,102 +93,72 @@ static enum attn_status write_figure(struct figure_writer *w,
     return status;
 }
 
-/* Makes the file of matrix I in the directory. */
-static enum attn_status create_file(const struct figure_writer *w, size_t i,
-                                    struct attn_sink **sink, struct attn_error *err)
-{
-    struct attn_buffer name = {0};
-    enum attn_status status = append_name(w, i, &name, err);
-
-    if (status == ATTN_OK)
-        status = attn_directory_create_file(w->base.directory, name.data, sink, err);
-    attn_buffer_release(&name);
-    return status;
-}
-
+/* The file of matrix I in the directory. */
 static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
 {
-    const struct attn_figure_content content = content_of(w, i);
+    const struct attn_level_matrix *matrix = &w->levels->items[i];
+    struct attn_figure_content content = w->content;
     struct attn_sink *sink;
     enum attn_status status;
 
-    ATTN_TRY(create_file(w, i, &sink, err));
+    content.first = i;
+    content.n = 1;
+    ATTN_TRY(
+        attn_writer_create_file(&w->base, matrix->site, matrix->layer, matrix->head, &sink, err));
     status = write_figure(w, &content, sink, err);
-    if (status == ATTN_OK)
-        status = attn_directory_commit_file(w->base.directory, sink, err);
-    else
-        attn_sink_free(sink);
     attn_levels_drop(w->levels, i);
+    if (status == ATTN_OK)
+        return attn_directory_commit_file(w->base.directory, sink, err);
+    attn_sink_free(sink);
     return status;
 }
 
 /* --- The formats --------------------------------------------------------------------------- */
 
-/* The levels, for the kind of figure that is asked for, or that suits so many matrices; in a
- * directory each is alone. */
-static enum attn_status open_levels(struct figure_writer *w, struct attn_error *err)
-{
-    const attn_site_set sites = attn_levels_sites(&w->base);
-    struct attn_levels_limits limits;
-
-    w->content.kind = w->base.options.picture->figure;
-    if (w->content.kind == ATTN_FIGURE_DEFAULT)
-        w->content.kind = attn_levels_count(&w->base, sites) > 1 && !w->base.directory
-                              ? ATTN_FIGURE_GRID
-                              : ATTN_FIGURE_MATRIX;
-    limits = attn_figure_limits(w->content.kind);
-    return attn_levels_create(&w->base, sites, &limits, &w->levels, err);
-}
-
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
 {
-    struct figure_writer *w = figure_of(writer);
-    struct attn_buffer name = {0};
-    enum attn_status status;
+    struct figure_writer *w = (struct figure_writer *)writer;
+    size_t most;
 
-    ATTN_TRY(open_levels(w, err));
-    ATTN_TRY(attn_token_labels_init(&w->tokens, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init_source(&w->source_tokens, &writer->labels, err));
-    w->content.writer = writer;
-    w->content.picture = writer->options.picture;
-    w->content.levels = w->levels;
-    w->content.n = attn_levels_n(w->levels);
-    w->content.is_in_points = attn_figure_is_in_points(writer->format);
-    w->content.tokens = &w->tokens;
-    w->content.source_tokens = &w->source_tokens;
-    w->rows_left = attn_alloc(w->content.n, sizeof *w->rows_left, err);
-    if (!w->rows_left)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < w->content.n; i++)
-        w->rows_left[i] = attn_levels_at(w->levels, i)->n_row;
-    status = writer->directory ? check_each(w, &name, err) : check_one(w, err);
-    attn_buffer_release(&name);
-    return status;
+    ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
+    ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
+    w->content = (struct attn_figure_content){
+        .kind = writer->options.picture->figure,
+        .writer = writer,
+        .picture = writer->options.picture,
+        .levels = w->levels,
+        .n = w->levels->n,
+        .is_in_points = attn_figure_is_in_points(writer->format),
+        .tokens = w->tokens,
+    };
+    if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
+        w->content.kind =
+            w->content.n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
+    most = attn_figure_most_cells(w->content.kind);
+    attn_levels_limit(w->levels, most, most);
+    return writer->directory ? check_each(w, err) : check_one(w, err);
 }
 
 static enum attn_status event_figure(struct attn_writer *writer,
                                      const struct attn_trace_event *event,
                                      const struct attn_place *place, struct attn_error *err)
 {
-    struct figure_writer *w = figure_of(writer);
-    const struct attn_level_matrix *matrix =
-        attn_levels_find(w->levels, event->site, event->layer, event->head);
-    size_t i;
+    struct figure_writer *w = (struct figure_writer *)writer;
+    size_t whole;
 
-    ATTN_TRY(attn_levels_take(w->levels, event, place, err));
-    if (!writer->directory || !matrix)
-        return ATTN_OK;
-    i = (size_t)(matrix - attn_levels_at(w->levels, 0));
-    w->rows_left[i] -= event->n_row < w->rows_left[i] ? event->n_row : w->rows_left[i];
-    return w->rows_left[i] == 0 ? write_file(w, i, err) : ATTN_OK;
+    ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
+    return writer->directory && whole != SIZE_MAX ? write_file(w, whole, err) : ATTN_OK;
 }
 
-/* Says what a reader of the figure should know. */
-static void note_oddities(const struct figure_writer *w)
+/* Writes the figure, and says what a reader of it should know. */
+static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
 {
-    const struct attn_writer_options *options = &w->base.options;
+    struct figure_writer *w = (struct figure_writer *)writer;
+    const struct attn_writer_options *options = &writer->options;
     char message[200];
 
+    if (!writer->directory)
+        ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
     if (options->on_note && w->n_not_finite > 0) {
         snprintf(message, sizeof message, "the figure has %zu %s not finite, hatched red",
                  w->n_not_finite, w->n_not_finite == 1 ? "cell that is" : "cells that are");
@@ -230,34 +170,15 @@ static void note_oddities(const struct figure_writer *w)
                  w->n_unknown == 1 ? "label has" : "labels have");
         options->on_note(options->user, message);
     }
-}
-
-static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
-{
-    struct figure_writer *w = figure_of(writer);
-
-    if (!writer->directory)
-        ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
-    note_oddities(w);
     return ATTN_OK;
 }
 
 static void release_figure(struct attn_writer *writer)
 {
-    struct figure_writer *w = figure_of(writer);
+    struct figure_writer *w = (struct figure_writer *)writer;
 
     attn_levels_free(w->levels);
-    attn_free(w->rows_left);
-    attn_token_texts_release(&w->tokens);
-    attn_token_texts_release(&w->source_tokens);
-}
-
-/* SVG is text: whoever shows it has fonts, or has not. */
-static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_sink *sink,
-                                  size_t *n_unknown, struct attn_error *err)
-{
-    *n_unknown = 0;
-    return attn_figure_svg_write(shapes, sink, err);
+    attn_token_texts_release(w->tokens, 2);
 }
 
 #define FIGURE_OPS(draw_function, check_function)                                                  \
@@ -269,7 +190,7 @@ static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_
 
 static const struct attn_writer_ops png_ops =
     FIGURE_OPS(attn_figure_png_write, attn_figure_cairo_check);
-static const struct attn_writer_ops svg_ops = FIGURE_OPS(write_svg, NULL);
+static const struct attn_writer_ops svg_ops = FIGURE_OPS(attn_figure_svg_write, NULL);
 static const struct attn_writer_ops pdf_ops =
     FIGURE_OPS(attn_figure_pdf_write, attn_figure_cairo_check);
 

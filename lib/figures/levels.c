@@ -12,15 +12,6 @@
 
 enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
 
-struct attn_levels {
-    struct attn_writer *writer;
-    attn_site_set sites;
-    struct attn_levels_limits limits;
-    struct attn_level_matrix *items; /* [n] owns */
-    size_t n;
-    size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
-};
-
 /* --- One cell ------------------------------------------------------------------------------ */
 
 static const uint32_t float_nothing = 0x7fc00000;
@@ -122,26 +113,6 @@ static size_t pooled(size_t n, size_t limit)
     return n == 0 ? 1 : (n - 1) / limit + 1;
 }
 
-static struct attn_level_matrix shape_of(const struct attn_levels *levels,
-                                         const struct attn_extent *extent)
-{
-    const struct attn_levels_limits *limits = &levels->limits;
-    struct attn_level_matrix m = {.n_row = extent->n_row,
-                                  .n_column = extent->n_col,
-                                  .row_k = pooled(extent->n_row, limits->n_row),
-                                  .column_k = pooled(extent->n_col, limits->n_column),
-                                  .least = INFINITY,
-                                  .most = -INFINITY};
-
-    if (limits->is_square && m.row_k < m.column_k)
-        m.row_k = m.column_k;
-    if (limits->is_square && m.column_k < m.row_k)
-        m.column_k = m.row_k;
-    m.n_cell_row = pooled(extent->n_row, m.row_k);
-    m.n_cell_column = pooled(extent->n_col, m.column_k);
-    return m;
-}
-
 attn_site_set attn_levels_sites(const struct attn_writer *writer)
 {
     const attn_site_set selected = attn_selection_sites(writer->labels.selection);
@@ -152,57 +123,36 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer)
     return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
 }
 
-static bool is_kept(const struct attn_levels *levels, enum attn_site site)
-{
-    return (levels->sites & ATTN_SITE_BIT(site)) != 0;
-}
-
-static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
-{
-    struct attn_levels *levels = user;
-
-    (void)err;
-    if (is_kept(levels, site))
-        levels->n += attn_writer_extent(writer, site, layer).n_head;
-    return ATTN_OK;
-}
-
-size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites)
-{
-    struct attn_levels levels = {.sites = sites};
-
-    attn_writer_each_site(writer, count_site, &levels, NULL);
-    return levels.n;
-}
-
+/* Lists the matrices of a site; before there is a list, only counts them. */
 static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
                                  int layer, struct attn_error *err)
 {
     struct attn_levels *levels = user;
     const struct attn_extent extent = attn_writer_extent(writer, site, layer);
     const bool has_heads = attn_site_has_heads(site);
-    struct attn_level_matrix shape = shape_of(levels, &extent);
+    const bool is_kept = (levels->sites & ATTN_SITE_BIT(site)) != 0;
+    int head = has_heads ? -1 : ATTN_ALL_HEADS;
 
     (void)err;
-    levels->first_of_slot[attn_writer_slot(site, layer)] = SIZE_MAX;
-    if (!is_kept(levels, site))
-        return ATTN_OK;
-    levels->first_of_slot[attn_writer_slot(site, layer)] = levels->n;
-    shape.site = site;
-    shape.layer = layer;
-    shape.head = has_heads ? -1 : ATTN_ALL_HEADS;
-    for (size_t h = 0; h < extent.n_head; h++) {
+    levels->first_of_slot[attn_writer_slot(site, layer)] = is_kept ? levels->n : SIZE_MAX;
+    for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
         do
-            shape.head += has_heads;
-        while (has_heads && !attn_writer_has_head(writer, site, layer, shape.head));
-        levels->items[levels->n++] = shape;
+            head += has_heads;
+        while (has_heads && !attn_writer_has_head(writer, site, layer, head));
+        if (levels->items)
+            levels->items[levels->n] = (struct attn_level_matrix){.site = site,
+                                                                  .layer = layer,
+                                                                  .head = head,
+                                                                  .n_row = extent.n_row,
+                                                                  .n_column = extent.n_col,
+                                                                  .n_row_left = extent.n_row,
+                                                                  .least = INFINITY,
+                                                                  .most = -INFINITY};
     }
     return ATTN_OK;
 }
 
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
-                                    const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err)
 {
     struct attn_levels *made = attn_alloc(1, sizeof *made, err);
@@ -211,16 +161,33 @@ enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set si
         return ATTN_NO_MEMORY;
     made->writer = writer;
     made->sites = sites;
-    made->limits = *limits;
-    made->items = attn_alloc(attn_levels_count(writer, sites), sizeof *made->items, err);
     made->first_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *made->first_of_slot, err);
-    if (!made->items || !made->first_of_slot) {
+    if (made->first_of_slot) {
+        attn_writer_each_site(writer, add_site, made, err);
+        made->items = attn_alloc(made->n, sizeof *made->items, err);
+    }
+    if (!made->items) {
         attn_levels_free(made);
         return ATTN_NO_MEMORY;
     }
+    made->n = 0;
     attn_writer_each_site(writer, add_site, made, err);
+    attn_levels_limit(made, SIZE_MAX, SIZE_MAX);
     *levels = made;
     return ATTN_OK;
+}
+
+void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        struct attn_level_matrix *m = &levels->items[i];
+        const size_t of_rows = pooled(m->n_row, most_rows);
+        const size_t of_columns = pooled(m->n_column, most_columns);
+
+        m->k = of_rows > of_columns ? of_rows : of_columns;
+        m->n_cell_row = pooled(m->n_row, m->k);
+        m->n_cell_column = pooled(m->n_column, m->k);
+    }
 }
 
 /* --- Taking -------------------------------------------------------------------------------- */
@@ -261,7 +228,6 @@ static void take_group(struct attn_level_matrix *m, size_t i, const float *value
     m->least = least;
     m->most = most;
     m->n_not_finite += n_not_finite;
-    m->n_value += n - n_not_finite;
     if (n_not_finite > 0)
         put(m, i, ATTN_CELL_NOT_FINITE, 0);
     else
@@ -294,8 +260,7 @@ enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
                                          .head = ATTN_ALL_HEADS,
                                          .n_row = n_row,
                                          .n_column = n_column,
-                                         .row_k = 1,
-                                         .column_k = 1,
+                                         .k = 1,
                                          .n_cell_row = n_row,
                                          .n_cell_column = n_column,
                                          .least = INFINITY,
@@ -309,20 +274,24 @@ void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t 
 }
 
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err)
+                                  const struct attn_place *place, size_t *whole,
+                                  struct attn_error *err)
 {
     /* the cells of a hidden column do not come */
     const bool hides_first =
         levels->writer->options.picture->hides_first && attn_site_has_keys(event->site);
+    const size_t first = levels->first_of_slot[attn_writer_slot(event->site, event->layer)];
     struct attn_level_matrix *m;
+    size_t k;
 
-    if (!is_kept(levels, event->site))
+    *whole = SIZE_MAX;
+    if (first == SIZE_MAX)
         return ATTN_OK;
-    m = &levels->items[levels->first_of_slot[attn_writer_slot(event->site, event->layer)] +
-                       place->head];
+    m = &levels->items[first + place->head];
+    k = m->k;
     ATTN_TRY(open_cells(m, err));
     for (size_t r = 0; r < event->n_row; r++) {
-        const size_t begin = (place->row + r) / m->row_k * m->n_cell_column, k = m->column_k;
+        const size_t begin = (place->row + r) / k * m->n_cell_column;
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 
@@ -335,17 +304,10 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
         if (hides_first && m->n_column > 0)
             put(m, begin, ATTN_CELL_HIDDEN, 0);
     }
+    m->n_row_left -= event->n_row < m->n_row_left ? event->n_row : m->n_row_left;
+    if (m->n_row_left == 0)
+        *whole = first + place->head;
     return ATTN_OK;
-}
-
-size_t attn_levels_n(const struct attn_levels *levels)
-{
-    return levels->n;
-}
-
-const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i)
-{
-    return &levels->items[i];
 }
 
 const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,

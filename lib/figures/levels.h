@@ -3,10 +3,11 @@
  * fits a given number of cells, as its events come.
  *
  *     struct attn_levels *levels;
- *     attn_levels_create(writer, &limits, &levels, &err);            // in _open of a format
- *     attn_levels_take(levels, event, place, &err);                  // in _event
- *     for (size_t i = 0; i < attn_levels_n(levels); i++) {           // in _finish
- *         const struct attn_level_matrix *m = attn_levels_at(levels, i);
+ *     attn_levels_create(writer, sites, &levels, &err);              // in _open of a format
+ *     attn_levels_limit(levels, 128, 128);
+ *     attn_levels_take(levels, event, place, &whole, &err);          // in _event
+ *     for (size_t i = 0; i < levels->n; i++) {                       // in _finish
+ *         const struct attn_level_matrix *m = &levels->items[i];
  *         float value;
  *         if (attn_level_cell(m, row, column, &value) == ATTN_CELL_VALUE) ... value ...
  *
@@ -24,48 +25,46 @@
 #include "encode/colormap_internal.h"
 #include "output/writer.h"
 
-struct attn_levels_limits {
-    size_t n_row, n_column; /* of a kept matrix, 1 or more; larger ones are pooled. SIZE_MAX: none
-                               are */
-    bool is_square;         /* rows and columns are pooled alike */
-};
-
 /* One chosen matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {
     enum attn_site site;
     int layer, head;                  /* ATTN_NO_LAYER, ATTN_ALL_HEADS where there are none */
     size_t n_row, n_column;           /* that came, or will come */
-    size_t row_k, column_k;           /* cells that are pooled; 1: none */
-    size_t n_cell_row, n_cell_column; /* that are kept: n_row / row_k, rounded up */
+    size_t k;                         /* k x k cells are pooled; 1: none */
+    size_t n_cell_row, n_cell_column; /* that are kept: n_row / k, rounded up */
     float least, most;                /* of the finite values; least > most without any */
     size_t n_not_finite;              /* cells, not pooled */
-    size_t n_value;                   /* cells that are values, not pooled */
+    size_t n_row_left;                /* that did not come yet */
     void *cells;                      /* owns; NULL until the first row comes */
 };
 
-struct attn_levels;
+/* Matrices of a run, in the order of the events: layer, site, head. */
+struct attn_levels {
+    struct attn_writer *writer; /* borrowed */
+    attn_site_set sites;
+    struct attn_level_matrix *items; /* [n] owns */
+    size_t n;
+    size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
+};
 
 /* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
  * it. */
 attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
-/* How many matrices of SITES the selection of WRITER has. */
-size_t attn_levels_count(struct attn_writer *writer, attn_site_set sites);
-
-/* For the matrices of the selection of WRITER, which is borrowed, in the order of the events:
- * layer, site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in
- * SITES are kept. */
+/* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of
+ * which ATTN_SITE_BIT is in SITES are kept. */
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
-                                    const struct attn_levels_limits *limits,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* Keeps the cells of an event, if its site is among those that are kept. */
-enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err);
+/* Pools matrices of more than MOST_ROWS or MOST_COLUMNS, 1 or more, to so many or fewer, before the
+ * first event; SIZE_MAX: as many as there are. */
+void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns);
 
-/* The matrices, I below attn_levels_n; borrowed. */
-size_t attn_levels_n(const struct attn_levels *levels);
-const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i);
+/* Keeps the cells of an event, if its site is among those that are kept. *WHOLE is the number of
+ * the matrix whose last row has come with it, or SIZE_MAX. */
+enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
+                                  const struct attn_place *place, size_t *whole,
+                                  struct attn_error *err);
 
 /* The matrix of a head, or NULL when it was not chosen. */
 const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,

@@ -38,33 +38,6 @@ static double dot(const double *a, const double *b, size_t n, size_t stride)
     return sum;
 }
 
-static void center(double *rows, size_t n_row, size_t n_col)
-{
-    for (size_t c = 0; c < n_col; c++) {
-        double mean = 0;
-
-        for (size_t r = 0; r < n_row; r++)
-            mean += rows[r * n_col + c];
-        mean /= (double)n_row;
-        for (size_t r = 0; r < n_row; r++)
-            rows[r * n_col + c] -= mean;
-    }
-}
-
-/* Products of rows with rows, or where IS_OF_COLUMNS of columns with columns. */
-static void fill_matrix(struct subspace *space, const double *rows, size_t n_row, size_t n_col,
-                        bool is_of_columns)
-{
-    for (size_t i = 0; i < space->n; i++)
-        for (size_t k = 0; k <= i; k++) {
-            const double product = is_of_columns
-                                       ? dot(rows + i, rows + k, n_row, n_col)
-                                       : dot(rows + i * n_col, rows + k * n_col, n_col, 1);
-
-            space->matrix[i * space->n + k] = space->matrix[k * space->n + i] = product;
-        }
-}
-
 static enum attn_status open_space(struct subspace *space, size_t n, struct attn_error *err)
 {
     size_t n_cell;
@@ -143,17 +116,41 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
     }
 }
 
+/* Takes the mean off the rows, and makes the products of rows with rows, or where IS_OF_COLUMNS of
+ * columns with columns. */
+static void fill_matrix(struct subspace *space, double *rows, size_t n_row, size_t n_col,
+                        bool is_of_columns)
+{
+    for (size_t c = 0; c < n_col; c++) {
+        double mean = 0;
+
+        for (size_t r = 0; r < n_row; r++)
+            mean += rows[r * n_col + c];
+        mean /= (double)n_row;
+        for (size_t r = 0; r < n_row; r++)
+            rows[r * n_col + c] -= mean;
+    }
+    for (size_t i = 0; i < space->n; i++)
+        for (size_t k = 0; k <= i; k++) {
+            const double product = is_of_columns
+                                       ? dot(rows + i, rows + k, n_row, n_col)
+                                       : dot(rows + i * n_col, rows + k * n_col, n_col, 1);
+
+            space->matrix[i * space->n + k] = space->matrix[k * space->n + i] = product;
+        }
+}
+
 /* Finds the first N_AXIS eigenvectors of the matrix. */
 static void find_vectors(struct subspace *space, size_t n_axis)
 {
     const size_t n = space->n;
+    double change = 1;
 
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < MOST_STEPS && !(change < converged); step++) {
         for (size_t v = 0; v < space->n_vector; v++)
             for (size_t i = 0; i < n; i++)
                 space->product[v * n + i] = dot(space->matrix + i * n, space->block + v * n, n, 1);
-        if (make_orthogonal(space, n_axis) < converged)
-            break;
+        change = make_orthogonal(space, n_axis);
     }
 }
 
@@ -170,7 +167,6 @@ enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_c
         status = axes->points ? ATTN_OK : ATTN_NO_MEMORY;
     }
     if (status == ATTN_OK) {
-        center(rows, n_row, n_col);
         fill_matrix(&space, rows, n_row, n_col, is_of_columns);
         find_vectors(&space, n_axis);
         set_points(&space, rows, n_row, n_col, n_axis, axes);

@@ -47,33 +47,28 @@ static bool is_drawn(const struct attn_column *column)
            column->type == ATTN_VALUE_BOOLEAN;
 }
 
-static enum attn_status refuse_values(const struct attn_table *table,
-                                      const struct attn_table_grid *grid, struct attn_error *err)
+/* The column of numbers, which is not one of those that lay them out. */
+static enum attn_status find_values(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t *column,
+                                    struct attn_error *err)
 {
     struct attn_buffer names = {0};
 
+    if (find_column(table, grid->values, column) && is_drawn(attn_table_column(table, *column)) &&
+        strcmp(grid->values, grid->rows) != 0 && strcmp(grid->values, grid->columns) != 0)
+        return ATTN_OK;
     for (size_t i = 0; i < attn_table_n_column(table); i++) {
-        const struct attn_column *column = attn_table_column(table, i);
+        const struct attn_column *other = attn_table_column(table, i);
 
-        if (is_drawn(column) && strcmp(column->name, grid->rows) != 0 &&
-            strcmp(column->name, grid->columns) != 0)
-            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
+        if (is_drawn(other) && strcmp(other->name, grid->rows) != 0 &&
+            strcmp(other->name, grid->columns) != 0)
+            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", other->name);
     }
     attn_error_set(err, ATTN_INVALID,
                    "there is no column '%s' of numbers to draw, expected one of %s",
                    attn_quote_string(grid->values).text, names.data ? names.data : "none");
     attn_buffer_release(&names);
     return ATTN_INVALID;
-}
-
-static enum attn_status find_values(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, size_t *column,
-                                    struct attn_error *err)
-{
-    if (!find_column(table, grid->values, column) || !is_drawn(attn_table_column(table, *column)) ||
-        strcmp(grid->values, grid->rows) == 0 || strcmp(grid->values, grid->columns) == 0)
-        return refuse_values(table, grid, err);
-    return ATTN_OK;
 }
 
 /* --- Rows and columns of the picture ------------------------------------------------------- */
@@ -140,50 +135,35 @@ static struct table_key *list_keys(const struct attn_table *table,
     return keys;
 }
 
-/* The token at the position that CELL is; NULL when there is none. */
-static const char *token_at(const struct attn_token_texts *tokens, const struct attn_cell *cell,
-                            size_t *size)
-{
-    if (!tokens || cell->type != ATTN_VALUE_INTEGER || cell->integer < 0 ||
-        (size_t)cell->integer >= tokens->n)
-        return NULL;
-    return attn_token_text(tokens, (size_t)cell->integer, size);
-}
-
-/* A detail that is a number: "position 3", or "3 cat" where that is a token. */
-static void append_detail(struct attn_buffer *bytes, const char *name, int64_t number,
-                          const char *token, size_t size)
-{
-    if (!token) {
-        attn_buffer_append_format(bytes, "%s %" PRId64, name, number);
-        return;
-    }
-    for (; size > 1 && *token == ' '; size--)
-        token++;
-    attn_buffer_append_format(bytes, "%" PRId64 " ", number);
-    attn_buffer_append(bytes, token, size);
-}
-
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. */
+ * that it is, or the text it is. A detail that is a number: "position 3", or "3 cat" where that is
+ * a token. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
+    const struct attn_token_texts *tokens = columns->tokens;
     struct attn_buffer *bytes = &axis->texts.bytes;
     const bool has_detail = columns->detail != SIZE_MAX;
     struct attn_cell text = has_detail ? key->detail : key->cell;
+    const bool is_token = tokens && text.type == ATTN_VALUE_INTEGER && text.integer >= 0 &&
+                          (size_t)text.integer < tokens->n;
     size_t size = 0;
-    const char *token = token_at(columns->tokens, &text, &size);
+    const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
 
     if (columns->texts != SIZE_MAX)
         text = attn_table_cell(table, key->row, columns->texts);
-    if (text.type == ATTN_VALUE_TEXT)
+    if (text.type == ATTN_VALUE_TEXT) {
         attn_escape_append(bytes, text.text, text.size);
-    else if (has_detail)
-        append_detail(bytes, attn_table_column(table, columns->detail)->name, text.integer, token,
-                      size);
-    else if (token)
+    } else if (has_detail && !is_token) {
+        attn_buffer_append_format(bytes, "%s %" PRId64,
+                                  attn_table_column(table, columns->detail)->name, text.integer);
+    } else {
+        if (has_detail)
+            attn_buffer_append_format(bytes, "%" PRId64 " ", text.integer);
+        for (; has_detail && size > 1 && *token == ' '; size--)
+            token++;
         attn_buffer_append(bytes, token, size);
+    }
     axis->texts.ends[axis->texts.n++] = bytes->size;
 }
 
@@ -252,23 +232,6 @@ static size_t column_or_none(const struct attn_table *table, const char *name)
     return name && find_column(table, name, &column) ? column : SIZE_MAX;
 }
 
-static enum attn_status find_axes(const struct attn_table *table,
-                                  const struct attn_table_grid *grid, struct axis_columns *rows,
-                                  struct axis_columns *columns, struct attn_error *err)
-{
-    if (!find_column(table, grid->rows, &rows->key) ||
-        !find_column(table, grid->columns, &columns->key))
-        return attn_error_set(err, ATTN_INVALID,
-                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
-                              grid->columns);
-    rows->other = columns->key;
-    columns->other = rows->key;
-    rows->detail = column_or_none(table, grid->detail);
-    columns->texts = column_or_none(table, grid->texts);
-    rows->texts = columns->detail = SIZE_MAX;
-    return ATTN_OK;
-}
-
 /* TOKENS, of grid->run for the axis that has its positions, is empty and for the caller to
  * release. */
 static enum attn_status read_axes(const struct attn_table *table,
@@ -276,9 +239,16 @@ static enum attn_status read_axes(const struct attn_table *table,
                                   struct attn_token_texts *tokens, struct attn_error *err)
 {
     const size_t positions = column_or_none(table, grid->positions);
-    struct axis_columns rows = {0}, columns = {0};
+    struct axis_columns rows = {.detail = column_or_none(table, grid->detail), .texts = SIZE_MAX};
+    struct axis_columns columns = {.detail = SIZE_MAX, .texts = column_or_none(table, grid->texts)};
 
-    ATTN_TRY(find_axes(table, grid, &rows, &columns, err));
+    if (!find_column(table, grid->rows, &rows.key) ||
+        !find_column(table, grid->columns, &columns.key))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
+                              grid->columns);
+    rows.other = columns.key;
+    columns.other = rows.key;
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
@@ -294,80 +264,62 @@ static enum attn_status read_axes(const struct attn_table *table,
 
 /* --- The numbers --------------------------------------------------------------------------- */
 
-static enum attn_status read_values(const struct attn_table *table, size_t column,
-                                    struct table_cells *cells, struct attn_error *err)
-{
-    struct attn_level_matrix *matrix = &cells->figure.matrix;
-
-    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, matrix, err));
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
-        const struct attn_cell cell = attn_table_cell(table, i, column);
-        const double number = cell.type == ATTN_VALUE_REAL ? cell.real : (double)cell.integer;
-        float there;
-
-        if (row != SIZE_MAX && at != SIZE_MAX && cell.type != ATTN_VALUE_MISSING &&
-            attn_level_cell(matrix, row, at, &there) == ATTN_CELL_MASKED)
-            attn_level_matrix_put(matrix, row, at, (float)number);
-    }
-    return ATTN_OK;
-}
-
-/* So many that the largest number has two figures, and none of whole numbers. */
-static int digits_for(const struct attn_column *column, const struct attn_level_matrix *matrix)
-{
-    enum { MOST_DIGITS = 4, MANY = 1000 };
-    const double most = fmax(fabs((double)matrix->least), fabs((double)matrix->most));
-    const bool is_whole = column->type != ATTN_VALUE_REAL;
-
-    if (is_whole || !isfinite(most) || most >= MANY)
-        return 0;
-    return most >= 1 ? 1 : most > 0 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
-}
-
 /* ASKED is how the user wants the scale. */
 static enum attn_status read_cells(const struct attn_table *table,
                                    const struct attn_table_grid *grid,
                                    struct attn_color_scale asked, struct table_cells *cells,
                                    struct attn_error *err)
 {
-    struct attn_token_texts tokens = {0};
+    enum { MOST_DIGITS = 4, MANY = 1000 };
+    struct attn_level_matrix matrix = {0};
+    struct attn_token_texts tokens[2] = {0};
     const struct attn_column *column;
     enum attn_status status;
     size_t values;
+    double most;
 
     ATTN_TRY(find_values(table, grid, &values, err));
-    status = read_axes(table, grid, cells, &tokens, err);
-    attn_token_texts_release(&tokens);
+    status = read_axes(table, grid, cells, tokens, err);
+    attn_token_texts_release(tokens, 2);
     ATTN_TRY(status);
-    ATTN_TRY(read_values(table, values, cells, err));
+    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &matrix, err));
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
+        const struct attn_cell cell = attn_table_cell(table, i, values);
+        const double number = cell.type == ATTN_VALUE_REAL ? cell.real : (double)cell.integer;
+        float there;
+
+        if (row != SIZE_MAX && at != SIZE_MAX && cell.type != ATTN_VALUE_MISSING &&
+            attn_level_cell(&matrix, row, at, &there) == ATTN_CELL_MASKED)
+            attn_level_matrix_put(&matrix, row, at, (float)number);
+    }
     column = attn_table_column(table, values);
-    cells->figure.rows = &cells->rows.axis;
-    cells->figure.columns = &cells->columns.axis;
-    cells->figure.name = column->name;
-    cells->figure.model = grid->model;
-    cells->figure.text = grid->text;
-    cells->figure.n_text = grid->n_text;
-    cells->figure.scale = attn_color_scale_of(asked, column->range, false);
-    cells->figure.is_share = column->range == ATTN_RANGE_SHARE;
-    cells->figure.digits = digits_for(column, &cells->figure.matrix);
+    cells->figure =
+        (struct attn_figure_grid){.matrix = matrix,
+                                  .rows = &cells->rows.axis,
+                                  .columns = &cells->columns.axis,
+                                  .name = column->name,
+                                  .model = grid->model,
+                                  .text = grid->text,
+                                  .n_text = grid->n_text,
+                                  .scale = attn_color_scale_of(asked, column->range, false),
+                                  .is_share = column->range == ATTN_RANGE_SHARE};
+    /* so many digits that the largest number has two figures, and none of whole numbers */
+    most = fmax(fabs((double)matrix.least), fabs((double)matrix.most));
+    if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
+        cells->figure.digits =
+            most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
     return ATTN_OK;
 }
 
 static void release_axis(struct table_axis *axis)
 {
-    attn_token_texts_release(&axis->texts);
+    attn_token_texts_release(&axis->texts, 1);
     attn_free(axis->positions);
     attn_free(axis->of_rows);
 }
 
 /* --- Pictures ------------------------------------------------------------------------------ */
-
-/* It draws the numbers themselves, and no figure. */
-static bool draws_grids(const struct attn_format *format)
-{
-    return format->tensors && format->tensors->draw_grid;
-}
 
 enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err)
 {
@@ -416,7 +368,7 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(read_cells(table, grid, picture->options.color_scale, &picture->cells, err));
-    if (draws_grids(output->format))
+    if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     ATTN_TRY(attn_figure_measure(&content, err));
     return attn_figure_draw(&content, &picture->shapes, err);
@@ -433,7 +385,7 @@ static enum attn_status write_picture(struct table_picture *picture, struct attn
         ATTN_TRY(attn_output_create_file(output, &picture->file, err));
         sink = picture->file;
     }
-    if (draws_grids(output->format))
+    if (ops->draw_grid)
         ATTN_TRY(ops->draw_grid(&picture->cells.figure, &picture->options, sink, err));
     else
         ATTN_TRY(ops->draw(&picture->shapes, sink, &n_unknown, err));

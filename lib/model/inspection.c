@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "text/tokenizer_internal.h"
 #include "trace/selection.h"
+#include "trace/site_internal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -528,14 +529,14 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
     const struct attn_dims *dims = attn_selection_dims(all);
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
-        const enum attn_site site = (enum attn_site)i;
+        const enum attn_site site = attn_site_order[i];
         const bool is_in_layer = attn_site_is_in_layer(site);
         size_t shape[3], other[3];
         int64_t list[ATTN_MAX_RANK];
         const int rank = attn_selection_shape(all, site, 0, shape);
         bool is_same = true;
 
-        if ((dims->sites & ATTN_SITE_BIT(i)) == 0)
+        if ((dims->sites & ATTN_SITE_BIT(site)) == 0)
             continue;
         for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
             attn_selection_shape(all, site, (int)layer, other);
@@ -545,7 +546,7 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
             word_cell(attn_site_name(site)),
             is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
             is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
-            count_cell(cost->sites[i])};
+            count_cell(cost->sites[site])};
 
         ATTN_TRY(attn_table_append(table, row, N(row), err));
     }

@@ -53,19 +53,6 @@ static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_
     return (int64_t *)(void *)array.data;
 }
 
-static enum attn_status add_ids(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                struct attn_error *err)
-{
-    int64_t *ids;
-
-    if (!writer->labels.ids)
-        return ATTN_OK;
-    ids = add_integers(arrays, "ids", writer->n_position, err);
-    for (size_t p = 0; ids && p < writer->n_position; p++)
-        ids[p] = writer->labels.ids[p];
-    return ids ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 /* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
 static size_t put_code_points(const char *text, size_t size, uint32_t *out)
 {
@@ -108,20 +95,6 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
     snprintf(array.name, sizeof array.name, "%s", name);
     snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
     return add(arrays, array, width * sizeof(uint32_t), err);
-}
-
-/* queries: which positions the rows of the arrays are. */
-static enum attn_status add_queries(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                    struct attn_error *err)
-{
-    int64_t *queries;
-
-    if (attn_selection_is_all_queries(writer->labels.selection))
-        return ATTN_OK;
-    queries = add_integers(arrays, "queries", writer->n_query, err);
-    for (size_t i = 0; queries && i < writer->n_query; i++)
-        queries[i] = (int64_t)writer->queries[i];
-    return queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static bool wants_heads(const struct attn_writer *writer, int layer)
@@ -222,20 +195,33 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return add(arrays, array, sizeof(float), err);
 }
 
-/* TEXTS and SOURCE_TEXTS are for the caller to release. */
+/* TEXTS are for the caller to release. */
 static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
-                                struct attn_token_texts *texts,
-                                struct attn_token_texts *source_texts, struct attn_error *err)
+                                struct attn_token_texts texts[2], struct attn_error *err)
 {
+    const struct attn_labels *labels = &writer->labels;
+    int64_t *integers;
+
     arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
     if (!arrays->of_slot)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(add_ids(arrays, writer, err));
+    if (labels->ids) {
+        integers = add_integers(arrays, "ids", writer->n_position, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t p = 0; p < writer->n_position; p++)
+            integers[p] = labels->ids[p];
+    }
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(source_texts, &writer->labels, err));
-    ATTN_TRY(add_texts(arrays, "tokens", texts, err));
-    ATTN_TRY(add_texts(arrays, "source_tokens", source_texts, err));
-    ATTN_TRY(add_queries(arrays, writer, err));
+    ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
+    ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
+    if (!attn_selection_is_all_queries(labels->selection)) { /* which the rows of arrays are */
+        integers = add_integers(arrays, "queries", writer->n_query, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t i = 0; i < writer->n_query; i++)
+            integers[i] = (int64_t)writer->queries[i];
+    }
     ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
     return attn_writer_each_site(writer, add_site, arrays, err);
@@ -244,11 +230,10 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
 enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
                                   struct attn_error *err)
 {
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    const enum attn_status status = add_all(arrays, writer, &texts, &source_texts, err);
+    struct attn_token_texts texts[2] = {0};
+    const enum attn_status status = add_all(arrays, writer, texts, err);
 
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
+    attn_token_texts_release(texts, 2);
     return status;
 }
 
@@ -271,7 +256,10 @@ void attn_arrays_release(struct attn_arrays *arrays)
 
 bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_site_has_heads(site) && !attn_writer_is_head_first(writer, site);
+    const enum attn_site_layout layout = attn_site_layout(site);
+
+    return attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
+           layout != ATTN_LAYOUT_RANK && (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
 }
 
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,

@@ -8,7 +8,7 @@
  * step has few open at a time; one fed in many steps has all of them open, as far as
  * the system allows.
  */
-#include "encode/csv_field.h"
+#include "encode/embed.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -29,28 +29,24 @@ struct csv_file {
 
 /* Labels of positions or keys, quoted where needed, one after the other. */
 struct csv_labels {
-    struct attn_token_texts tokens;
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
 };
 
 struct csv_writer {
     struct attn_writer base;
-    struct csv_labels labels, source_labels;
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct csv_labels labels[2];
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer header; /* the first row of a file, being made */
 };
 
-static struct csv_writer *csv_of(struct attn_writer *writer)
-{
-    return (struct csv_writer *)writer;
-}
-
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat` of each of N positions, or `3` without tokens. */
-static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct attn_error *err)
+static enum attn_status make_labels(struct csv_labels *labels, size_t n,
+                                    const struct attn_token_texts *tokens, struct attn_error *err)
 {
     struct attn_buffer label = {0};
 
@@ -59,10 +55,10 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct 
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         size_t size;
-        const char *text = attn_token_text(&labels->tokens, i, &size);
+        const char *text = attn_token_text(tokens, i, &size);
 
         label.size = 0;
-        attn_buffer_append_format(&label, labels->tokens.n > 0 ? "%zu|" : "%zu", i);
+        attn_buffer_append_format(&label, tokens->n > 0 ? "%zu|" : "%zu", i);
         attn_buffer_append(&label, text, size);
         if (!label.has_failed)
             attn_csv_field_append(&labels->text, label.data, label.size);
@@ -73,24 +69,15 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n, struct 
     return attn_buffer_check(&labels->text, err);
 }
 
-static void append_label(struct attn_buffer *text, const struct csv_labels *labels, size_t i)
+/* Appends the label of position I, or of what a layer attends to. */
+static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
+                         int layer, size_t i)
 {
+    const struct csv_labels *labels =
+        &w->labels[is_key && !attn_writer_has_own_keys(&w->base, layer)];
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
-}
-
-/* The labels of what a layer attends to. */
-static const struct csv_labels *key_labels(const struct csv_writer *w, int layer)
-{
-    return attn_writer_has_own_keys(&w->base, layer) ? &w->labels : &w->source_labels;
-}
-
-static void release_labels(struct csv_labels *labels)
-{
-    attn_token_texts_release(&labels->tokens);
-    attn_free(labels->ends);
-    attn_buffer_release(&labels->text);
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -99,63 +86,23 @@ static void release_labels(struct csv_labels *labels)
 static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
-    struct attn_file_names *files = &writer->run->files;
-    int n_head =
-        attn_site_has_heads(site) ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
-    struct attn_buffer name = {0};
+    const bool has_heads = attn_site_has_heads(site);
+    const int n_head = has_heads ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
 
     (void)user;
-    for (int head = 0; head < n_head && !name.has_failed; head++) {
-        if (attn_site_has_heads(site) && !attn_writer_has_head(writer, site, layer, head))
-            continue;
-        name.size = 0;
-        attn_writer_append_file_name(&name, writer, site, layer, head);
-        if (!name.has_failed)
-            attn_file_names_append(files, name.data);
-    }
-    files->text.has_failed |= name.has_failed;
-    attn_buffer_release(&name);
-    return attn_buffer_check(&files->text, err);
+    for (int head = 0; head < n_head; head++)
+        if (!has_heads || attn_writer_has_head(writer, site, layer, head))
+            ATTN_TRY(attn_writer_list_file(writer, site, layer, head, err));
+    return ATTN_OK;
 }
 
-static enum attn_status create_file(struct csv_writer *w, const struct attn_trace_event *event,
-                                    struct attn_sink **sink, struct attn_error *err)
-{
-    struct attn_buffer name = {0};
-    enum attn_status status;
-
-    attn_writer_append_file_name(&name, &w->base, event->site, event->layer, event->head);
-    status = attn_buffer_check(&name, err);
-    if (status == ATTN_OK)
-        status = attn_directory_create_file(w->base.directory, name.data, sink, err);
-    attn_buffer_release(&name);
-    return status;
-}
-
-/* The first row: what the rows are, then the tokens for matrices, numbers for vectors. */
-static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
-                                     size_t width, struct attn_sink *sink, struct attn_error *err)
-{
-    bool is_matrix = attn_site_has_keys(event->site);
-
-    attn_buffer_reset(&w->header);
-    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
-    for (size_t i = 0; i < width; i++) {
-        attn_buffer_append_char(&w->header, ',');
-        if (is_matrix)
-            append_label(&w->header, key_labels(w, event->layer), i);
-        else
-            attn_buffer_append_format(&w->header, "%zu", i);
-    }
-    attn_buffer_append_char(&w->header, '\n');
-    attn_sink_write(sink, w->header.data, w->header.size);
-    return attn_buffer_check(&w->header, err);
-}
-
+/* The file of EVENT, which begins with a row of labels: what the rows are, then the tokens for
+ * matrices, numbers for vectors. */
 static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)
 {
+    const bool is_matrix = attn_site_has_keys(event->site);
     struct attn_sink *sink = w->base.sink;
     void *files = w->files;
     const enum attn_status status =
@@ -164,40 +111,22 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     w->files = files;
     ATTN_TRY(status);
     if (!sink)
-        ATTN_TRY(create_file(w, event, &sink, err));
+        ATTN_TRY(
+            attn_writer_create_file(&w->base, event->site, event->layer, event->head, &sink, err));
     *file = &w->files[w->n_file++];
-    **file = (struct csv_file){
-        .site = event->site,
-        .layer = event->layer,
-        .head = event->head,
-        .n_row_left = place->extent.n_row,
-        .sink = sink,
-    };
-    return write_header(w, event, place->extent.n_col, sink, err);
-}
-
-/* The file of EVENT, opened where it is not. */
-static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct csv_file **file,
-                                  struct attn_error *err)
-{
-    for (size_t i = w->n_file; i-- > 0;) {
-        *file = &w->files[i];
-        if ((*file)->site == event->site && (*file)->layer == event->layer &&
-            (*file)->head == event->head)
-            return ATTN_OK;
+    **file = (struct csv_file){event->site, event->layer, event->head, place->extent.n_row, sink};
+    attn_buffer_reset(&w->header);
+    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
+    for (size_t i = 0; i < place->extent.n_col; i++) {
+        attn_buffer_append_char(&w->header, ',');
+        if (is_matrix)
+            append_label(&w->header, w, true, event->layer, i);
+        else
+            attn_buffer_append_format(&w->header, "%zu", i);
     }
-    return open_file(w, event, place, file, err);
-}
-
-static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
-                                   struct attn_error *err)
-{
-    struct attn_sink *sink = file->sink;
-
-    *file = w->files[--w->n_file];
-    return sink == w->base.sink ? attn_sink_check(sink, err)
-                                : attn_directory_commit_file(w->base.directory, sink, err);
+    attn_buffer_append_char(&w->header, '\n');
+    attn_sink_write(sink, w->header.data, w->header.size);
+    return attn_buffer_check(&w->header, err);
 }
 
 /* --- Rows ---------------------------------------------------------------------------------- */
@@ -209,7 +138,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
 
-    append_label(text, is_key ? key_labels(w, event->layer) : &w->labels, event->row0 + r);
+    append_label(text, w, is_key, event->layer, event->row0 + r);
     attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision, "");
     attn_buffer_append_char(text, '\n');
@@ -218,42 +147,44 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
 static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct csv_writer *w = csv_of(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
     struct csv_file *file = NULL;
+    struct attn_sink *sink;
 
-    ATTN_TRY(find_file(w, event, place, &file, err));
-    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, file->sink, err));
-    ATTN_TRY(attn_sink_check(file->sink, err));
+    for (size_t i = w->n_file; !file && i-- > 0;)
+        if (w->files[i].site == event->site && w->files[i].layer == event->layer &&
+            w->files[i].head == event->head)
+            file = &w->files[i];
+    if (!file)
+        ATTN_TRY(open_file(w, event, place, &file, err));
+    sink = file->sink;
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, sink, err));
+    ATTN_TRY(attn_sink_check(sink, err));
     file->n_row_left -= event->n_row < file->n_row_left ? event->n_row : file->n_row_left;
-    return file->n_row_left == 0 ? close_file(w, file, err) : ATTN_OK;
+    if (file->n_row_left > 0)
+        return ATTN_OK;
+    *file = w->files[--w->n_file];
+    return sink == writer->sink ? ATTN_OK
+                                : attn_directory_commit_file(writer->directory, sink, err);
 }
 
 /* --- Opening and the end ------------------------------------------------------------------- */
 
-static size_t count_matrices(const struct attn_writer *writer)
-{
-    int n_layer = (int)attn_selection_dims(writer->labels.selection)->n_layer;
-    size_t n = 0;
-
-    for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++)
-            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
-                n += attn_writer_extent(writer, site, layer).n_head;
-    return n;
-}
-
 static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-    struct csv_writer *w = csv_of(writer);
-    const size_t n_matrix = count_matrices(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
+    size_t n_matrix = 0;
 
-    ATTN_TRY(attn_token_texts_init(&w->labels.tokens, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(&w->source_labels.tokens, &writer->labels, err));
-    ATTN_TRY(make_labels(&w->labels, dims->n_position, err));
-    ATTN_TRY(make_labels(&w->source_labels, dims->n_source, err));
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
+    ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
+    ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
     if (writer->directory)
         return attn_writer_each_site(writer, list_files, NULL, err);
+    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
+                n_matrix += attn_writer_extent(writer, site, layer).n_head;
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
@@ -264,14 +195,17 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
 
 static void release_csv(struct attn_writer *writer)
 {
-    struct csv_writer *w = csv_of(writer);
+    struct csv_writer *w = (struct csv_writer *)writer;
 
     for (size_t i = 0; i < w->n_file; i++)
         if (w->files[i].sink != writer->sink)
             attn_sink_free(w->files[i].sink);
     attn_free(w->files);
-    release_labels(&w->labels);
-    release_labels(&w->source_labels);
+    for (int i = 0; i < 2; i++) {
+        attn_free(w->labels[i].ends);
+        attn_buffer_release(&w->labels[i].text);
+    }
+    attn_token_texts_release(w->tokens, 2);
     attn_buffer_release(&w->header);
 }
 

@@ -24,7 +24,6 @@
 
 enum { MANIFEST_MAX = 16 * 1024 * 1024 }; /* bytes; a larger one is refused */
 
-/* End with release_manifest. */
 struct manifest {
     struct attn_manifest_run **runs; /* [n] owns; the oldest first */
     size_t n, capacity;
@@ -54,14 +53,15 @@ void attn_file_names_append(struct attn_file_names *names, const char *name)
     names->n++;
 }
 
-const char *attn_file_names_next(const struct attn_file_names *names, const char *name)
+/* The name after NAME, or the first for NULL; NULL after the last. */
+static const char *next_name(const struct attn_file_names *names, const char *name)
 {
     const char *next = name ? name + strlen(name) + 1 : names->text.data;
 
     return names->n > 0 && next < names->text.data + names->text.size ? next : NULL;
 }
 
-void attn_file_names_release(struct attn_file_names *names)
+static void release_names(struct attn_file_names *names)
 {
     attn_buffer_release(&names->text);
     names->n = 0;
@@ -73,7 +73,7 @@ static void free_run(struct attn_manifest_run *run)
 {
     attn_free(run->format);
     attn_buffer_release(&run->facts);
-    attn_file_names_release(&run->files);
+    release_names(&run->files);
     attn_free(run);
 }
 
@@ -95,27 +95,6 @@ static struct attn_manifest_run *append_run(struct manifest *manifest, const cha
         return manifest->runs[manifest->n++] = run;
     free_run(run);
     return NULL;
-}
-
-static void drop_empty(struct manifest *manifest)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < manifest->n; i++) {
-        if (manifest->runs[i]->files.n > 0 || manifest->runs[i]->is_current)
-            manifest->runs[n++] = manifest->runs[i];
-        else
-            free_run(manifest->runs[i]);
-    }
-    manifest->n = n;
-}
-
-static void release_manifest(struct manifest *manifest)
-{
-    for (size_t i = 0; i < manifest->n; i++)
-        free_run(manifest->runs[i]);
-    attn_free(manifest->runs);
-    *manifest = (struct manifest){0};
 }
 
 /* --- Facts --------------------------------------------------------------------------------- */
@@ -143,13 +122,6 @@ static enum attn_status refuse(const struct attn_json *json, const char *what,
 {
     return attn_error_set(err, ATTN_FORMAT, "'%s' %s, expected the list of what was written here",
                           attn_quote_string(attn_json_name(json)).text, what);
-}
-
-/* The name of a file in the same directory, and no other, that is not hidden. */
-static bool is_plain_name(const char *name)
-{
-    return name && *name != '\0' && *name != '.' && !strchr(name, '/') &&
-           strcmp(name, MANIFEST_NAME) != 0;
 }
 
 /* The facts again as they were written. */
@@ -195,22 +167,29 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
         return ATTN_NO_MEMORY;
     ATTN_TRY(read_facts(run, json, node, err));
     for (const struct attn_node *file = attn_node_first(files); file; file = attn_node_next(file)) {
-        if (!is_plain_name(attn_node_string(file)))
+        const char *name = attn_node_string(file);
+
+        /* a file in the same directory that is not hidden, and not the manifest */
+        if (!name || *name == '\0' || *name == '.' || strchr(name, '/') ||
+            strcmp(name, MANIFEST_NAME) == 0)
             return refuse(json, "names a file that is not one in its directory", err);
-        attn_file_names_append(&run->files, attn_node_string(file));
+        attn_file_names_append(&run->files, name);
     }
     return attn_buffer_check(&run->files.text, err);
 }
 
-static enum attn_status read_runs(struct manifest *manifest, const struct attn_json *json,
-                                  struct attn_error *err)
+/* JSON is NULL, for the caller to free. */
+static enum attn_status read_runs(struct manifest *manifest, const struct attn_file *file,
+                                  struct attn_json **json, struct attn_error *err)
 {
-    const struct attn_node *runs = attn_node_find(attn_json_root(json), "runs");
+    const struct attn_node *runs;
 
+    ATTN_TRY(attn_json_parse(file, json, err));
+    runs = attn_node_find(attn_json_root(*json), "runs");
     if (!runs || !attn_node_is_array(runs))
-        return refuse(json, "has no 'runs'", err);
+        return refuse(*json, "has no 'runs'", err);
     for (const struct attn_node *node = attn_node_first(runs); node; node = attn_node_next(node))
-        ATTN_TRY(read_run(manifest, json, node, err));
+        ATTN_TRY(read_run(manifest, *json, node, err));
     return ATTN_OK;
 }
 
@@ -226,9 +205,7 @@ static enum attn_status read_target(struct manifest *manifest, const struct attn
                               attn_quote_string(target->path).text, (long long)target->info.st_size,
                               MANIFEST_MAX);
     ATTN_TRY(attn_file_open_regular(target->path, ATTN_READ, &file, err));
-    status = attn_json_parse(&file, &json, err);
-    if (status == ATTN_OK)
-        status = read_runs(manifest, json, err);
+    status = read_runs(manifest, &file, &json, err);
     attn_json_free(json);
     attn_file_release(&file);
     return status;
@@ -251,22 +228,6 @@ static enum attn_status read_manifest(struct manifest *manifest, const char *dir
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
-static void append_run_text(struct attn_buffer *text, const struct attn_manifest_run *run)
-{
-    struct attn_json_writer json = run->json; /* it goes on where the facts end */
-    const char *name = NULL;
-
-    json.out = text;
-    attn_buffer_append(text, run->facts.data, run->facts.size);
-    attn_json_line(&json);
-    attn_json_key(&json, "files");
-    attn_json_begin(&json, '[');
-    while ((name = attn_file_names_next(&run->files, name)))
-        attn_json_text(&json, name);
-    attn_json_end(&json);
-    attn_json_end(&json);
-}
-
 static void append_text(struct attn_buffer *text, const struct manifest *manifest)
 {
     struct attn_json_writer json = {.out = text};
@@ -276,8 +237,20 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
     attn_json_key(&json, "runs");
     attn_json_begin(&json, '[');
     for (size_t i = 0; i < manifest->n; i++) {
+        const struct attn_manifest_run *run = manifest->runs[i];
+        struct attn_json_writer of_run = run->json; /* it goes on where the facts end */
+        const char *name = NULL;
+
         attn_json_line(&json);
-        append_run_text(attn_json_value(&json), manifest->runs[i]);
+        attn_buffer_append(attn_json_value(&json), run->facts.data, run->facts.size);
+        of_run.out = text;
+        attn_json_line(&of_run);
+        attn_json_key(&of_run, "files");
+        attn_json_begin(&of_run, '[');
+        while ((name = next_name(&run->files, name)))
+            attn_json_text(&of_run, name);
+        attn_json_end(&of_run);
+        attn_json_end(&of_run);
     }
     attn_json_line(&json);
     attn_json_end(&json);
@@ -286,34 +259,21 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
     attn_buffer_append_char(text, '\n');
 }
 
-/* *SINK is for the caller to free. */
-static enum attn_status write_text(const struct attn_buffer *text, const char *directory,
-                                   bool is_synced, struct attn_sink **sink, struct attn_error *err)
+/* TEXT and *SINK are empty, for the caller to release. */
+static enum attn_status save(const struct attn_directory *directory, struct attn_buffer *text,
+                             struct attn_sink **sink, struct attn_error *err)
 {
+    append_text(text, &directory->manifest);
     ATTN_TRY(attn_buffer_check(text, err));
     if (text->size > MANIFEST_MAX)
         return attn_error_set(err, ATTN_INVALID, "'%s/%s' would have %zu bytes, it may have %d",
-                              attn_quote_string(directory).text, MANIFEST_NAME, text->size,
+                              attn_quote_string(directory->path).text, MANIFEST_NAME, text->size,
                               MANIFEST_MAX);
-    ATTN_TRY(attn_sink_create_file_in(directory, MANIFEST_NAME, sink, err));
-    if (is_synced)
+    ATTN_TRY(attn_sink_create_file_in(directory->path, MANIFEST_NAME, sink, err));
+    if (directory->is_synced)
         attn_sink_sync(*sink);
     attn_sink_write(*sink, text->data, text->size);
     return attn_sink_commit(*sink, err);
-}
-
-static enum attn_status save(const struct manifest *manifest, const char *directory, bool is_synced,
-                             struct attn_error *err)
-{
-    struct attn_buffer text = {0};
-    struct attn_sink *sink = NULL;
-    enum attn_status status;
-
-    append_text(&text, manifest);
-    status = write_text(&text, directory, is_synced, &sink, err);
-    attn_sink_free(sink);
-    attn_buffer_release(&text);
-    return status;
 }
 
 /* --- Opening and locking ------------------------------------------------------------------- */
@@ -446,16 +406,6 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
     return attn_buffer_check(&added->facts, err);
 }
 
-static bool is_listed(const struct attn_file_names *files, const char *name)
-{
-    const char *file = NULL;
-
-    while ((file = attn_file_names_next(files, file)))
-        if (strcmp(name, file) == 0)
-            return true;
-    return false;
-}
-
 static enum attn_status refuse_other(const struct attn_directory *directory, const char *name,
                                      struct attn_error *err)
 {
@@ -485,25 +435,31 @@ enum attn_status attn_directory_keep_off(struct attn_directory *directory, const
     return attn_buffer_check(&directory->others.text, err);
 }
 
-/* Whether no file of the runs, read ones too, has the name of one of another output. */
-static enum attn_status check_others(const struct attn_directory *directory, struct attn_error *err)
-{
-    const char *name = NULL;
-
-    while ((name = attn_file_names_next(&directory->others, name)))
-        for (size_t i = 0; i < directory->manifest.n; i++)
-            if (is_listed(&directory->manifest.runs[i]->files, name))
-                return refuse_other(directory, name, err);
-    return ATTN_OK;
-}
-
+/* Writes the manifest, when no file of its runs, read ones too, has the name of one of another
+ * output. */
 static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
 {
+    struct attn_buffer text = {0};
+    struct attn_sink *sink = NULL;
+    const char *other = NULL;
+    enum attn_status status;
+
     directory->has_manifest = false;
-    ATTN_TRY(check_others(directory, err));
-    ATTN_TRY(save(&directory->manifest, directory->path, directory->is_synced, err));
-    directory->has_manifest = directory->wrote_manifest = true;
-    return ATTN_OK;
+    while ((other = next_name(&directory->others, other)))
+        for (size_t i = 0; i < directory->manifest.n; i++) {
+            const struct attn_file_names *files = &directory->manifest.runs[i]->files;
+            const char *name = NULL;
+
+            while ((name = next_name(files, name)))
+                if (strcmp(name, other) == 0)
+                    return refuse_other(directory, name, err);
+        }
+    status = save(directory, &text, &sink, err);
+    attn_sink_free(sink);
+    attn_buffer_release(&text);
+    directory->has_manifest = status == ATTN_OK;
+    directory->wrote_manifest |= status == ATTN_OK;
+    return status;
 }
 
 enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
@@ -540,20 +496,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static enum attn_status sort_names(const struct attn_file_names *names, struct sorted_names *sorted,
-                                   struct attn_error *err)
-{
-    const char *name = NULL;
-
-    sorted->items = attn_alloc(names->n, sizeof *sorted->items, err);
-    if (!sorted->items)
-        return ATTN_NO_MEMORY;
-    while ((name = attn_file_names_next(names, name)))
-        sorted->items[sorted->n++] = name;
-    qsort(sorted->items, sorted->n, sizeof *sorted->items, compare_names);
-    return ATTN_OK;
-}
-
 /* Removes a file that an earlier run wrote. What is no regular file, or is called what FORMAT calls
  * none of its files, no run wrote. */
 static enum attn_status remove_file(const struct attn_directory *directory,
@@ -588,7 +530,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
     const char *name = NULL;
 
     earlier->files = (struct attn_file_names){0};
-    while ((name = attn_file_names_next(&old, name))) {
+    while ((name = next_name(&old, name))) {
         if (bsearch(&name, written->items, written->n, sizeof *written->items, compare_names))
             continue;
         if (!others_stay && status == ATTN_OK)
@@ -596,17 +538,25 @@ static enum attn_status supersede(const struct attn_directory *directory,
         if (others_stay || status != ATTN_OK)
             attn_file_names_append(&earlier->files, name);
     }
-    attn_file_names_release(&old);
+    release_names(&old);
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-/* Takes from all earlier runs of the format of RUN what WRITTEN, sorted, takes the place of. */
+/* Takes from all earlier runs of the format of RUN what it has written itself. WRITTEN is empty,
+ * for the caller to release. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
                                       struct sorted_names *written, bool others_stay,
                                       struct attn_error *err)
 {
-    ATTN_TRY(sort_names(&run->files, written, err));
+    const char *name = NULL;
+
+    written->items = attn_alloc(run->files.n, sizeof *written->items, err);
+    if (!written->items)
+        return ATTN_NO_MEMORY;
+    while ((name = next_name(&run->files, name)))
+        written->items[written->n++] = name;
+    qsort(written->items, written->n, sizeof *written->items, compare_names);
     for (size_t i = 0; i < directory->manifest.n; i++) {
         struct attn_manifest_run *earlier = directory->manifest.runs[i];
 
@@ -622,11 +572,18 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
                                        const struct attn_manifest_run *run, bool is_addition,
                                        struct attn_error *err)
 {
+    struct manifest *manifest = &directory->manifest;
     struct sorted_names written = {0};
     const enum attn_status status = supersede_all(directory, run, &written, is_addition, err);
+    size_t n = 0;
 
     attn_free(written.items);
-    drop_empty(&directory->manifest);
+    for (size_t i = 0; i < manifest->n; i++) /* without runs that have no files left */
+        if (manifest->runs[i]->files.n > 0 || manifest->runs[i]->is_current)
+            manifest->runs[n++] = manifest->runs[i];
+        else
+            free_run(manifest->runs[i]);
+    manifest->n = n;
     ATTN_TRY(status);
     if (!directory->has_manifest)
         ATTN_TRY(write_manifest(directory, err));
@@ -636,29 +593,27 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
 
 /* --- The end ------------------------------------------------------------------------------- */
 
-/* Leaves the directory as it was, or none where there was none. */
-static void undo(const struct attn_directory *directory)
+void attn_directory_free(struct attn_directory *directory)
 {
     struct attn_buffer path = {0};
 
-    if (directory->wrote_manifest && !directory->had_manifest &&
-        path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
-        unlink(path.data);
-    if (directory->is_new)
-        rmdir(directory->path); /* fails, as it should, when it is not empty */
-    attn_buffer_release(&path);
-}
-
-void attn_directory_free(struct attn_directory *directory)
-{
     if (!directory)
         return;
     if (directory->path && !directory->has_files &&
-        (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK))
-        undo(directory);
+        (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK)) {
+        /* it is left as it was, or none where there was none */
+        if (directory->wrote_manifest && !directory->had_manifest &&
+            path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
+            unlink(path.data);
+        if (directory->is_new)
+            rmdir(directory->path); /* fails, as it should, when it is not empty */
+    }
     leave(directory);
-    release_manifest(&directory->manifest);
-    attn_file_names_release(&directory->others);
+    for (size_t i = 0; i < directory->manifest.n; i++)
+        free_run(directory->manifest.runs[i]);
+    attn_free(directory->manifest.runs);
+    release_names(&directory->others);
     attn_free(directory->path);
+    attn_buffer_release(&path);
     attn_free(directory);
 }

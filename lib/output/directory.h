@@ -47,11 +47,6 @@ struct attn_file_names {
 
 void attn_file_names_append(struct attn_file_names *names, const char *name);
 
-/* The name after NAME, or the first for NULL; NULL after the last. */
-const char *attn_file_names_next(const struct attn_file_names *names, const char *name);
-
-void attn_file_names_release(struct attn_file_names *names);
-
 /* What one run wrote in one format. */
 struct attn_manifest_run {
     char *format;                 /* owns; the name of the format */

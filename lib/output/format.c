@@ -33,19 +33,14 @@ const struct attn_format *attn_format_find(const char *name)
     return NULL;
 }
 
-static bool is_existing_directory(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 bool attn_format_is_directory(const struct attn_format *format, const char *path)
 {
     const size_t n = strlen(path);
+    struct stat info;
 
-    return format->is_directory || (format->takes_directory &&
-                                    ((n > 0 && path[n - 1] == '/') || is_existing_directory(path)));
+    if (format->is_directory || !format->takes_directory)
+        return format->is_directory;
+    return (n > 0 && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size)

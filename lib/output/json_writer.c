@@ -32,11 +32,6 @@ struct json_writer {
     struct attn_json_writer json; /* of `text` */
 };
 
-static struct json_writer *json_of(struct attn_writer *writer)
-{
-    return (struct json_writer *)writer;
-}
-
 /* Hands what was made to the sink. */
 static enum attn_status flush(struct json_writer *w, struct attn_error *err)
 {
@@ -62,16 +57,16 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 
 /* --- Before the tensors -------------------------------------------------------------------- */
 
-static void push_positions(struct json_writer *w)
+static void push_labels(struct json_writer *w)
 {
     const struct attn_labels *run = &w->base.labels;
-    const size_t n = w->base.n_position;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const size_t n = w->base.n_position, n_shared = dims->n_head / dims->n_kv_head;
 
     attn_json_append_tokens(begin_value(w, "tokens"), run->tokens, run->token_sizes, n);
     if (run->source_tokens)
         attn_json_append_tokens(begin_value(w, "source_tokens"), run->source_tokens,
-                                run->source_token_sizes,
-                                attn_selection_dims(run->selection)->n_source);
+                                run->source_token_sizes, dims->n_source);
     attn_json_append_ids(begin_value(w, "ids"), run, n);
     if (run->n_front + run->n_back > 0) {
         attn_json_begin(begin_member(w, "added"), '[');
@@ -81,36 +76,15 @@ static void push_positions(struct json_writer *w)
         attn_json_end(&w->json);
     }
     attn_json_append_offsets(begin_value(w, "offsets"), run, n);
-}
-
-/* Which key/value head each head reads, where several share one. */
-static void push_kv_heads(struct json_writer *w)
-{
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    const struct attn_array_axes *axes = w->base.labels.axes;
-    const size_t n_head = dims->n_head / (axes ? axes->n_batch : 1);
-    const size_t n_shared = dims->n_head / dims->n_kv_head;
-
     if (n_shared == 1)
         return;
-    attn_json_begin(begin_member(w, "kv_heads"), '[');
-    for (size_t head = 0; head < n_head; head++)
+    attn_json_begin(begin_member(w, "kv_heads"), '['); /* which each head reads */
+    for (size_t head = 0; head < dims->n_head / (run->axes ? run->axes->n_batch : 1); head++)
         attn_json_size(&w->json, head / n_shared);
     attn_json_end(&w->json);
 }
 
 /* --- Tensors ------------------------------------------------------------------------------- */
-
-/* `queries` and `blocks.L.heads`, which say what narrowed tensors hold. */
-static void push_integers(struct json_writer *w, const struct attn_array *array)
-{
-    const int64_t *values = (const int64_t *)(const void *)array->data;
-
-    attn_json_begin(begin_member(w, array->name), '[');
-    for (size_t i = 0; i < array->shape[0]; i++)
-        attn_json_integer(&w->json, values[i]);
-    attn_json_end(&w->json);
-}
 
 /* What stands before ROW of GROUP: of a head, of a position when the heads of one lie together. A
  * tensor of rank 4 has groups of groups. Returns where the row is appended. */
@@ -169,7 +143,7 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
 
 static enum attn_status open_json(struct attn_writer *writer, struct attn_error *err)
 {
-    struct json_writer *w = json_of(writer);
+    struct json_writer *w = (struct json_writer *)writer;
 
     ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     writer->is_in_order = true;
@@ -178,20 +152,26 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
     attn_json_integer(begin_member(w, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(begin_member(w, "model"), writer->labels.model);
     attn_json_append_options(begin_value(w, "options"), &writer->labels);
-    push_positions(w);
-    push_kv_heads(w);
+    push_labels(w);
     attn_json_begin(begin_member(w, "tensors"), '{');
-    for (size_t i = 0; i < w->arrays.n_small; i++)
-        if (strcmp(w->arrays.items[i].dtype, "<i8") == 0 &&
-            strcmp(w->arrays.items[i].name, "ids") != 0)
-            push_integers(w, &w->arrays.items[i]);
+    for (size_t i = 0; i < w->arrays.n_small; i++) { /* queries and heads that were narrowed */
+        const struct attn_array *array = &w->arrays.items[i];
+        const int64_t *values = (const int64_t *)(const void *)array->data;
+
+        if (strcmp(array->dtype, "<i8") != 0 || strcmp(array->name, "ids") == 0)
+            continue;
+        attn_json_begin(begin_member(w, array->name), '[');
+        for (size_t k = 0; k < array->shape[0]; k++)
+            attn_json_integer(&w->json, values[k]);
+        attn_json_end(&w->json);
+    }
     return flush(w, err);
 }
 
 static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct json_writer *w = json_of(writer);
+    struct json_writer *w = (struct json_writer *)writer;
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
 
     if (attn_array_is_scattered(writer, event->site)) {
@@ -210,7 +190,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    struct json_writer *w = json_of(writer);
+    struct json_writer *w = (struct json_writer *)writer;
 
     attn_json_line(&w->json);
     attn_json_end(&w->json); /* of the tensors */
@@ -221,7 +201,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
 
 static enum attn_status finish_json(struct attn_writer *writer, struct attn_error *err)
 {
-    struct json_writer *w = json_of(writer);
+    struct json_writer *w = (struct json_writer *)writer;
 
     while (w->json.depth > 0) { /* the tensors, and the document */
         attn_json_line(&w->json);
@@ -233,8 +213,10 @@ static enum attn_status finish_json(struct attn_writer *writer, struct attn_erro
 
 static void release_json(struct attn_writer *writer)
 {
-    attn_arrays_release(&json_of(writer)->arrays);
-    attn_buffer_release(&json_of(writer)->text);
+    struct json_writer *w = (struct json_writer *)writer;
+
+    attn_arrays_release(&w->arrays);
+    attn_buffer_release(&w->text);
 }
 
 static const struct attn_writer_ops ops = {

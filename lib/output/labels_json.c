@@ -6,11 +6,6 @@
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-void attn_json_append_number(struct attn_buffer *out, float value, int precision)
-{
-    attn_json_float(&(struct attn_json_writer){.out = out}, value, precision);
-}
-
 void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
 {
     const size_t begin = out->size;
@@ -40,11 +35,8 @@ void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
 
-    if (!tokens) {
-        attn_json_null(&json);
+    if (!attn_json_begin_list(&json, tokens))
         return;
-    }
-    attn_json_begin(&json, '[');
     for (size_t p = 0; p < n; p++)
         attn_json_string(&json, tokens[p], sizes[p]);
     attn_json_end(&json);
@@ -54,11 +46,8 @@ void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
 
-    if (!run->ids) {
-        attn_json_null(&json);
+    if (!attn_json_begin_list(&json, run->ids))
         return;
-    }
-    attn_json_begin(&json, '[');
     for (size_t p = 0; p < n; p++)
         attn_json_integer(&json, run->ids[p]);
     attn_json_end(&json);
@@ -68,11 +57,8 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
 
-    if (!run->begin) {
-        attn_json_null(&json);
+    if (!attn_json_begin_list(&json, run->begin))
         return;
-    }
-    attn_json_begin(&json, '[');
     for (size_t p = 0; p < n; p++) {
         attn_json_begin(&json, '[');
         attn_json_size(&json, run->begin[p]);

@@ -11,8 +11,6 @@
 #include "output/output.h"
 #include "trace/trace_internal.h"
 
-void attn_json_append_number(struct attn_buffer *out, float value, int precision);
-
 /* [0.5,0.5,null]: WIDTH >= 1 columns, null where ROW has no cell. */
 void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
                           int precision);

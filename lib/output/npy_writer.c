@@ -19,11 +19,6 @@ struct npy_writer {
     struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
 };
 
-static struct npy_writer *npy_of(struct attn_writer *writer)
-{
-    return (struct npy_writer *)writer;
-}
-
 static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
 {
     return &w->files[array - w->arrays.items];
@@ -70,14 +65,14 @@ static enum attn_status close_file(struct npy_writer *w, struct attn_array *arra
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    struct attn_sink *file = *file_of(npy_of(writer), array);
+    struct attn_sink *file = *file_of((struct npy_writer *)writer, array);
 
     attn_sink_write_at(file, attn_sink_position(file) + offset, bytes, size);
 }
 
 static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npy_writer *w = npy_of(writer);
+    struct npy_writer *w = (struct npy_writer *)writer;
 
     ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
@@ -96,7 +91,7 @@ static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *
 static enum attn_status event_npy(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct npy_writer *w = npy_of(writer);
+    struct npy_writer *w = (struct npy_writer *)writer;
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
     struct attn_sink **file = file_of(w, array);
 
@@ -109,7 +104,7 @@ static enum attn_status event_npy(struct attn_writer *writer, const struct attn_
 
 static void release_npy(struct attn_writer *writer)
 {
-    struct npy_writer *w = npy_of(writer);
+    struct npy_writer *w = (struct npy_writer *)writer;
 
     for (size_t i = 0; w->files && i < w->arrays.n; i++)
         attn_sink_free(w->files[i]);

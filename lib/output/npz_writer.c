@@ -37,11 +37,6 @@ struct npz_writer {
     uint64_t end;               /* where the next member goes; finally the central headers */
 };
 
-static struct npz_writer *npz_of(struct attn_writer *writer)
-{
-    return (struct npz_writer *)writer;
-}
-
 static bool is_stream(const struct npz_writer *w)
 {
     return w->base.is_in_order;
@@ -131,7 +126,7 @@ static void take_piece(void *context, size_t task, int worker)
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    struct npz_writer *w = npz_of(writer);
+    struct npz_writer *w = (struct npz_writer *)writer;
     struct npz_piece piece = {w, array, offset, size, bytes};
 
     if (is_stream(w) && !member_of(w, array)->has_header)
@@ -159,7 +154,7 @@ static void complete_member(struct npz_writer *w, struct attn_array *array)
 
 static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npz_writer *w = npz_of(writer);
+    struct npz_writer *w = (struct npz_writer *)writer;
 
     attn_crc32_init(&w->crc);
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
@@ -178,7 +173,7 @@ static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *
 static enum attn_status event_npz(struct attn_writer *writer, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    struct npz_writer *w = npz_of(writer);
+    struct npz_writer *w = (struct npz_writer *)writer;
 
     ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
     if (place->is_last)
@@ -188,7 +183,7 @@ static enum attn_status event_npz(struct attn_writer *writer, const struct attn_
 
 static enum attn_status finish_npz(struct attn_writer *writer, struct attn_error *err)
 {
-    struct npz_writer *w = npz_of(writer);
+    struct npz_writer *w = (struct npz_writer *)writer;
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
     struct attn_buffer central = {0};
     enum attn_status status;
@@ -205,7 +200,7 @@ static enum attn_status finish_npz(struct attn_writer *writer, struct attn_error
 
 static void release_npz(struct attn_writer *writer)
 {
-    struct npz_writer *w = npz_of(writer);
+    struct npz_writer *w = (struct npz_writer *)writer;
 
     attn_arrays_release(&w->arrays);
     attn_free(w->members);

@@ -43,20 +43,6 @@ enum attn_status attn_output_create_file(const struct attn_output *item, struct 
 
 /* --- What does not go together ------------------------------------------------------------- */
 
-static enum attn_status refuse_sink(const struct attn_format *format, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID, "'`%s`' is '-', expected a directory", format->name);
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *suggested = attn_format_at(i);
-
-        if (!suggested->is_suggested || suggested->is_directory)
-            continue;
-        attn_error_hint(err, "`%s` - writes all arrays to standard output", suggested->name);
-        break;
-    }
-    return ATTN_INVALID;
-}
-
 static enum attn_status check_sinks(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
 {
@@ -71,7 +57,18 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
                                   first->name, items[i].format->name);
         first = items[i].format;
     }
-    return first && first->needs_directory ? refuse_sink(first, err) : ATTN_OK;
+    if (!first || !first->needs_directory)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'`%s`' is '-', expected a directory", first->name);
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *suggested = attn_format_at(i);
+
+        if (!suggested->is_suggested || suggested->is_directory)
+            continue;
+        attn_error_hint(err, "`%s` - writes all arrays to standard output", suggested->name);
+        break;
+    }
+    return ATTN_INVALID;
 }
 
 /* The target of ITEM, which has a path. One that cannot be found stays empty: opening it says
@@ -120,16 +117,6 @@ static enum attn_status check_two(const struct attn_output *a, const struct attn
     return status;
 }
 
-/* Whether what the format of ITEM needs is there. */
-static enum attn_status check_needs(const struct attn_output *item, struct attn_error *err)
-{
-    const struct attn_writer_ops *ops = item->format->tensors;
-    char name[32];
-
-    snprintf(name, sizeof name, "`%s`", item->format->name);
-    return ops && ops->check ? ops->check(item->path ? item->path : name, err) : ATTN_OK;
-}
-
 bool attn_output_is_given(const struct attn_output *output, struct attn_error *err)
 {
     return attn_is_given(output->format, "format", err) &&
@@ -138,9 +125,16 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
 
 static enum attn_status check_all(const struct attn_output *items, size_t n, struct attn_error *err)
 {
+    char option[32];
+
     ATTN_TRY(check_sinks(items, n, err));
-    for (size_t i = 0; i < n; i++)
-        ATTN_TRY(check_needs(&items[i], err));
+    for (size_t i = 0; i < n; i++) { /* what the format needs is there */
+        const struct attn_writer_ops *ops = items[i].format->tensors;
+
+        snprintf(option, sizeof option, "`%s`", items[i].format->name);
+        if (ops && ops->check)
+            ATTN_TRY(ops->check(items[i].path ? items[i].path : option, err));
+    }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             ATTN_TRY(check_two(&items[j], &items[i], err));
@@ -244,47 +238,21 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
                                     struct attn_error *err)
 {
     struct attn_writer_options own = *options;
+    const struct attn_writer_target target = {.path = output->directory ? NULL : item->path,
+                                              .sink = item->path ? NULL : item->sink,
+                                              .directory = output->directory};
     struct attn_error found = {0};
     enum attn_status status;
 
     own.own = item->own;
     own.is_addition = item->is_addition;
     own.is_synced = item->is_synced;
-    output->sink = item->path ? NULL : item->sink;
-    if (output->directory)
-        status = attn_writer_create_in(item->format, output->directory, outputs->labels, &own,
-                                       &output->writer, &found);
-    else if (item->path)
-        status = attn_writer_create(item->format, item->path, outputs->labels, &own,
-                                    &output->writer, &found);
-    else
-        status = attn_writer_create_sink(item->format, item->sink, outputs->labels, &own,
-                                         &output->writer, &found);
+    output->sink = target.sink;
+    status =
+        attn_writer_open(item->format, &target, outputs->labels, &own, &output->writer, &found);
     if (status == ATTN_INVALID)
         attn_error_at(status, ATTN_STAGE_OPTIONS, &found);
     return status == ATTN_OK ? ATTN_OK : judge(outputs, output, &found, err);
-}
-
-static enum attn_status open_all(struct attn_outputs *outputs, const struct attn_output *items,
-                                 size_t n, const struct attn_writer_options *options,
-                                 struct attn_error *err)
-{
-    enum attn_status status;
-
-    outputs->items = attn_alloc(n, sizeof *outputs->items, err);
-    outputs->directories = attn_alloc(n, sizeof(struct attn_directory *), err);
-    if (!outputs->items || !outputs->directories)
-        return ATTN_NO_MEMORY;
-    outputs->n = n;
-    status = open_directories(outputs, items, options, err);
-    if (status != ATTN_OK)
-        return status == ATTN_CANCELED || status == ATTN_INVALID
-                   ? status
-                   : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-    for (size_t i = 0; i < n; i++)
-        ATTN_TRY(open_output(outputs, &outputs->items[i], &items[i], options, err));
-    outputs->is_abandoned = n > 0 && !is_any_left(outputs); /* until now others were to be opened */
-    return ATTN_OK;
 }
 
 static bool is_written(const struct attn_format *format)
@@ -318,49 +286,35 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
-/* Has one writer take WHAT. */
-typedef enum attn_status (*writer_fn)(struct attn_writer *writer, const void *what,
-                                      struct attn_error *err);
+/* What each writer takes: an event, which is one of a pair where EXACT is given; or predictions. */
+struct delivery {
+    const struct attn_trace_event *event, *exact;
+    const struct attn_predictions *predictions;
+};
 
-/* Has each writer that is left take WHAT, until one fails. */
-static enum attn_status each_writer(struct attn_outputs *outputs, writer_fn take, const void *what,
+static enum attn_status take(struct attn_writer *writer, struct delivery delivery,
+                             struct attn_error *err)
+{
+    if (delivery.predictions)
+        return attn_writer_predictions(writer, delivery.predictions, err);
+    if (attn_writer_takes_pairs(writer) != (delivery.exact != NULL))
+        return ATTN_OK;
+    return delivery.exact ? attn_writer_pair(writer, delivery.event, delivery.exact, err)
+                          : attn_writer_event(writer, delivery.event, err);
+}
+
+/* Has each writer that is left take DELIVERY, until one fails. */
+static enum attn_status each_writer(struct attn_outputs *outputs, struct delivery delivery,
                                     struct attn_error *err)
 {
     for (size_t i = 0; i < outputs->n; i++) {
         struct open_output *output = &outputs->items[i];
         struct attn_error found = {0};
 
-        if (output->writer && take(output->writer, what, &found) != ATTN_OK)
+        if (output->writer && take(output->writer, delivery, &found) != ATTN_OK)
             ATTN_TRY(judge(outputs, output, &found, err));
     }
     return ATTN_OK;
-}
-
-static enum attn_status take_event(struct attn_writer *writer, const void *what,
-                                   struct attn_error *err)
-{
-    return attn_writer_takes_pairs(writer) ? ATTN_OK : attn_writer_event(writer, what, err);
-}
-
-/* Rows of chosen attention, and the same of exact. */
-struct event_pair {
-    const struct attn_trace_event *chosen, *exact;
-};
-
-static enum attn_status take_pair(struct attn_writer *writer, const void *what,
-                                  struct attn_error *err)
-{
-    const struct event_pair *pair = what;
-
-    return attn_writer_takes_pairs(writer)
-               ? attn_writer_pair(writer, pair->chosen, pair->exact, err)
-               : ATTN_OK;
-}
-
-static enum attn_status take_predictions(struct attn_writer *writer, const void *what,
-                                         struct attn_error *err)
-{
-    return attn_writer_predictions(writer, what, err);
 }
 
 /* An attn_trace_fn. */
@@ -369,7 +323,7 @@ static enum attn_status write_event(void *user, const struct attn_trace_event *e
 {
     struct attn_outputs *outputs = user;
 
-    ATTN_TRY(each_writer(outputs, take_event, event, err));
+    ATTN_TRY(each_writer(outputs, (struct delivery){.event = event}, err));
     if (!outputs->is_abandoned)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "the readers of all outputs are gone");
@@ -389,7 +343,7 @@ enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
-    return each_writer(outputs, take_pair, &(struct event_pair){chosen, exact}, err);
+    return each_writer(outputs, (struct delivery){.event = chosen, .exact = exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
@@ -400,7 +354,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
     enum attn_status status = ATTN_NO_MEMORY;
 
     if (!outputs->view)
-        return each_writer(outputs, take_predictions, predictions, err);
+        return each_writer(outputs, (struct delivery){.predictions = predictions}, err);
     seen.top = attn_alloc(seen.n_top, sizeof *seen.top, err);
     seen.next = attn_alloc(seen.n_next, sizeof *seen.next, err);
     for (size_t i = 0; seen.top && i < seen.n_top; i++) {
@@ -412,7 +366,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         seen.next[i].position = attn_view_position(outputs->view, seen.next[i].position);
     }
     if (seen.top && seen.next)
-        status = each_writer(outputs, take_predictions, &seen, err);
+        status = each_writer(outputs, (struct delivery){.predictions = &seen}, err);
     attn_free(seen.top);
     attn_free(seen.next);
     return status;
@@ -442,16 +396,31 @@ bool attn_outputs_is_abandoned(const struct attn_outputs *outputs)
 
 /* --- From opening to the end --------------------------------------------------------------- */
 
-static enum attn_status open_outputs(struct attn_outputs *outputs, const struct attn_output *items,
-                                     size_t n, const struct attn_writer_options *options,
-                                     struct attn_error *err)
+static enum attn_status open_all(struct attn_outputs *outputs, const struct attn_output *items,
+                                 size_t n, const struct attn_writer_options *options,
+                                 struct attn_error *err)
 {
+    enum attn_status status;
+
     if (attn_view_is_wanted(options->picture)) { /* it stands before the writers */
         ATTN_TRY(attn_view_create(outputs->labels, options->picture, write_event, outputs,
                                   &outputs->view, err));
         outputs->labels = attn_view_labels(outputs->view);
     }
-    return open_all(outputs, items, n, options, err);
+    outputs->items = attn_alloc(n, sizeof *outputs->items, err);
+    outputs->directories = attn_alloc(n, sizeof(struct attn_directory *), err);
+    if (!outputs->items || !outputs->directories)
+        return ATTN_NO_MEMORY;
+    outputs->n = n;
+    status = open_directories(outputs, items, options, err);
+    if (status != ATTN_OK)
+        return status == ATTN_CANCELED || status == ATTN_INVALID
+                   ? status
+                   : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(open_output(outputs, &outputs->items[i], &items[i], options, err));
+    outputs->is_abandoned = n > 0 && !is_any_left(outputs); /* until now others were to be opened */
+    return ATTN_OK;
 }
 
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
@@ -471,7 +440,7 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
     if (!made)
         return ATTN_NO_MEMORY;
     made->labels = labels;
-    status = open_outputs(made, items, n, options, err);
+    status = open_all(made, items, n, options, err);
     if (status == ATTN_OK)
         *outputs = made;
     else
@@ -504,21 +473,6 @@ static struct attn_quote file_name(const struct attn_output *item,
     return name;
 }
 
-static enum attn_status write_table(struct attn_directory *directory,
-                                    const struct attn_output *item,
-                                    const struct attn_output_table *table, struct attn_error *err)
-{
-    struct attn_sink *sink = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_directory_create_file(directory, file_name(item, table).text, &sink, err));
-    status = attn_table_write(table->table, item->format->table_form, table->precision, sink, err);
-    if (status == ATTN_OK)
-        return attn_directory_commit_file(directory, sink, err);
-    attn_sink_free(sink);
-    return status;
-}
-
 /* Opens and locks the directory of ITEM, for tables of LABELS. */
 static enum attn_status begin_tables(const struct attn_output *item,
                                      const struct attn_labels *labels,
@@ -541,8 +495,20 @@ static enum attn_status write_tables(struct attn_directory *directory,
     for (size_t i = 0; i < n; i++)
         attn_file_names_append(&run->files, file_name(item, &tables[i]).text);
     ATTN_TRY(attn_buffer_check(&run->files.text, err));
-    for (size_t i = 0; i < n; i++)
-        ATTN_TRY(write_table(directory, item, &tables[i], err));
+    for (size_t i = 0; i < n; i++) {
+        struct attn_sink *sink;
+        enum attn_status status;
+
+        ATTN_TRY(
+            attn_directory_create_file(directory, file_name(item, &tables[i]).text, &sink, err));
+        status = attn_table_write(tables[i].table, item->format->table_form, tables[i].precision,
+                                  sink, err);
+        if (status == ATTN_OK)
+            status = attn_directory_commit_file(directory, sink, err);
+        else
+            attn_sink_free(sink);
+        ATTN_TRY(status);
+    }
     return attn_directory_finish(directory, run, item->is_addition, err);
 }
 

@@ -57,16 +57,6 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
                           attn_quote_string(text).text);
 }
 
-void attn_picture_append_view(const struct attn_picture_options *options, struct attn_buffer *out)
-{
-    if (options->merges_words)
-        attn_buffer_append_string(out, ", words");
-    if (options->hides_first)
-        attn_buffer_append_string(out, ", without the first key");
-    if (options->renormalizes)
-        attn_buffer_append_string(out, ", each row divided by its sum");
-}
-
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)
 {
     enum { LONGEST = 512 }; /* a line of a picture */

@@ -5,11 +5,7 @@
 #include "base/buffer.h"
 #include "output/picture.h"
 
-/* Appends what a title or a legend says of a view: ", words, without the first key, each row
- * divided by its sum"; nothing without a view. */
-void attn_picture_append_view(const struct attn_picture_options *options, struct attn_buffer *out);
-
-/* Writes in the whole of TEXT what the reader of OPTIONS' picture calls the fields that it names. */
+/* Writes in TEXT what the reader of OPTIONS' picture calls the fields that it names. */
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */

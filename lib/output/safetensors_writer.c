@@ -25,11 +25,6 @@ struct safetensors_writer {
     uint64_t begin;    /* of the data in the sink */
 };
 
-static struct safetensors_writer *safetensors_of(struct attn_writer *writer)
-{
-    return (struct safetensors_writer *)writer;
-}
-
 /* --- The header ---------------------------------------------------------------------------- */
 
 static bool is_text(const struct attn_array *array)
@@ -103,7 +98,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
-    const struct safetensors_writer *w = safetensors_of(writer);
+    const struct safetensors_writer *w = (struct safetensors_writer *)writer;
 
     if (writer->is_in_order)
         attn_sink_write(writer->sink, bytes, size);
@@ -122,7 +117,7 @@ static void put_array(struct attn_writer *writer, struct attn_array *array)
 
 static enum attn_status open_safetensors(struct attn_writer *writer, struct attn_error *err)
 {
-    struct safetensors_writer *w = safetensors_of(writer);
+    struct safetensors_writer *w = (struct safetensors_writer *)writer;
     struct attn_written_tensor *tensors;
     enum attn_status status;
 
@@ -143,7 +138,7 @@ static enum attn_status event_safetensors(struct attn_writer *writer,
                                           const struct attn_trace_event *event,
                                           const struct attn_place *place, struct attn_error *err)
 {
-    struct safetensors_writer *w = safetensors_of(writer);
+    struct safetensors_writer *w = (struct safetensors_writer *)writer;
 
     ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
     if (place->is_last)
@@ -153,7 +148,7 @@ static enum attn_status event_safetensors(struct attn_writer *writer,
 
 static void release_safetensors(struct attn_writer *writer)
 {
-    struct safetensors_writer *w = safetensors_of(writer);
+    struct safetensors_writer *w = (struct safetensors_writer *)writer;
 
     attn_arrays_release(&w->arrays);
     attn_free(w->offsets);

@@ -2,11 +2,11 @@
  * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
  * id,layer,head,query,key,query_token,key_token,weight.
  *
- * Tokens and the id are text that no spreadsheet runs (csv_field.h). Other sites are passed over. A
+ * Tokens and the id are text that no spreadsheet runs (embed.h). Other sites are passed over. A
  * line is put together from pieces that are made once: what all lines of a row begin with, the key
  * with the query's token, and the key's token.
  */
-#include "encode/csv_field.h"
+#include "encode/embed.h"
 #include "encode/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
@@ -30,20 +30,14 @@ struct tidy_piece {
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
-    struct attn_token_texts positions, source;
-    struct tidy_piece *keys;          /* owns; "17", for positions and for rows of the source */
-    struct tidy_piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
-    struct tidy_piece *source_tokens; /* [n_source] likewise */
-    struct tidy_piece no_token;       /* "," */
-    size_t longest;                   /* bytes of the longest token */
-    struct attn_buffer id;            /* quoted where needed */
+    struct attn_buffer texts;          /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct tidy_piece *keys;           /* owns; "17", for positions and for rows of the source */
+    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; NULL: there are none */
+    struct tidy_piece no_token;        /* "," */
+    size_t longest;                    /* bytes of the longest token */
+    struct attn_buffer id;             /* quoted where needed */
 };
-
-static struct tidy_writer *tidy_of(struct attn_writer *writer)
-{
-    return (struct tidy_writer *)writer;
-}
 
 /* The piece from BEGIN to the end of the texts so far. */
 static struct tidy_piece end_piece(const struct tidy_writer *w, size_t begin)
@@ -73,16 +67,37 @@ static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_tok
     return ATTN_OK;
 }
 
-static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
+static bool holds_all_tensors(const struct attn_format *format)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+    return format->tensors && !format->is_picture && format != &attn_tidy_format;
+}
 
+static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
+{
+    struct tidy_writer *w = (struct tidy_writer *)writer;
+    const char *id = writer->options.own ? writer->options.own : "0";
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+    char formats[ATTN_ERROR_HINT_SIZE];
+    struct attn_buffer text = {0};
+
+    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
+        attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
+        attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
+        attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
+        return ATTN_INVALID;
+    }
+    attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
+    attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
+    w->id.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+    ATTN_TRY(attn_buffer_check(&w->id, err));
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     w->keys = attn_alloc(n, sizeof *w->keys, err);
     if (!w->keys)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        size_t begin = w->texts.size;
+        const size_t begin = w->texts.size;
 
         attn_buffer_append_format(&w->texts, "%zu", i);
         w->keys[i] = end_piece(w, begin);
@@ -90,42 +105,8 @@ static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
     attn_buffer_append_char(&w->texts, ',');
     w->no_token = end_piece(w, w->texts.size - 1);
     w->longest = w->no_token.size;
-    return ATTN_OK;
-}
-
-static bool holds_all_tensors(const struct attn_format *format)
-{
-    return format->tensors && !format->is_picture && format != &attn_tidy_format;
-}
-
-static enum attn_status refuse(struct attn_error *err)
-{
-    char formats[ATTN_ERROR_HINT_SIZE];
-
-    attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
-    attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
-    attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
-    return ATTN_INVALID;
-}
-
-static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
-{
-    struct tidy_writer *w = tidy_of(writer);
-    const char *id = writer->options.own ? writer->options.own : "0";
-    struct attn_buffer text = {0};
-
-    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN))
-        return refuse(err);
-    attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
-    attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
-    w->id.has_failed |= text.has_failed;
-    attn_buffer_release(&text);
-    ATTN_TRY(attn_buffer_check(&w->id, err));
-    ATTN_TRY(attn_token_texts_init(&w->positions, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(&w->source, &writer->labels, err));
-    ATTN_TRY(make_keys(w, err));
-    ATTN_TRY(make_tokens(w, &w->positions, &w->tokens, err));
-    ATTN_TRY(make_tokens(w, &w->source, &w->source_tokens, err));
+    for (int i = 0; i < 2; i++)
+        ATTN_TRY(make_tokens(w, &w->tokens[i], &w->pieces[i], err));
     attn_buffer_reserve(&w->texts, COPY_SIZE);
     ATTN_TRY(attn_buffer_check(&w->texts, err));
     attn_sink_write(writer->sink, header, sizeof header - 1);
@@ -166,7 +147,7 @@ static void append_lines(const struct tidy_writer *w, const struct line_parts *p
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
-        size_t key = cells->first + i;
+        const size_t key = cells->first + i;
 
         if (i % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
             out = attn_buffer_reserve(text, LINES_AT_ONCE * longest + COPY_SIZE);
@@ -190,8 +171,8 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct tidy_writer *w = (const struct tidy_writer *)writer;
     size_t query = event->row0 + r;
     struct line_parts parts = {
-        .query_token = token_of(w, w->tokens, query),
-        .key_tokens = attn_writer_has_own_keys(writer, event->layer) ? w->tokens : w->source_tokens,
+        .query_token = token_of(w, w->pieces[0], query),
+        .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, event->layer)],
     };
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
@@ -216,15 +197,14 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
 
 static void release_tidy(struct attn_writer *writer)
 {
-    struct tidy_writer *w = tidy_of(writer);
+    struct tidy_writer *w = (struct tidy_writer *)writer;
 
-    attn_token_texts_release(&w->positions);
-    attn_token_texts_release(&w->source);
+    attn_token_texts_release(w->tokens, 2);
     attn_buffer_release(&w->texts);
     attn_buffer_release(&w->id);
     attn_free(w->keys);
-    attn_free(w->tokens);
-    attn_free(w->source_tokens);
+    attn_free(w->pieces[0]);
+    attn_free(w->pieces[1]);
 }
 
 static const struct attn_writer_ops ops = {

@@ -5,42 +5,41 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* Room for the ends of the texts of N tokens; without TOKENS there are none. */
-static enum attn_status begin(struct attn_token_texts *texts, const char *const *tokens, size_t n,
-                              struct attn_error *err)
+/* Makes texts of N TOKENS; those without TOKENS are none. */
+typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
+                                    const size_t *sizes, size_t n, struct attn_error *err);
+
+static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2],
+                                  const struct attn_labels *run, struct attn_error *err)
 {
-    if (!tokens)
-        return ATTN_OK;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+
+    if (run->tokens)
+        ATTN_TRY(make(&texts[0], run->tokens, run->token_sizes, dims->n_position, err));
+    if (run->source_tokens)
+        ATTN_TRY(make(&texts[1], run->source_tokens, run->source_token_sizes, dims->n_source, err));
+    return ATTN_OK;
+}
+
+/* A make_fn. */
+static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
+                                   const size_t *sizes, size_t n, struct attn_error *err)
+{
     texts->ends = attn_alloc(n, sizeof *texts->ends, err);
     if (!texts->ends)
         return ATTN_NO_MEMORY;
     texts->n = n;
-    return ATTN_OK;
-}
-
-static enum attn_status make(struct attn_token_texts *texts, const char *const *tokens,
-                             const size_t *sizes, size_t n, struct attn_error *err)
-{
-    ATTN_TRY(begin(texts, tokens, n, err));
-    for (size_t p = 0; p < texts->n; p++) {
+    for (size_t p = 0; p < n; p++) {
         attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
         texts->ends[p] = texts->bytes.size;
     }
     return attn_buffer_check(&texts->bytes, err);
 }
 
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err)
 {
-    return make(texts, run->tokens, run->token_sizes,
-                attn_selection_dims(run->selection)->n_position, err);
-}
-
-enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_labels *run, struct attn_error *err)
-{
-    return make(texts, run->source_tokens, run->source_token_sizes,
-                attn_selection_dims(run->selection)->n_source, err);
+    return make_both(make_texts, texts, run, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
@@ -51,17 +50,30 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
     return *size > 0 ? texts->bytes.data + begin : "";
 }
 
-void attn_token_texts_release(struct attn_token_texts *texts)
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n)
 {
-    attn_buffer_release(&texts->bytes);
-    attn_free(texts->ends);
-    *texts = (struct attn_token_texts){0};
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_release(&texts[i].bytes);
+        attn_free(texts[i].ends);
+        texts[i] = (struct attn_token_texts){0};
+    }
 }
 
 bool attn_token_is_added(const struct attn_labels *run, size_t position)
 {
     return position < run->n_front ||
            position + run->n_back >= attn_selection_dims(run->selection)->n_position;
+}
+
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)
+{
+    const size_t n = attn_selection_dims(run->selection)->n_position;
+
+    for (size_t i = 0; run->tokens && i < n; i++) {
+        if (i > 0 && run->begin && run->begin[i] > run->end[i - 1])
+            attn_buffer_append_char(out, ' ');
+        attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
+    }
 }
 
 /* --- Pieces of characters ------------------------------------------------------------------ */
@@ -120,14 +132,18 @@ static void append_character(struct attn_token_texts *texts, struct token_cursor
     }
 }
 
+/* A make_fn. */
 static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err)
 {
     struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
 
-    ATTN_TRY(begin(texts, tokens, n, err));
-    while (texts->n > 0 && has_bytes(&cursor)) {
+    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
+    if (!texts->ends)
+        return ATTN_NO_MEMORY;
+    texts->n = n;
+    while (has_bytes(&cursor)) {
         char bytes[MOST_BYTES];
         const size_t length = read_character(cursor, bytes);
 
@@ -144,19 +160,10 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
     return attn_buffer_check(&texts->bytes, err);
 }
 
-enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    return make_labels(texts, run->tokens, run->token_sizes,
-                       attn_selection_dims(run->selection)->n_position, err);
-}
-
-enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
-                                               const struct attn_labels *run,
-                                               struct attn_error *err)
-{
-    return make_labels(texts, run->source_tokens, run->source_token_sizes,
-                       attn_selection_dims(run->selection)->n_source, err);
+    return make_both(make_labels, texts, run, err);
 }
 
 size_t attn_token_labels_n_split(const struct attn_labels *run)

@@ -16,14 +16,9 @@ struct attn_token_texts {
     size_t n;                 /* positions; 0 when the run has no tokens */
 };
 
-/* Of the run's tokens. */
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+/* Of the run's tokens, [0], and of those that layers with cross-attention look at, [1]. */
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
-
-/* Of the tokens that layers with cross-attention look at. */
-enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_labels *run,
-                                              struct attn_error *err);
 
 /*
  * The same for pictures and for tables that people read. Tokens that are pieces of one character,
@@ -31,11 +26,8 @@ enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
  * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
  * on.
  */
-enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
-enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
-                                               const struct attn_labels *run,
-                                               struct attn_error *err);
 
 /* How many characters of the run's tokens are in several pieces. */
 size_t attn_token_labels_n_split(const struct attn_labels *run);
@@ -43,7 +35,11 @@ size_t attn_token_labels_n_split(const struct attn_labels *run);
 /* The text of POSITION, not terminated, borrowed; empty without tokens. */
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
 
-void attn_token_texts_release(struct attn_token_texts *texts);
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
+
+/* Appends the text that was run, as far as its tokens tell: one after the other, with a blank where
+ * something lies between them. */
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);

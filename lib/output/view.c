@@ -50,34 +50,31 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture)
 
 /* --- Words --------------------------------------------------------------------------------- */
 
-static enum attn_status join_texts(struct view_words *words, const char *const *tokens,
-                                   const size_t *sizes, struct attn_error *err)
+/* The words of N tokens, with their texts where TOKENS have some; without OF_TOKEN each token is
+ * one. */
+static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
+                                   const char *const *tokens, const size_t *sizes,
+                                   struct attn_error *err)
 {
     size_t begin = 0;
 
+    words->of_token = of_token;
+    words->n_token = n;
+    words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
+    if (!of_token || n == 0 || !tokens)
+        return ATTN_OK;
     words->texts = attn_alloc(words->n, sizeof *words->texts, err);
     words->sizes = attn_alloc(words->n, sizeof *words->sizes, err);
     if (!words->texts || !words->sizes)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < words->n_token; i++) {
+    for (size_t i = 0; i < n; i++) {
         attn_buffer_append(&words->bytes, tokens[i], sizes[i]);
-        words->sizes[words->of_token[i]] += sizes[i];
+        words->sizes[of_token[i]] += sizes[i];
     }
     attn_buffer_append_char(&words->bytes, '\0'); /* so that there are bytes */
     for (size_t w = 0; w < words->n; begin += words->sizes[w++])
         words->texts[w] = words->bytes.data + begin;
     return attn_buffer_check(&words->bytes, err);
-}
-
-/* The words of N tokens; without OF_TOKEN each token is one. */
-static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
-                                   const char *const *tokens, const size_t *sizes,
-                                   struct attn_error *err)
-{
-    words->of_token = of_token;
-    words->n_token = n;
-    words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
-    return of_token && n > 0 && tokens ? join_texts(words, tokens, sizes, err) : ATTN_OK;
 }
 
 static void release_words(struct view_words *words)
@@ -92,12 +89,18 @@ static size_t word_of(const struct view_words *words, size_t token)
     return words->of_token ? words->of_token[token] : token;
 }
 
-/* Where each word lies in the text. */
-static enum attn_status find_bytes(struct attn_view *view, struct attn_error *err)
+/* How many rows each word has, and where it lies in the text. */
+static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
     size_t last = SIZE_MAX;
 
+    view->rows_of_word = attn_alloc(view->positions.n, sizeof *view->rows_of_word, err);
+    if (!view->rows_of_word)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < view->positions.n_token; i++)
+        view->rows_of_word[word_of(&view->positions, i)] +=
+            attn_selection_has_query(given->selection, i);
     if (!given->begin)
         return ATTN_OK;
     view->begin = attn_alloc(view->positions.n, sizeof *view->begin, err);
@@ -117,28 +120,6 @@ static enum attn_status find_bytes(struct attn_view *view, struct attn_error *er
     return ATTN_OK;
 }
 
-static enum attn_status count_rows(struct attn_view *view, struct attn_error *err)
-{
-    view->rows_of_word = attn_alloc(view->positions.n, sizeof *view->rows_of_word, err);
-    if (!view->rows_of_word)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < view->positions.n_token; i++)
-        view->rows_of_word[word_of(&view->positions, i)] +=
-            attn_selection_has_query(view->given->selection, i);
-    return ATTN_OK;
-}
-
-/* The layers that were given, as a list: "0,2". */
-static enum attn_status list_layers(const struct attn_selection *given, struct attn_buffer *list,
-                                    struct attn_error *err)
-{
-    for (int layer = 0; layer < (int)attn_selection_dims(given)->n_layer; layer++)
-        if (attn_selection_has_layer(given, layer))
-            attn_buffer_append_format(list, list->size > 0 ? ",%d" : "%d", layer);
-    attn_buffer_string(list);
-    return attn_buffer_check(list, err);
-}
-
 /* The selection that was given, with words for queries. LAYERS is empty, for the caller to
  * release. */
 static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
@@ -151,7 +132,11 @@ static enum attn_status select_words(struct attn_view *view, struct attn_buffer 
     dims.n_source = view->source.n;
     ATTN_TRY(attn_selection_create(&dims, &view->selection, err));
     ATTN_TRY(attn_selection_set_sites(view->selection, attn_selection_sites(given), err));
-    ATTN_TRY(list_layers(given, layers, err));
+    for (int layer = 0; layer < (int)dims.n_layer; layer++) /* as a list: "0,2" */
+        if (attn_selection_has_layer(given, layer))
+            attn_buffer_append_format(layers, layers->size > 0 ? ",%d" : "%d", layer);
+    attn_buffer_string(layers);
+    ATTN_TRY(attn_buffer_check(layers, err));
     if (layers->size > 0)
         ATTN_TRY(attn_selection_set_layers(view->selection, layers->data, err));
     for (int layer = 0; layer < (int)dims.n_layer; layer++)
@@ -200,8 +185,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
                         given->token_sizes, err));
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
                         given->source_token_sizes, err));
-    ATTN_TRY(count_rows(view, err));
-    ATTN_TRY(find_bytes(view, err));
+    ATTN_TRY(find_rows(view, err));
     status = select_words(view, &layers, err);
     attn_buffer_release(&layers);
     ATTN_TRY(status);
@@ -338,15 +322,6 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
 
 /* --- Rows of words ------------------------------------------------------------------------- */
 
-static enum attn_status open_row(struct word_row *row, size_t n_key, struct attn_error *err)
-{
-    if (row->sums)
-        return ATTN_OK;
-    row->sums = attn_alloc(n_key, sizeof *row->sums, err);
-    row->is_seen = attn_alloc(n_key, sizeof *row->is_seen, err);
-    return row->sums && row->is_seen ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 static void add_row(struct word_row *open, const struct view_words *keys,
                     const struct attn_trace_event *event, size_t r)
 {
@@ -393,7 +368,12 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
     struct attn_trace_event merged = *event;
     size_t n = 0;
 
-    ATTN_TRY(open_row(open, keys->n, err));
+    if (!open->sums) {
+        open->sums = attn_alloc(keys->n, sizeof *open->sums, err);
+        open->is_seen = attn_alloc(keys->n, sizeof *open->is_seen, err);
+        if (!open->sums || !open->is_seen)
+            return ATTN_NO_MEMORY;
+    }
     ATTN_TRY(reserve(view, event->n_row, keys->n, err));
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t word = word_of(&view->positions, event->row0 + r);

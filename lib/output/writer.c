@@ -75,14 +75,6 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
     }
 }
 
-bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site)
-{
-    enum attn_site_layout layout = attn_site_layout(site);
-
-    return layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK ||
-           (writer->labels.axes && layout != ATTN_LAYOUT_VECTOR);
-}
-
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head)
 {
@@ -102,8 +94,10 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
     return digits;
 }
 
-void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
-                                  enum attn_site site, int layer, int head)
+/* Appends what the file of HEAD in a directory is called; NAME is for the caller to release. */
+static enum attn_status append_file_name(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_buffer *name,
+                                         struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     const struct attn_array_axes *axes = writer->labels.axes;
@@ -120,11 +114,40 @@ void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_wr
         attn_buffer_append_char(name, '.');
     attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
     attn_buffer_string(name);
+    return attn_buffer_check(name, err);
+}
+
+enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
+                                       int head, struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK) {
+        attn_file_names_append(&writer->run->files, name.data);
+        status = attn_buffer_check(&writer->run->files.text, err);
+    }
+    attn_buffer_release(&name);
+    return status;
+}
+
+enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_sink **sink,
+                                         struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK)
+        status = attn_directory_create_file(writer->directory, name.data, sink, err);
+    attn_buffer_release(&name);
+    return status;
 }
 
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
                              int head, struct attn_buffer *out)
 {
+    const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_array_axes *axes = writer->labels.axes;
     const struct attn_head_number number = attn_writer_head_number(writer, site, head);
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
@@ -142,10 +165,14 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (attn_site_has_keys(site))
-        attn_picture_append_view(writer->options.picture, out);
+    if (!attn_site_has_keys(site))
+        return;
+    attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
+    attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
+    attn_buffer_append_string(out, picture->renormalizes ? ", each row divided by its sum" : "");
 }
 
+/* An attn_visit_fn. */
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -212,28 +239,22 @@ struct attn_event_queue {
     size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
 };
 
-static enum attn_status count_lanes(struct attn_writer *writer, void *user, enum attn_site site,
-                                    int layer, struct attn_error *err)
-{
-    struct attn_event_queue *queue = user;
-
-    (void)err;
-    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
-    queue->n_lane += attn_writer_extent(writer, site, layer).n_head;
-    return ATTN_OK;
-}
-
+/* An attn_visit_fn: the lanes of a site; before there are lanes, their number. */
 static enum attn_status set_lanes(struct attn_writer *writer, void *user, enum attn_site site,
                                   int layer, struct attn_error *err)
 {
-    const struct attn_event_queue *queue = user;
+    struct attn_event_queue *queue = user;
     const struct attn_extent extent = attn_writer_extent(writer, site, layer);
-    struct lane *lanes = queue->lanes + queue->lanes_of_slot[attn_writer_slot(site, layer)];
 
     (void)err;
-    for (size_t h = 0; h < extent.n_head; h++)
-        lanes[h] = (struct lane){
-            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lanes[h].first};
+    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
+    for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
+        struct lane *lane = &queue->lanes[queue->n_lane + h];
+
+        *lane = (struct lane){
+            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+    }
+    queue->n_lane += extent.n_head;
     return ATTN_OK;
 }
 
@@ -249,9 +270,12 @@ static enum attn_status create_queue(struct attn_writer *writer, struct attn_err
     q->lanes_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *q->lanes_of_slot, err);
     if (!q->lanes_of_slot)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_writer_each_site(writer, count_lanes, q, err));
+    ATTN_TRY(attn_writer_each_site(writer, set_lanes, q, err));
     q->lanes = attn_alloc(q->n_lane, sizeof *q->lanes, err);
-    return q->lanes ? attn_writer_each_site(writer, set_lanes, q, err) : ATTN_NO_MEMORY;
+    if (!q->lanes)
+        return ATTN_NO_MEMORY;
+    q->n_lane = 0;
+    return attn_writer_each_site(writer, set_lanes, q, err);
 }
 
 /* Keeps rows that fit a piece. */
@@ -387,27 +411,6 @@ static enum attn_status take_in_order(struct attn_event_queue *queue,
         }
     }
     return ATTN_OK;
-}
-
-/* Whether nothing waits: false after all rows came means that some came out of order. */
-static bool is_empty(const struct attn_event_queue *queue)
-{
-    for (size_t i = 0; i < queue->n_lane; i++)
-        if (queue->lanes[i].first)
-            return false;
-    return true;
-}
-
-static void free_queue(struct attn_event_queue *queue)
-{
-    if (!queue)
-        return;
-    for (size_t i = 0; queue->lanes && i < queue->n_lane; i++)
-        while (queue->lanes[i].first)
-            drop_first(&queue->lanes[i]);
-    attn_free(queue->lanes);
-    attn_free(queue->lanes_of_slot);
-    attn_free(queue);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -596,11 +599,9 @@ struct row_batch {
 static void append_rows(const void *context, size_t i, struct attn_buffer *text)
 {
     const struct row_batch *rows = context;
-    size_t begin = i * rows->n_at_once, n = rows->event->n_row - begin;
+    const size_t begin = i * rows->n_at_once, end = begin + rows->n_at_once;
 
-    if (n > rows->n_at_once)
-        n = rows->n_at_once;
-    for (size_t r = begin; r < begin + n; r++)
+    for (size_t r = begin; r < end && r < rows->event->n_row; r++)
         rows->append_row(rows->writer, rows->event, rows->place, r, text);
 }
 
@@ -622,11 +623,14 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
 
 static enum attn_status check_rows(const struct attn_writer *writer, struct attn_error *err)
 {
+    const struct attn_event_queue *queue = writer->queue;
+
     if (writer->n_row_left > 0)
         return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
                               writer->n_row_left);
-    if (writer->queue && !is_empty(writer->queue))
-        return attn_error_set(err, ATTN_INVALID, "rows came out of order");
+    for (size_t i = 0; queue && i < queue->n_lane; i++)
+        if (queue->lanes[i].first) /* all rows came, and some wait */
+            return attn_error_set(err, ATTN_INVALID, "rows came out of order");
     return ATTN_OK;
 }
 
@@ -644,31 +648,25 @@ static enum attn_status finish(struct attn_writer *writer, struct attn_error *er
 
 /* --- The public calls ---------------------------------------------------------------------- */
 
-static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
-{
-    attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
-    return writer->failure.status;
-}
-
 /* Keeps the first failure, so that no later call can make a broken file appear. */
 static enum attn_status keep_failure(struct attn_writer *writer, enum attn_status status,
                                      struct attn_error *err)
 {
-    if (status == ATTN_OK)
-        return ATTN_OK;
-    attn_error_set(&writer->failure, status, "%s",
-                   err && err->status != ATTN_OK ? err->message : attn_status_text(status));
+    if (status != ATTN_OK)
+        attn_error_set(&writer->failure, status, "%s",
+                       err && err->status != ATTN_OK ? err->message : attn_status_text(status));
     return status;
 }
 
-/* Where a writer writes: one of the three. */
-struct writer_target {
-    const char *path;
-    struct attn_sink *sink;
-    struct attn_directory *directory;
-};
+/* The first failure again; ATTN_OK when there was none. */
+static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
+    return writer->failure.status;
+}
 
-static enum attn_status open_target(struct attn_writer *w, const struct writer_target *target,
+static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
                                     struct attn_error *err)
 {
     ATTN_TRY(rank_queries(w, err));
@@ -718,10 +716,11 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
 static const struct attn_picture_options usual_picture = {.size =
                                                               sizeof(struct attn_picture_options)};
 
-static enum attn_status create(const struct attn_format *format, struct writer_target target,
-                               const struct attn_labels *labels,
-                               const struct attn_writer_options *given, struct attn_writer **writer,
-                               struct attn_error *err)
+enum attn_status attn_writer_open(const struct attn_format *format,
+                                  const struct attn_writer_target *target,
+                                  const struct attn_labels *labels,
+                                  const struct attn_writer_options *given,
+                                  struct attn_writer **writer, struct attn_error *err)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     enum attn_status status;
@@ -730,7 +729,7 @@ static enum attn_status create(const struct attn_format *format, struct writer_t
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!format->tensors)
         return attn_error_set(err, ATTN_INVALID, "%s hold tables, no tensors", format->title);
-    if (target.sink && format->needs_directory)
+    if (target->sink && format->needs_directory)
         return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
                               format->title);
     if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
@@ -746,7 +745,7 @@ static enum attn_status create(const struct attn_format *format, struct writer_t
     w->options = options;
     if (!w->options.picture)
         w->options.picture = &usual_picture;
-    status = open_target(w, &target, err);
+    status = open_target(w, target, err);
     if (status == ATTN_OK)
         *writer = w;
     else
@@ -759,7 +758,8 @@ enum attn_status attn_writer_create(const struct attn_format *format, const char
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct writer_target){.path = path}, labels, options, writer, err);
+    return attn_writer_open(format, &(struct attn_writer_target){.path = path}, labels, options,
+                            writer, err);
 }
 
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
@@ -767,25 +767,8 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct writer_target){.sink = sink}, labels, options, writer, err);
-}
-
-enum attn_status attn_writer_create_in(const struct attn_format *format,
-                                       struct attn_directory *directory,
-                                       const struct attn_labels *labels,
-                                       const struct attn_writer_options *options,
-                                       struct attn_writer **writer, struct attn_error *err)
-{
-    return create(format, (struct writer_target){.directory = directory}, labels, options, writer,
-                  err);
-}
-
-enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
-                                   struct attn_error *err)
-{
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
-    return keep_failure(writer, take_event(writer, event, NULL, err), err);
+    return attn_writer_open(format, &(struct attn_writer_target){.sink = sink}, labels, options,
+                            writer, err);
 }
 
 bool attn_writer_takes_pairs(const struct attn_writer *writer)
@@ -793,11 +776,17 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
     return writer->ops->pair && writer->options.picture->is_difference;
 }
 
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(repeat_failure(writer, err));
+    return keep_failure(writer, take_event(writer, event, NULL, err), err);
+}
+
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
+    ATTN_TRY(repeat_failure(writer, err));
     return keep_failure(writer, take_event(writer, chosen, exact, err), err);
 }
 
@@ -805,31 +794,38 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
-    if (writer->ops->predictions) {
-        status = check_rows(writer, err);
-        if (status == ATTN_OK)
-            status = writer->ops->predictions(writer, predictions, err);
-    }
+    ATTN_TRY(repeat_failure(writer, err));
+    if (!writer->ops->predictions)
+        return ATTN_OK;
+    status = check_rows(writer, err);
+    if (status == ATTN_OK)
+        status = writer->ops->predictions(writer, predictions, err);
     return keep_failure(writer, status, err);
 }
 
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err)
 {
-    if (writer->failure.status != ATTN_OK)
-        return repeat_failure(writer, err);
+    ATTN_TRY(repeat_failure(writer, err));
     return keep_failure(writer, finish(writer, err), err);
 }
 
 void attn_writer_free(struct attn_writer *writer)
 {
+    struct attn_event_queue *queue = writer ? writer->queue : NULL;
+
     if (!writer)
         return;
     writer->ops->release(writer);
-    free_queue(writer->queue);
+    for (size_t i = 0; queue && queue->lanes && i < queue->n_lane; i++)
+        while (queue->lanes[i].first)
+            drop_first(&queue->lanes[i]);
+    if (queue) {
+        attn_free(queue->lanes);
+        attn_free(queue->lanes_of_slot);
+    }
+    attn_free(queue);
     attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);

@@ -194,12 +194,19 @@ struct attn_writer {
     struct attn_error failure;  /* the first; it is repeated from then on */
 };
 
-/* attn_writer_create into a DIRECTORY that is locked, and borrowed for the writer's life. */
-enum attn_status attn_writer_create_in(const struct attn_format *format,
-                                       struct attn_directory *directory,
-                                       const struct attn_labels *labels,
-                                       const struct attn_writer_options *options,
-                                       struct attn_writer **writer, struct attn_error *err);
+/* Where a writer writes: one of the three. */
+struct attn_writer_target {
+    const char *path;
+    struct attn_sink *sink;
+    struct attn_directory *directory; /* is locked; borrowed for the writer's life */
+};
+
+/* What attn_writer_create and _create_sink do, for any target. */
+enum attn_status attn_writer_open(const struct attn_format *format,
+                                  const struct attn_writer_target *target,
+                                  const struct attn_labels *labels,
+                                  const struct attn_writer_options *given,
+                                  struct attn_writer **writer, struct attn_error *err);
 
 /* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */
 static inline size_t attn_writer_slot(enum attn_site site, int layer)
@@ -221,9 +228,6 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
                                       int layer);
 
-/* Whether the rows of one head lie together in arrays: [H, T, n], and not [T, H, n]. */
-bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site);
-
 /* A head by its number in the batch. Without batches `batch` is 0. */
 struct attn_head_number {
     int batch, head;
@@ -231,10 +235,13 @@ struct attn_head_number {
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head);
 
-/* Appends "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv": what the file of HEAD in a
- * directory is called; HEAD counts when the site has heads. */
-void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
-                                  enum attn_site site, int layer, int head);
+/* The file of HEAD in the writer's directory, "L00H03.pattern.csv", "B00H03.pattern.csv" or
+ * "logits.csv", among the files of the run; and made. HEAD counts when the site has heads. */
+enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
+                                       int head, struct attn_error *err);
+enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_sink **sink,
+                                         struct attn_error *err);
 
 /* Appends what a matrix of a run is called above it, with the view of a pattern: "layer 2, head 5:
  * pattern", "batch 0, head 3: pattern, words" of arrays, "logits" of a site without layers. HEAD

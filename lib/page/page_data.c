@@ -1,10 +1,10 @@
-/* page_data.c - see page_data.h. */
-#include "page/page_data.h"
+/* page_data.c - see page_internal.h. */
+#include "page/page_internal.h"
 
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/status_internal.h"
-#include "encode/base64.h"
+#include "encode/embed.h"
 
 #include <string.h>
 #define ZLIB_CONST /* input is read only */
@@ -173,22 +173,19 @@ static void append_piece(const void *context, size_t i, struct attn_buffer *text
 /* Writes what waits. The last piece of an open block is not its end. */
 static enum attn_status write_waiting(struct attn_page_data *data, struct attn_error *err)
 {
-    enum attn_status status;
-
     if (data->has_failed)
         return attn_error_no_memory(err);
-    status = attn_pieces_write(data->threads, data->n_piece, append_piece, data, data->sink, err);
+    ATTN_TRY(attn_pieces_write(data->threads, data->n_piece, append_piece, data, data->sink, err));
     data->waiting.size = data->n_piece = 0;
-    if (status == ATTN_OK && data->is_open)
+    if (data->is_open)
         begin_piece(data, "");
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err)
 {
-    if (!data->has_failed && data->waiting.size < WAITING_SIZE)
-        return ATTN_OK;
-    return write_waiting(data, err);
+    return data->has_failed || data->waiting.size >= WAITING_SIZE ? write_waiting(data, err)
+                                                                  : ATTN_OK;
 }
 
 enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_error *err)

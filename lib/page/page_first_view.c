@@ -1,37 +1,15 @@
-/* page_first_view.c - see page_first_view.h. */
-#include "page/page_first_view.h"
+/* page_first_view.c - see page_internal.h. */
+#include "page/page_internal.h"
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/base64.h"
 #include "encode/colormap_internal.h"
+#include "encode/embed.h"
 #include "encode/png_file.h"
 #include "output/picture_internal.h"
 
 #include <math.h>
 #include <string.h>
-
-void attn_html_append(struct attn_buffer *out, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        switch (text[i]) {
-        case '<':
-            attn_buffer_append_string(out, "&lt;");
-            break;
-        case '>':
-            attn_buffer_append_string(out, "&gt;");
-            break;
-        case '&':
-            attn_buffer_append_string(out, "&amp;");
-            break;
-        case '"':
-            attn_buffer_append_string(out, "&quot;");
-            break;
-        default:
-            attn_buffer_append_char(out, text[i]);
-        }
-    }
-}
 
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels)
@@ -58,28 +36,18 @@ struct picture {
     struct attn_sink *png; /* owns; what is drawn */
 };
 
-static size_t largest_thumb(const struct attn_page_heads *heads)
-{
-    size_t side = 1;
-
-    for (size_t i = 0; i < heads->n; i++) {
-        const struct attn_page_head *head = &heads->items[i];
-
-        side = head->n_thumb_row > side ? head->n_thumb_row : side;
-        side = head->n_thumb_col > side ? head->n_thumb_col : side;
-    }
-    return side;
-}
-
 /* Groups of heads follow one another; heads stand in the column of their number. */
 static enum attn_status place_heads(struct picture *picture, const struct attn_page_heads *heads,
                                     struct attn_error *err)
 {
+    size_t side = 1; /* cells of the largest thumbnail */
     int group = -1;
 
     for (size_t i = 0; i < heads->n; i++) {
         picture->n_down += heads->items[i].group != group;
         group = heads->items[i].group;
+        side = heads->items[i].n_thumb_row > side ? heads->items[i].n_thumb_row : side;
+        side = heads->items[i].n_thumb_col > side ? heads->items[i].n_thumb_col : side;
         if ((size_t)heads->items[i].number + 1 > picture->n_across)
             picture->n_across = (size_t)heads->items[i].number + 1;
     }
@@ -94,15 +62,9 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
         picture->places[down * picture->n_across + (size_t)heads->items[i].number] =
             &heads->items[i];
     }
-    picture->side = largest_thumb(heads);
-    picture->cell = picture->side < USUAL_SIDE ? USUAL_SIDE / picture->side : 1;
-    picture->side *= picture->cell;
+    picture->cell = side < USUAL_SIDE ? USUAL_SIDE / side : 1;
+    picture->side = side * picture->cell;
     return ATTN_OK;
-}
-
-static uint32_t number_of(struct attn_rgb color)
-{
-    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
 }
 
 /* Colours of weights are 1 .. 254, in equal steps of the square root. */
@@ -115,12 +77,12 @@ static void fill_palette(struct picture *picture, const struct attn_picture_opti
     const struct attn_colormap *map =
         attn_picture_colormap(options, &scale, theme == ATTN_THEME_DARK ? "viridis" : "blues");
 
-    picture->palette[MASKED] = number_of(attn_cell_color(ATTN_CELL_MASKED, theme));
+    picture->palette[MASKED] = attn_cell_look(ATTN_CELL_MASKED, theme).ground;
     picture->palette[GROUND] = theme == ATTN_THEME_DARK ? 0x101317 : 0xffffff;
     for (int i = 1; i < GROUND; i++) {
         const double root = (i - 1) / 253.0;
 
-        picture->palette[i] = number_of(
+        picture->palette[i] = attn_rgb_number(
             attn_colormap_color(map, theme, attn_color_level(&scale, range, root * root)));
     }
 }
@@ -145,18 +107,60 @@ static void fill_row(void *user, size_t y, unsigned char *row)
     }
 }
 
-/* What it makes is the picture's, also after a failure. */
-static enum attn_status draw_picture(struct picture *picture,
-                                     const struct attn_page_first_view *view,
-                                     struct attn_buffer *out, struct attn_error *err)
+/* --- The table ------------------------------------------------------------------------------- */
+
+/* The heading of a row or a column. */
+static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
+                         size_t position)
+{
+    size_t size;
+    const char *text = attn_token_text(texts, position, &size);
+
+    attn_buffer_append_format(out, "<th>%zu %s", position, size > 0 ? "<bdi>" : "");
+    attn_markup_append(out, text, size, true);
+    attn_buffer_append_string(out, size > 0 ? "</bdi></th>" : "</th>");
+}
+
+static void append_table(const struct attn_page *page, struct attn_buffer *out)
+{
+    const struct attn_page_head *head = &page->heads.items[page->start];
+    const int n_digit = page->n_byte == 2 ? 4 : 2;
+
+    attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
+    attn_page_head_append_name(out, head, &page->base.labels);
+    attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
+    for (size_t c = 0; c < head->n_column; c++)
+        append_label(out, &page->names[head->is_source], c);
+    attn_buffer_append_string(out, "</tr>\n");
+    for (size_t r = 0; r < head->n_row; r++) {
+        attn_buffer_append_string(out, "<tr>");
+        append_label(out, &page->names[0], page->base.queries[r]);
+        for (size_t c = 0; c < head->n_column; c++) {
+            const float w = page->best[r * head->n_column + c];
+
+            if (isnan(w))
+                attn_buffer_append_string(out, "<td></td>");
+            else if (isinf(w))
+                attn_buffer_append_string(out, "<td>!!</td>");
+            else
+                attn_buffer_append_format(out, "<td>%.*f</td>", n_digit, (double)w);
+        }
+        attn_buffer_append_string(out, "</tr>\n");
+    }
+    attn_buffer_append_string(out, "</table>\n");
+}
+
+/* Makes all of the view. PICTURE is empty, for the caller to release. */
+static enum attn_status make_view(struct picture *picture, const struct attn_page *page,
+                                  struct attn_buffer *out, struct attn_error *err)
 {
     struct attn_png_image image = {
         .palette = picture->palette, .n_color = 256, .fill_row = fill_row, .user = picture};
     const void *bytes;
     size_t size;
 
-    ATTN_TRY(place_heads(picture, view->heads, err));
-    fill_palette(picture, view->writer->options.picture);
+    ATTN_TRY(place_heads(picture, &page->heads, err));
+    fill_palette(picture, page->base.options.picture);
     image.width = picture->n_across * (picture->side + GAP) - GAP;
     image.height = picture->n_down * (picture->side + GAP) - GAP;
     ATTN_TRY(attn_sink_create_memory(&picture->png, err));
@@ -169,88 +173,21 @@ static enum attn_status draw_picture(struct picture *picture,
     bytes = attn_sink_bytes(picture->png, &size);
     attn_base64_append(out, bytes, size);
     attn_buffer_append_string(out, "\"></p>\n");
-    return ATTN_OK;
-}
-
-static enum attn_status append_picture(const struct attn_page_first_view *view,
-                                       struct attn_buffer *out, struct attn_error *err)
-{
-    struct picture picture = {0};
-    const enum attn_status status = draw_picture(&picture, view, out, err);
-
-    attn_sink_free(picture.png);
-    attn_free(picture.places);
-    return status;
-}
-
-/* --- The table ------------------------------------------------------------------------------- */
-
-static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
-                         size_t position)
-{
-    size_t size;
-    const char *text = attn_token_text(texts, position, &size);
-
-    attn_buffer_append_format(out, "<th>%zu ", position);
-    if (size > 0) {
-        attn_buffer_append_string(out, "<bdi>");
-        attn_html_append(out, text, size);
-        attn_buffer_append_string(out, "</bdi>");
-    }
-    attn_buffer_append_string(out, "</th>");
-}
-
-static void append_row(const struct attn_page_first_view *view, size_t r, struct attn_buffer *out)
-{
-    const struct attn_page_head *head = view->head;
-
-    attn_buffer_append_string(out, "<tr>");
-    append_label(out, view->tokens, view->writer->queries[r]);
-    for (size_t c = 0; c < head->n_column; c++) {
-        const float w = view->cells[r * head->n_column + c];
-
-        if (isnan(w))
-            attn_buffer_append_string(out, "<td></td>");
-        else if (isinf(w))
-            attn_buffer_append_string(out, "<td>!!</td>");
-        else
-            attn_buffer_append_format(out, "<td>%.*f</td>", view->n_digit, (double)w);
-    }
-    attn_buffer_append_string(out, "</tr>\n");
-}
-
-static void append_table(const struct attn_page_first_view *view, struct attn_buffer *out)
-{
-    const struct attn_page_head *head = view->head;
-
-    attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
-    attn_page_head_append_name(out, head, &view->writer->labels);
-    attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
-    for (size_t c = 0; c < head->n_column; c++)
-        append_label(out, head->is_source ? view->source_tokens : view->tokens, c);
-    attn_buffer_append_string(out, "</tr>\n");
-    for (size_t r = 0; r < head->n_row; r++)
-        append_row(view, r, out);
-    attn_buffer_append_string(out, "</table>\n");
-}
-
-static enum attn_status make(const struct attn_page_first_view *view, struct attn_buffer *out,
-                             struct attn_error *err)
-{
-    ATTN_TRY(append_picture(view, out, err));
-    if (view->cells)
-        append_table(view, out);
+    if (page->has_best)
+        append_table(page, out);
     return attn_buffer_check(out, err);
 }
 
-enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
-                                            struct attn_sink *sink, struct attn_error *err)
+enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err)
 {
+    struct picture picture = {0};
     struct attn_buffer text = {0};
-    const enum attn_status status = make(view, &text, err);
+    const enum attn_status status = make_view(&picture, page, &text, err);
 
     if (status == ATTN_OK)
-        attn_sink_write(sink, text.data, text.size);
+        attn_sink_write(page->base.sink, text.data, text.size);
+    attn_sink_free(picture.png);
+    attn_free(picture.places);
     attn_buffer_release(&text);
     return status;
 }

@@ -1,12 +1,13 @@
-/* page_run.c - see page_run.h. */
-#include "page/page_run.h"
+/* page_run.c - see page_internal.h. */
+#include "page/page_internal.h"
 
 #include "base/escape.h"
 #include "base/path.h"
 #include "base/version.h"
-#include "encode/base64.h"
 #include "encode/colormap_internal.h"
+#include "encode/embed.h"
 #include "encode/json_writer.h"
+#include "encode/png_file.h"
 #include "output/labels_json.h"
 #include "output/picture_internal.h"
 #include "tables/table_writer.h"
@@ -18,7 +19,7 @@
 /* The object, in the making. Its own members stand on lines of their own; what is inside of them
  * has no blanks. */
 struct run_json {
-    const struct attn_page_run *run;
+    const struct attn_page *page;
     struct attn_buffer text;
     struct attn_json_writer json; /* of that */
 };
@@ -46,48 +47,34 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-static void push_ramp(struct run_json *to, const struct attn_colormap *map, enum attn_theme theme,
-                      const char *ending)
-{
-    unsigned char bytes[ATTN_N_COLOR][3];
-    char name[64];
-    struct attn_buffer *out;
-
-    for (int i = 0; i < ATTN_N_COLOR; i++) {
-        const struct attn_rgb color = attn_colormap_color(map, theme, i);
-
-        bytes[i][0] = color.r;
-        bytes[i][1] = color.g;
-        bytes[i][2] = color.b;
-    }
-    snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), ending);
-    attn_json_key(&to->json, name);
-    out = attn_json_value(&to->json);
-    attn_buffer_append_char(out, '"');
-    attn_base64_append(out, bytes, sizeof bytes);
-    attn_buffer_append_char(out, '"');
-}
-
 /* All maps, 256 times red, green and blue each; of diverging ones that of either theme. */
 static void push_colormaps(struct run_json *to)
 {
+    static const char *const endings[] = {"", "-dark"};
+    struct attn_buffer *out;
+
     attn_json_begin(push_key(to, "colormaps"), '{');
     to->json.comma = ",\n";
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
+        const int n_theme = attn_colormap_is_diverging(map) ? 2 : 1;
 
-        push_ramp(to, map, ATTN_THEME_LIGHT, "");
-        if (attn_colormap_is_diverging(map))
-            push_ramp(to, map, ATTN_THEME_DARK, "-dark");
+        for (int theme = ATTN_THEME_LIGHT; theme < n_theme; theme++) {
+            unsigned char bytes[ATTN_N_COLOR][3];
+            char name[64];
+
+            for (int level = 0; level < ATTN_N_COLOR; level++)
+                attn_png_put_color(bytes[level],
+                                   attn_rgb_number(attn_colormap_color(map, theme, level)));
+            snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), endings[theme]);
+            out = attn_json_value(attn_json_key(&to->json, name));
+            attn_buffer_append_char(out, '"');
+            attn_base64_append(out, bytes, sizeof bytes);
+            attn_buffer_append_char(out, '"');
+        }
     }
     to->json.comma = ",";
     attn_json_end(&to->json);
-}
-
-static void push_color(struct attn_json_writer *json, struct attn_rgb color)
-{
-    attn_buffer_append_format(attn_json_value(json), "\"#%02x%02x%02x\"", color.r, color.g,
-                              color.b);
 }
 
 /* Ground and hatch of the cells without a value, in both themes. */
@@ -106,9 +93,11 @@ static void push_cells(struct run_json *to)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         attn_json_begin(attn_json_key(json, kinds[i].name), '{');
         for (int theme = ATTN_THEME_LIGHT; theme <= ATTN_THEME_DARK; theme++) {
+            const struct attn_cell_look look = attn_cell_look(kinds[i].kind, theme);
+
             attn_json_begin(attn_json_key(json, themes[theme]), '[');
-            push_color(json, attn_cell_color(kinds[i].kind, theme));
-            push_color(json, attn_cell_hatch_color(kinds[i].kind, theme));
+            attn_buffer_append_format(attn_json_value(json), "\"#%06x\",\"#%06x\"", look.ground,
+                                      look.hatch);
             attn_json_end(json);
         }
         attn_json_end(json);
@@ -122,7 +111,7 @@ static void push_look(struct run_json *to)
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
-    const struct attn_picture_options *picture = to->run->writer->options.picture;
+    const struct attn_picture_options *picture = to->page->base.options.picture;
     const struct attn_color_scale *scale = &picture->color_scale;
 
     attn_json_text(push_key(to, "colormap"),
@@ -146,66 +135,14 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* Whether something stands between each token and the one before it: 0 or 1 of each; null where
- * that is not known. */
-static void push_gaps(struct run_json *to)
-{
-    const struct attn_writer *writer = to->run->writer;
-    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
-    struct attn_json_writer *json = push_key(to, "gaps");
-
-    if (!begin) {
-        attn_json_null(json);
-        return;
-    }
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < writer->n_position; i++)
-        attn_json_integer(json, i > 0 && begin[i] > end[i - 1]);
-    attn_json_end(json);
-}
-
-/* The positions of the rows; null: all. */
-static void push_queries(struct run_json *to)
-{
-    const struct attn_writer *writer = to->run->writer;
-    struct attn_json_writer *json = push_key(to, "queries");
-
-    if (writer->n_query == writer->n_position) {
-        attn_json_null(json);
-        return;
-    }
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < writer->n_query; i++)
-        attn_json_size(json, writer->queries[i]);
-    attn_json_end(json);
-}
-
-static void push_options(struct run_json *to)
-{
-    const struct attn_labels *labels = &to->run->writer->labels;
-    struct attn_json_writer *json = push_key(to, "options");
-
-    attn_json_begin(json, '{');
-    for (size_t i = 0; i < labels->n_option; i++) {
-        size_t n_value;
-        const char *value = attn_path_last(labels->options[i].value, &n_value);
-
-        attn_json_string(attn_json_key(json, labels->options[i].name), value, n_value);
-    }
-    attn_json_end(json);
-}
-
 /* TEXTS as a list; null where they are what stands before. */
 static void push_texts(struct run_json *to, const char *name, const struct attn_token_texts *texts,
                        bool is_same)
 {
     struct attn_json_writer *json = push_key(to, name);
 
-    if (is_same || texts->n == 0) {
-        attn_json_null(json);
+    if (!attn_json_begin_list(json, !is_same && texts->n > 0))
         return;
-    }
-    attn_json_begin(json, '[');
     for (size_t p = 0; p < texts->n; p++) {
         size_t size;
         const char *text = attn_token_text(texts, p, &size);
@@ -215,69 +152,86 @@ static void push_texts(struct run_json *to, const char *name, const struct attn_
     attn_json_end(json);
 }
 
-/* Whether no token is escaped in TEXTS: an escape is longer than what it stands for. */
-static bool are_plain(const struct attn_token_texts *texts, const size_t *sizes)
-{
-    size_t n_byte = 0;
-
-    for (size_t p = 0; p < texts->n; p++)
-        n_byte += sizes[p];
-    return texts->bytes.size == n_byte;
-}
-
-static bool are_equal(const struct attn_token_texts *a, const struct attn_token_texts *b)
-{
-    const size_t size = a->bytes.size;
-
-    return size == b->bytes.size && (size == 0 || memcmp(a->bytes.data, b->bytes.data, size) == 0);
-}
-
 /* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
 static void push_tokens(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_labels *labels = &run->writer->labels;
+    const struct attn_token_texts *texts = to->page->texts, *names = to->page->names;
+    const struct attn_labels *labels = &to->page->base.labels;
+    const size_t *sizes[] = {labels->token_sizes, labels->source_token_sizes};
 
-    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens,
-                            labels->token_sizes, run->texts->n);
+    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens, sizes[0],
+                            texts[0].n);
     attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
-                            labels->source_token_sizes, run->source_texts->n);
-    push_texts(to, "texts", run->texts, are_plain(run->texts, labels->token_sizes));
-    push_texts(to, "source_texts", run->source_texts,
-               are_plain(run->source_texts, labels->source_token_sizes));
-    push_texts(to, "labels", run->names, are_equal(run->names, run->texts));
-    push_texts(to, "source_labels", run->source_names,
-               are_equal(run->source_names, run->source_texts));
+                            sizes[1], texts[1].n);
+    for (int i = 0; i < 2; i++) {
+        size_t n_byte = 0; /* an escape is longer than what it stands for */
+
+        for (size_t p = 0; p < texts[i].n; p++)
+            n_byte += sizes[i][p];
+        push_texts(to, i == 0 ? "texts" : "source_texts", &texts[i], texts[i].bytes.size == n_byte);
+    }
+    for (int i = 0; i < 2; i++) {
+        const size_t size = texts[i].bytes.size;
+
+        push_texts(to, i == 0 ? "labels" : "source_labels", &names[i],
+                   size == names[i].bytes.size &&
+                       (size == 0 || memcmp(texts[i].bytes.data, names[i].bytes.data, size) == 0));
+    }
+}
+
+/* Whether something stands between each token and the one before it, 0 or 1, or null where that is
+ * not known; and the positions of the rows, or null: all. */
+static void push_positions(struct run_json *to)
+{
+    const struct attn_writer *writer = &to->page->base;
+    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
+
+    if (attn_json_begin_list(push_key(to, "gaps"), begin)) {
+        for (size_t i = 0; i < writer->n_position; i++)
+            attn_json_integer(&to->json, i > 0 && begin[i] > end[i - 1]);
+        attn_json_end(&to->json);
+    }
+    if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {
+        for (size_t i = 0; i < writer->n_query; i++)
+            attn_json_size(&to->json, writer->queries[i]);
+        attn_json_end(&to->json);
+    }
 }
 
 static void push_labels(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_labels *labels = &run->writer->labels;
+    const struct attn_page *page = to->page;
+    const struct attn_labels *labels = &page->base.labels;
     size_t n_model = 0;
     const char *model = labels->model ? attn_path_last(labels->model, &n_model) : NULL;
 
     attn_json_integer(push_key(to, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(push_key(to, "version"), ATTN_VERSION);
     attn_json_string(push_key(to, "model"), model, n_model);
-    attn_json_string(push_key(to, "title"), run->title->data ? run->title->data : "",
-                     run->title->size);
+    attn_json_string(push_key(to, "title"), page->title.data ? page->title.data : "",
+                     page->title.size);
     attn_json_string(push_key(to, "heading"),
-                     run->heading->size > run->title->size ? run->heading->data : NULL,
-                     run->heading->size);
-    attn_json_string(push_key(to, "text"), labels->tokens ? run->text->data : NULL,
-                     run->text->size);
+                     page->heading.size > page->title.size ? page->heading.data : NULL,
+                     page->heading.size);
+    attn_json_string(push_key(to, "text"), labels->tokens ? page->text.data : NULL,
+                     page->text.size);
     attn_json_text(push_key(to, "site"), "pattern");
-    push_options(to);
+    attn_json_begin(push_key(to, "options"), '{');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        size_t n_value;
+        const char *value = attn_path_last(labels->options[i].value, &n_value);
+
+        attn_json_string(attn_json_key(&to->json, labels->options[i].name), value, n_value);
+    }
+    attn_json_end(&to->json);
     push_tokens(to);
-    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, run->writer->n_position);
-    push_gaps(to);
-    push_queries(to);
+    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, page->base.n_position);
+    push_positions(to);
     push_look(to);
     push_key(to, "predictions");
-    if (run->predictions->size > 0)
-        attn_buffer_append(attn_json_value(&to->json), run->predictions->data,
-                           run->predictions->size);
+    if (page->predictions.size > 0)
+        attn_buffer_append(attn_json_value(&to->json), page->predictions.data,
+                           page->predictions.size);
     else
         attn_json_null(&to->json);
 }
@@ -299,12 +253,10 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
     attn_json_size(attn_json_key(json, "cols"), head->n_column);
     attn_json_bool(attn_json_key(json, "is_source"), head->is_source);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
+    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         push_number(attn_json_key(json, names[i]), 6, head->values[i]);
-    }
-    if (head->n_outside > 0) {
+    if (head->n_outside > 0)
         attn_json_size(attn_json_key(json, "outside"), head->n_outside);
-    }
     if (head->not_finite.size > 0) {
         attn_json_begin(attn_json_key(json, "not_finite"), '[');
         attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
@@ -316,40 +268,26 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
 
 static void push_heads(struct run_json *to)
 {
-    const struct attn_page_run *run = to->run;
-    const struct attn_array_axes *axes = run->writer->labels.axes;
+    const struct attn_page *page = to->page;
+    const struct attn_array_axes *axes = page->base.labels.axes;
     struct attn_json_writer *json;
 
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
-    attn_json_integer(push_key(to, "bytes"), run->n_byte);
-    attn_json_size(push_key(to, "start"), run->start);
+    attn_json_integer(push_key(to, "bytes"), page->n_byte);
+    attn_json_size(push_key(to, "start"), page->start);
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
     attn_json_text(json, "");
-    if (run->writer->options.picture->is_difference)
+    if (page->base.options.picture->is_difference)
         attn_json_text(json, ATTN_PAGE_EXACT);
     attn_json_end(json);
     json = push_key(to, "heads");
     attn_json_begin(json, '[');
-    for (size_t i = 0; i < run->heads->n; i++) {
+    for (size_t i = 0; i < page->heads.n; i++) {
         attn_json_line(json);
-        push_head(json, &run->heads->items[i]);
+        push_head(json, &page->heads.items[i]);
     }
     attn_json_end(json);
-}
-
-/* "label": how TEXT is shown, where that is anything else. */
-static void push_label(struct attn_json_writer *json, const char *text, size_t size)
-{
-    struct attn_buffer label = {0};
-
-    if (text)
-        attn_escape_append(&label, text, size);
-    if (label.size > size) {
-        attn_json_string(attn_json_key(json, "label"), label.data, label.size);
-    }
-    json->out->has_failed |= label.has_failed;
-    attn_buffer_release(&label);
 }
 
 void attn_page_append_predictions(struct attn_buffer *out,
@@ -361,6 +299,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
+        struct attn_buffer label = {0}; /* how the token is shown, where that is anything else */
 
         json.comma = ",\n";
         attn_json_begin(&json, '{');
@@ -368,7 +307,12 @@ void attn_page_append_predictions(struct attn_buffer *out,
         attn_json_size(attn_json_key(&json, "position"), top->position);
         attn_json_integer(attn_json_key(&json, "id"), top->id);
         attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
-        push_label(&json, top->token, top->token_size);
+        if (top->token)
+            attn_escape_append(&label, top->token, top->token_size);
+        if (label.size > top->token_size)
+            attn_json_string(attn_json_key(&json, "label"), label.data, label.size);
+        out->has_failed |= label.has_failed;
+        attn_buffer_release(&label);
         push_number(attn_json_key(&json, "probability"), 6, top->probability);
         attn_json_end(&json);
     }
@@ -381,9 +325,8 @@ void attn_page_append_predictions(struct attn_buffer *out,
         json.comma = ",\n";
         attn_json_begin(&json, '{');
         json.comma = ",";
-        if (predictions->has_positions) {
+        if (predictions->has_positions)
             attn_json_size(attn_json_key(&json, "position"), next->position);
-        }
         attn_json_text(attn_json_key(&json, "text"), next->text);
         push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
         attn_json_end(&json);
@@ -422,12 +365,12 @@ static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
     attn_sink_write(sink, json + begin, n - begin);
 }
 
-enum attn_status attn_page_run_write(const struct attn_page_run *run, struct attn_sink *sink,
-                                     struct attn_error *err)
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err)
 {
     static const char before[] = "<script type=\"application/json\" id=\"run\">\n";
     static const char after[] = "</script>\n";
-    struct run_json to = {.run = run, .json.comma = ","};
+    struct run_json to = {.page = page, .json.comma = ","};
+    struct attn_sink *sink = page->base.sink;
     enum attn_status status;
 
     to.json.out = &to.text;

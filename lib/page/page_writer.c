@@ -4,16 +4,14 @@
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254
+ * block of each (page_data.c) with a byte a cell, 0 where it is masked, else 1 + round(254
  * sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then the low ones,
  * of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
- * attention. Then follow the run (page_run.h), the thumbnails, the first view, and the script.
+ * attention. Then follow the run (page_run.c), the thumbnails, the first view, and the script.
  */
 #include "output/view.h"
 #include "output/writer.h"
-#include "page/page_data.h"
-#include "page/page_first_view.h"
-#include "page/page_run.h"
+#include "page/page_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -22,6 +20,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
+#include "encode/embed.h"
 #include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 
@@ -43,49 +42,22 @@ enum {
     MOST_TEXT = 160,          /* bytes of the text that stand below the title */
 };
 
-struct page_writer {
-    struct attn_writer base;
-    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
-    struct attn_sink *svg;      /* owns; what it writes */
-    struct attn_page_heads heads;
-    struct attn_page_data *data;                 /* owns */
-    struct attn_token_texts texts, source_texts; /* of tokens, as tables show them */
-    struct attn_token_texts names, source_names; /* of tokens, for people */
-    struct attn_buffer title, heading;           /* itself, and printable */
-    struct attn_buffer text, predictions;
-    const char *rest; /* of the document, from the next mark on */
-    float top;        /* the level of 1, without that of 0 */
-    int n_byte;       /* of a cell */
-
-    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
-    float *row, *exact_row;
-    struct attn_buffer low;                   /* low bytes of the head that comes */
-    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
-    size_t n_row;                             /* of it that came */
-
-    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
-    float *cells, *best;
-    size_t n_kept; /* 0: no head is small enough */
-    size_t start;  /* the head that is shown first */
-    bool has_best; /* its cells are kept */
-};
-
 /* --- Before the data ------------------------------------------------------------------------- */
 
-static bool is_comparison(const struct page_writer *w)
+static bool is_comparison(const struct attn_page *w)
 {
     return w->base.options.picture->is_difference;
 }
 
 /* Of all blocks; SIZE_MAX when they are more than can be counted. */
-static size_t count_cells(const struct page_writer *w)
+static size_t count_cells(const struct attn_page *w)
 {
     const size_t n_set = is_comparison(w) ? 2 : 1;
 
     return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
 }
 
-static enum attn_status check_selection(const struct page_writer *w, struct attn_error *err)
+static enum attn_status check_selection(const struct attn_page *w, struct attn_error *err)
 {
     const size_t n = count_cells(w);
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
@@ -110,23 +82,13 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     return ATTN_INVALID;
 }
 
-/* All tokens one after the other, with a blank where the text has something between them. */
-static void join_tokens(struct page_writer *w)
-{
-    const struct attn_labels *labels = &w->base.labels;
-
-    for (size_t p = 0; p < w->texts.n; p++) {
-        if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
-            attn_buffer_append_char(&w->text, ' ');
-        attn_buffer_append(&w->text, labels->tokens[p], labels->token_sizes[p]);
-    }
-}
-
-static void make_title(struct page_writer *w)
+/* Makes the text and the title. */
+static void make_title(struct attn_page *w)
 {
     const struct attn_labels *labels = &w->base.labels;
     const char *given = w->base.options.picture->title;
 
+    attn_labels_append_text(labels, &w->text);
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else {
@@ -148,27 +110,24 @@ static void make_title(struct page_writer *w)
     w->heading.has_failed |= w->title.has_failed;
 }
 
-static size_t widest(const struct page_writer *w)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->heads.n; i++)
-        n = w->heads.items[i].n_column > n ? w->heads.items[i].n_column : n;
-    return n;
-}
-
 static bool has_table(const struct attn_page_head *head)
 {
     return head->n_row <= ATTN_PAGE_MOST_ROWS && head->n_column <= ATTN_PAGE_MOST_ROWS;
 }
 
-static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
+static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 {
-    for (size_t i = 0; i < w->heads.n; i++)
-        if (has_table(&w->heads.items[i]))
+    size_t widest = 0;
+
+    for (size_t i = 0; i < w->heads.n; i++) {
+        const struct attn_page_head *head = &w->heads.items[i];
+
+        widest = head->n_column > widest ? head->n_column : widest;
+        if (has_table(head))
             w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
-    w->row = attn_alloc_uninitialized(widest(w), sizeof *w->row, err);
-    w->exact_row = attn_alloc_uninitialized(widest(w), sizeof *w->exact_row, err);
+    }
+    w->row = attn_alloc_uninitialized(widest, sizeof *w->row, err);
+    w->exact_row = attn_alloc_uninitialized(widest, sizeof *w->exact_row, err);
     w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
     w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
     return w->row && w->exact_row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
@@ -176,98 +135,73 @@ static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
-static void append_title(struct page_writer *w, struct attn_buffer *out)
+static void append_title(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->heading.size > 0)
-        attn_html_append(out, w->heading.data, w->heading.size);
+        attn_markup_append(out, w->heading.data, w->heading.size, true);
     else
         attn_buffer_append_string(out, "attention");
 }
 
-static void append_heading(struct page_writer *w, struct attn_buffer *out)
+static void append_heading(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->heading.size == 0)
         return;
     attn_buffer_append_string(out, "<h1><bdi>");
-    attn_html_append(out, w->heading.data, w->heading.size);
+    attn_markup_append(out, w->heading.data, w->heading.size, true);
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
-static void append_count(struct attn_buffer *out, size_t n, const char *what)
-{
-    attn_buffer_append_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
-}
-
-/* The beginning of the text, which ends between characters. */
-static size_t shortened(const struct attn_buffer *text)
-{
-    size_t n = text->size;
-
-    if (n > MOST_TEXT)
-        for (n = MOST_TEXT; n > 0 && ((unsigned char)text->data[n] & 0xc0) == 0x80;)
-            n--;
-    return n;
-}
-
-/* TEXT from outside, printable and with references; releases it. */
-static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
+/* Appends what is in TEXT, printable and with references, of at most MOST bytes. */
+static void append_printable(struct attn_buffer *out, struct attn_buffer *text, size_t most)
 {
     struct attn_buffer printable = {0};
-
-    attn_escape_append(&printable, text->data, text->size);
-    attn_html_append(out, printable.data, printable.size);
-    out->has_failed |= text->has_failed || printable.has_failed;
-    attn_buffer_release(&printable);
-    attn_buffer_release(text);
-}
-
-/* The beginning of the text, printable. */
-static void append_text(struct page_writer *w, struct attn_buffer *out)
-{
-    struct attn_buffer text = {0};
     size_t n;
 
-    attn_escape_append(&text, w->text.data, w->text.size);
-    n = shortened(&text);
-    if (n > 0) {
-        attn_buffer_append_string(out, ": <bdi>");
-        attn_html_append(out, text.data, n);
-        attn_buffer_append_string(out, n < text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
-    }
-    out->has_failed |= text.has_failed;
-    attn_buffer_release(&text);
+    attn_escape_append(&printable, text->data, text->size);
+    n = printable.size;
+    if (n > most) /* it ends between characters */
+        for (n = most; n > 0 && ((unsigned char)printable.data[n] & 0xc0) == 0x80;)
+            n--;
+    attn_markup_append(out, printable.data, n, true);
+    attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
+    out->has_failed |= text->has_failed || printable.has_failed;
+    attn_buffer_release(&printable);
 }
 
 /* Sizes, the text, and the options that shaped the run. */
-static void append_about(struct page_writer *w, struct attn_buffer *out)
+static void append_about(struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
-    static const char *const tokens[] = {"token", "tokens"}, *const queries[] = {"query",
-                                                                                 "queries"};
-    const char *const *rows = labels->axes ? queries : tokens;
+    const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
+    struct attn_buffer option = {0};
 
-    append_count(out, w->heads.n, "head");
-    attn_buffer_append_string(out, ", ");
-    attn_buffer_append_format(out, "%zu %s", w->base.n_position, rows[w->base.n_position != 1]);
+    attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
     if (labels->axes) {
-        attn_buffer_append_string(out, ", ");
-        append_count(out, w->heads.items[0].n_column, "key");
+        attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
+                                  n_key == 1 ? "" : "s");
     } else {
-        append_text(w, out);
+        attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
+    }
+    if (!labels->axes && w->text.size > 0) {
+        attn_buffer_append_string(out, ": <bdi>");
+        append_printable(out, &w->text, MOST_TEXT);
+        attn_buffer_append_string(out, "</bdi>");
     }
     for (size_t i = 0; i < labels->n_option; i++) {
-        struct attn_buffer option = {0};
         size_t size;
         const char *value = attn_path_last(labels->options[i].value, &size);
 
+        option.size = 0;
         attn_buffer_append_format(&option, "%s %.*s", labels->options[i].name, (int)size, value);
         attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
-        append_escaped(out, &option);
+        append_printable(out, &option, SIZE_MAX);
     }
     attn_buffer_append_string(out, labels->n_option > 0 ? ")</span>" : "");
+    attn_buffer_release(&option);
 }
 
-static void append_theme(struct page_writer *w, struct attn_buffer *out)
+static void append_theme(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->theme == ATTN_THEME_DARK)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
@@ -279,7 +213,7 @@ static const char version[] = ATTN_VERSION;
  * place to stop at. */
 static const struct mark {
     const char *name;
-    void (*append)(struct page_writer *w, struct attn_buffer *out);
+    void (*append)(struct attn_page *w, struct attn_buffer *out);
     const char *begin, *end;
 } marks[] = {
     {"@THEME@", append_theme, NULL, NULL},
@@ -294,24 +228,19 @@ static const struct mark {
     {"@SCRIPT@", NULL, attn_page_js, attn_page_js_end},
 };
 
-static const struct mark *find_mark(const char *at)
-{
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
-            return &marks[i];
-    return NULL;
-}
-
 /* Writes the document up to a mark to stop at, or its end. */
-static enum attn_status write_document(struct page_writer *w, struct attn_error *err)
+static enum attn_status write_document(struct attn_page *w, struct attn_error *err)
 {
     struct attn_buffer out = {0};
     enum attn_status status;
 
     for (bool is_going_on = true; is_going_on && w->rest < attn_page_html_end;) {
         const char *at = memchr(w->rest, '@', (size_t)(attn_page_html_end - w->rest));
-        const struct mark *mark = at ? find_mark(at) : NULL;
+        const struct mark *mark = NULL;
 
+        for (size_t i = 0; at && !mark && i < sizeof marks / sizeof *marks; i++)
+            if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
+                mark = &marks[i];
         attn_buffer_append(&out, w->rest, (size_t)((at ? at : attn_page_html_end) - w->rest));
         w->rest = !at ? attn_page_html_end : at + (mark ? strlen(mark->name) : 1);
         if (mark && mark->append)
@@ -345,7 +274,7 @@ static void read_row(const struct attn_trace_event *event, size_t r, float *row,
 }
 
 /* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */
-static void put_levels(const struct page_writer *w, const float *row, size_t n, unsigned char *high,
+static void put_levels(const struct attn_page *w, const float *row, size_t n, unsigned char *high,
                        struct attn_buffer *low)
 {
     unsigned char *lower = w->n_byte == 2 ? (unsigned char *)attn_buffer_reserve(low, n) : NULL;
@@ -366,7 +295,7 @@ static void put_levels(const struct page_writer *w, const float *row, size_t n, 
 }
 
 /* Adds BYTES to the open block, and empties them. */
-static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
+static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
 {
     unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
 
@@ -375,29 +304,23 @@ static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* The block of exact attention, which waited for the end of that of the chosen. */
-static void write_exact(struct page_writer *w, const struct attn_page_head *head)
-{
-    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
-
-    snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
-    attn_page_data_begin(w->data, id);
-    move_bytes(w, &w->exact_high);
-    move_bytes(w, &w->exact_low);
-    attn_page_data_end(w->data);
-}
-
-static enum attn_status end_head(struct page_writer *w, struct attn_page_head *head,
+static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
     const size_t i = (size_t)(head - w->heads.items);
     const bool has_failed =
         w->low.has_failed || w->exact_high.has_failed || w->exact_low.has_failed;
+    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
 
     move_bytes(w, &w->low);
     attn_page_data_end(w->data);
-    if (is_comparison(w))
-        write_exact(w, head);
+    if (is_comparison(w)) { /* exact attention waited for the end of the chosen */
+        snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
+        attn_page_data_begin(w->data, id);
+        move_bytes(w, &w->exact_high);
+        move_bytes(w, &w->exact_low);
+        attn_page_data_end(w->data);
+    }
     attn_page_heads_end(&w->heads, head);
     if (i == 0 || head->values[ATTN_PAGE_far] > w->heads.items[w->start].values[ATTN_PAGE_far]) {
         w->start = i;
@@ -409,43 +332,29 @@ static enum attn_status end_head(struct page_writer *w, struct attn_page_head *h
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* The row that was read into w->row. */
-static void take_row(struct page_writer *w, struct attn_page_head *head)
-{
-    const size_t n = head->n_column;
-
-    if (w->n_row == 0)
-        attn_page_data_begin(w->data, head->id);
-    attn_page_head_take_row(head, w->n_row, w->row);
-    put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
-    if (has_table(head))
-        memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
-}
-
-static void take_exact_row(struct page_writer *w, struct attn_page_head *head)
-{
-    const size_t n = head->n_column;
-    unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
-
-    attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
-    put_levels(w, w->exact_row, n, high, &w->exact_low);
-    w->exact_high.size += high ? n : 0;
-}
-
 /* Takes an event, or two of the same rows. */
-static enum attn_status take_event(struct page_writer *w, const struct attn_trace_event *event,
+static enum attn_status take_event(struct attn_page *w, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct attn_page_head *head = attn_page_heads_find(&w->heads, event, place);
+    struct attn_page_head *head = attn_page_heads_take(&w->heads, event, place);
+    const size_t n = head->n_column;
 
-    attn_page_heads_measure(&w->heads, event);
     for (size_t r = 0; r < event->n_row; r++) {
-        read_row(event, r, w->row, head->n_column);
-        take_row(w, head);
+        read_row(event, r, w->row, n);
+        if (w->n_row == 0)
+            attn_page_data_begin(w->data, head->id);
+        attn_page_head_take_row(head, w->n_row, w->row);
+        put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+        if (has_table(head))
+            memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (exact) {
-            read_row(exact, r, w->exact_row, head->n_column);
-            take_exact_row(w, head);
+            unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
+
+            read_row(exact, r, w->exact_row, n);
+            attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
+            put_levels(w, w->exact_row, n, high, &w->exact_low);
+            w->exact_high.size += high ? n : 0;
         }
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
@@ -457,7 +366,7 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
 static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
@@ -468,14 +377,14 @@ static enum attn_status pair_page(struct attn_writer *writer, const struct attn_
                                   const struct attn_trace_event *exact,
                                   const struct attn_place *place, struct attn_error *err)
 {
-    return take_event((struct page_writer *)writer, chosen, exact, place, err);
+    return take_event((struct attn_page *)writer, chosen, exact, place, err);
 }
 
 static enum attn_status predictions_page(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     attn_page_append_predictions(&w->predictions, predictions);
     return attn_buffer_check(&w->predictions, err);
@@ -483,24 +392,10 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-/* The title of a figure, with references as it stands there. */
-static void write_title(const char *svg, size_t n, struct attn_sink *sink)
-{
-    static const char opening[] = "<title>", none[] = "attention";
-    const char *begin = memmem(svg, n, opening, sizeof opening - 1), *end = NULL;
-
-    if (begin) {
-        begin += sizeof opening - 1;
-        end = memchr(begin, '<', n - (size_t)(begin - svg));
-    }
-    if (end && end > begin)
-        attn_sink_write(sink, begin, (size_t)(end - begin));
-    else
-        attn_sink_write(sink, none, sizeof none - 1);
-}
-
-/* A page that is one figure, SVG [n], without a script: the page has no view for it. */
-static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
+/* A page that is the figure in SVG, without a script: the page has no view for it. Its title is the
+ * figure's, with references as it stands there. */
+static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
+                                     struct attn_error *err)
 {
     static const char before[] =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -509,98 +404,83 @@ static void write_figure(const char *svg, size_t n, struct attn_sink *sink)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>";
     static const char between[] = "</title>\n</head>\n<body>\n", after[] = "</body>\n</html>\n";
-
-    attn_sink_write(sink, before, sizeof before - 1);
-    write_title(svg, n, sink);
-    attn_sink_write(sink, between, sizeof between - 1);
-    attn_sink_write(sink, svg, n);
-    attn_sink_write(sink, after, sizeof after - 1);
-}
-
-static enum attn_status draw_svg(const struct attn_shapes *figure, struct attn_sink *svg,
-                                 struct attn_sink *sink, struct attn_error *err)
-{
-    const char *bytes;
+    static const char opening[] = "<title>", none[] = "attention";
+    const char *bytes, *begin, *end = NULL;
     size_t n;
 
-    ATTN_TRY(attn_figure_svg_write(figure, svg, err));
     ATTN_TRY(attn_sink_check(svg, err));
     bytes = attn_sink_bytes(svg, &n);
-    write_figure(bytes, n, sink);
+    attn_sink_write(sink, before, sizeof before - 1);
+    begin = memmem(bytes, n, opening, sizeof opening - 1);
+    if (begin) {
+        begin += sizeof opening - 1;
+        end = memchr(begin, '<', n - (size_t)(begin - bytes));
+    }
+    if (end && end > begin)
+        attn_sink_write(sink, begin, (size_t)(end - begin));
+    else
+        attn_sink_write(sink, none, sizeof none - 1);
+    attn_sink_write(sink, between, sizeof between - 1);
+    attn_sink_write(sink, bytes, n);
+    attn_sink_write(sink, after, sizeof after - 1);
     return ATTN_OK;
 }
 
-/* Writes FIGURE to SINK, whose own failure is for the caller to look at; *N_UNKNOWN is 0: the
- * browser has the fonts. */
+/* Writes FIGURE to SINK, whose own failure is for the caller to look at. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
 {
     struct attn_sink *svg;
     enum attn_status status;
 
-    *n_unknown = 0;
     ATTN_TRY(attn_sink_create_memory(&svg, err));
-    status = draw_svg(figure, svg, sink, err);
+    status = attn_figure_svg_write(figure, svg, n_unknown, err);
+    if (status == ATTN_OK)
+        status = write_figure(svg, sink, err);
     attn_sink_free(svg);
     return status;
-}
-
-/* Figures that the page has no view for. */
-static bool is_figure(const struct attn_picture_options *picture)
-{
-    return picture->figure == ATTN_FIGURE_POINTS || picture->figure == ATTN_FIGURE_PATCHES;
-}
-
-static enum attn_status open_figure(struct page_writer *w, struct attn_error *err)
-{
-    if (is_comparison(w))
-        return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
-                              attn_figure_name(w->base.options.picture->figure));
-    ATTN_TRY(attn_sink_create_memory(&w->svg, err));
-    return attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
-                                   &w->base.options, &w->figure, err);
-}
-
-static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
-{
-    const char *svg;
-    size_t n;
-
-    ATTN_TRY(attn_writer_finish(w->figure, err));
-    ATTN_TRY(attn_sink_check(w->svg, err));
-    svg = attn_sink_bytes(w->svg, &n);
-    write_figure(svg, n, w->base.sink);
-    return ATTN_OK;
 }
 
 /* --- The format ------------------------------------------------------------------------------ */
 
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
+    const enum attn_figure figure = writer->options.picture->figure;
 
-    if (is_figure(writer->options.picture))
-        return open_figure(w, err);
+    if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
+        if (is_comparison(w))
+            return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
+                                  attn_figure_name(figure));
+        ATTN_TRY(attn_sink_create_memory(&w->svg, err));
+        return attn_writer_create_sink(attn_format_find("svg"), w->svg, &writer->labels,
+                                       &writer->options, &w->figure, err);
+    }
     writer->is_in_order = true;
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
-    ATTN_TRY(attn_token_texts_init(&w->texts, &writer->labels, err));
-    ATTN_TRY(attn_token_texts_init_source(&w->source_texts, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init(&w->names, &writer->labels, err));
-    ATTN_TRY(attn_token_labels_init_source(&w->source_names, &writer->labels, err));
+    ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
+    ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
-    join_tokens(w);
     make_title(w);
     ATTN_TRY(attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err));
     return write_document(w, err);
 }
 
-static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *err)
+static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
 {
+    struct attn_page *w = (struct attn_page *)writer;
+
+    if (w->figure) {
+        ATTN_TRY(attn_writer_finish(w->figure, err));
+        return write_figure(w->svg, writer->sink, err);
+    }
+    ATTN_TRY(attn_buffer_check(&w->heading, err));
+    ATTN_TRY(attn_buffer_check(&w->text, err));
     attn_page_data_begin(w->data, "thumbs-data");
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
@@ -611,60 +491,23 @@ static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *e
             memcpy(out, head->thumb, n);
     }
     attn_page_data_end(w->data);
-    return attn_page_data_finish(w->data, err);
-}
-
-static enum attn_status finish_patterns(struct page_writer *w, struct attn_error *err)
-{
-    const struct attn_writer *writer = &w->base;
-    const struct attn_page_run run = {.writer = writer,
-                                      .heads = &w->heads,
-                                      .texts = &w->texts,
-                                      .source_texts = &w->source_texts,
-                                      .names = &w->names,
-                                      .source_names = &w->source_names,
-                                      .title = &w->title,
-                                      .heading = &w->heading,
-                                      .text = &w->text,
-                                      .start = w->start,
-                                      .n_byte = w->n_byte,
-                                      .predictions = &w->predictions};
-    const struct attn_page_first_view view = {.writer = writer,
-                                              .heads = &w->heads,
-                                              .tokens = &w->names,
-                                              .source_tokens = &w->source_names,
-                                              .head = &w->heads.items[w->start],
-                                              .cells = w->has_best ? w->best : NULL,
-                                              .n_digit = w->n_byte == 2 ? 4 : 2};
-
-    ATTN_TRY(attn_buffer_check(&w->heading, err));
-    ATTN_TRY(attn_buffer_check(&w->text, err));
-    ATTN_TRY(write_thumbs(w, err));
-    ATTN_TRY(attn_page_run_write(&run, writer->sink, err));
+    ATTN_TRY(attn_page_data_finish(w->data, err));
+    ATTN_TRY(attn_page_run_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
-    ATTN_TRY(attn_page_first_view_write(&view, writer->sink, err));
+    ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
-}
-
-static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
-{
-    struct page_writer *w = (struct page_writer *)writer;
-
-    return w->figure ? finish_figure(w, err) : finish_patterns(w, err);
 }
 
 static void release_page(struct attn_writer *writer)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    struct attn_page *w = (struct attn_page *)writer;
 
     attn_writer_free(w->figure);
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
-    attn_token_texts_release(&w->texts);
-    attn_token_texts_release(&w->source_texts);
-    attn_token_texts_release(&w->names);
-    attn_token_texts_release(&w->source_names);
+    attn_token_texts_release(w->texts, 2);
+    attn_token_texts_release(w->names, 2);
     attn_buffer_release(&w->title);
     attn_buffer_release(&w->heading);
     attn_buffer_release(&w->text);
@@ -679,7 +522,7 @@ static void release_page(struct attn_writer *writer)
 }
 
 static const struct attn_writer_ops ops = {
-    .size = sizeof(struct page_writer),
+    .size = sizeof(struct attn_page),
     .open = open_page,
     .event = event_page,
     .pair = pair_page,

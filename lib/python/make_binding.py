@@ -2,7 +2,7 @@
 """Makes attn/binding.py, the ctypes view of lib/attn.h and lib/extra.h, from what the C preprocessor makes of it.
 
     lib/python/make_binding.py            writes the three files below
-    lib/python/make_binding.py --check    tells which of them are not what would be written
+    lib/python/make_binding.py --check    names those that are not what would be written
 
 It also writes a C program that prints where the fields of every public struct lie, and what it must
 print for the binding to be right: `make test` compares the two without Python. Run from the root of
@@ -196,7 +196,7 @@ def binding(header):
             kind = "POINTER(c_char)"  # a text with a length has no end mark
         lines.append(f'    "{name}": ({kind}, [{", ".join(types)}]),')
     lines += ["}", "", "", "def declare(library):",
-              '    """Tells LIBRARY, a CDLL, what its functions take and return; returns it."""',
+              '    """Declares the functions of LIBRARY, a CDLL, and returns it."""',
               "    for name, (result, arguments) in FUNCTIONS.items():",
               "        function = getattr(library, name)",
               "        function.restype, function.argtypes = result, arguments",

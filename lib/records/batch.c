@@ -196,7 +196,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_batch_work_release(batch);
     attn_model_files_free(batch->model);
     attn_records_free(batch->records);
-    attn_batch_lines_close(batch->lines);
+    attn_batch_lines_free(batch->lines);
     for (size_t i = 0; batch->paths && i < batch->options.n_output; i++)
         attn_buffer_release(&batch->paths[i]);
     attn_free(batch->paths);
@@ -219,7 +219,8 @@ static bool has_output(const struct attn_batch *batch, const char *format)
 }
 
 /* What must be computed for the outputs, and no more. */
-static void plan(const struct attn_batch *batch, attn_record_field_set fields, struct attn_many_options *many)
+static void plan(const struct attn_batch *batch, attn_record_field_set fields,
+                 struct attn_many_options *many)
 {
     if (!has_output(batch, "jsonl"))
         fields = 0;

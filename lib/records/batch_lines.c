@@ -360,11 +360,11 @@ enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *op
     if (status == ATTN_OK)
         *lines = made;
     else
-        attn_batch_lines_close(made);
+        attn_batch_lines_free(made);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-void attn_batch_lines_close(struct attn_batch_lines *lines)
+void attn_batch_lines_free(struct attn_batch_lines *lines)
 {
     if (!lines)
         return;

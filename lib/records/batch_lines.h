@@ -5,7 +5,7 @@
  *     attn_batch_lines_open(&options, &lines, &err);
  *     while (attn_batch_lines_next(lines, &line, &is_over, &err) == ATTN_OK && !is_over)
  *         ... line.text.data [line.text.size] ...
- *     attn_batch_lines_close(lines);
+ *     attn_batch_lines_free(lines);
  *
  * A line ends with \n, which is no part of its text; the last one may do without. A line that is
  * too long is read to its end, however far that is, in the memory of a short one, and said to be
@@ -45,7 +45,7 @@ void attn_batch_line_release(struct attn_batch_line *line);
 /* Opens what OPTIONS say, which are borrowed. */
 enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *options,
                                        struct attn_batch_lines **lines, struct attn_error *err);
-void attn_batch_lines_close(struct attn_batch_lines *lines); /* NULL is allowed */
+void attn_batch_lines_free(struct attn_batch_lines *lines); /* NULL is allowed */
 
 /* Reads the next line into LINE, or sets *is_over; what the line had before is overwritten. */
 enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,

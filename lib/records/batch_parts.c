@@ -81,11 +81,11 @@ enum attn_status attn_batch_parts_open(const struct attn_records *records,
     if (status == ATTN_OK)
         *parts = made;
     else
-        attn_batch_parts_close(made);
+        attn_batch_parts_free(made);
     return status;
 }
 
-void attn_batch_parts_close(struct attn_batch_parts *parts)
+void attn_batch_parts_free(struct attn_batch_parts *parts)
 {
     if (!parts)
         return;

@@ -8,7 +8,7 @@
  *     attn_batch_parts_rewind(parts);                          // to the last one that was held
  *     attn_batch_parts_measure(parts, records, false, extents, &err); // after a flush
  *     attn_batch_parts_measure(parts, records, true, extents, &err);  // of the whole files
- *     attn_batch_parts_close(parts);
+ *     attn_batch_parts_free(parts);
  *
  * Each byte is read and hashed once, when the first checkpoint after it is taken. Bytes at the
  * beginning of a file that are written again at its end (attn_records_part) are left out until
@@ -33,7 +33,7 @@ struct attn_batch_parts;
 enum attn_status attn_batch_parts_open(const struct attn_records *records,
                                        const volatile sig_atomic_t *cancel,
                                        struct attn_batch_parts **parts, struct attn_error *err);
-void attn_batch_parts_close(struct attn_batch_parts *parts); /* NULL is allowed */
+void attn_batch_parts_free(struct attn_batch_parts *parts); /* NULL is allowed */
 
 /* How many there are. */
 size_t attn_batch_parts_n(const struct attn_batch_parts *parts);

@@ -262,7 +262,7 @@ void attn_batch_work_release(struct attn_batch *batch)
     attn_batch_line_release(&batch->line);
     if (batch->journal >= 0)
         close(batch->journal);
-    attn_batch_parts_close(batch->parts);
+    attn_batch_parts_free(batch->parts);
     attn_free(batch->extents);
     attn_monitor_free(batch->monitor);
 }

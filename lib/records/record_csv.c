@@ -3,7 +3,8 @@
  * `edges` a line per edge, the largest keys of each query, the largest first, of equal ones the
  * smaller key.
  */
-#include "encode/csv_field.h"
+#include "analysis/measure_internal.h"
+#include "encode/embed.h"
 #include "encode/float_text.h"
 #include "records/records_internal.h"
 #include "trace/selection_internal.h"

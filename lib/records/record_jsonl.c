@@ -1,5 +1,6 @@
 /* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields
  * that were chosen, error. */
+#include "encode/json_writer.h"
 #include "output/labels_json.h"
 #include "records/record_arrays.h"
 #include "records/records_internal.h"
@@ -39,11 +40,12 @@ static void append_measures(struct attn_buffer *out, const struct attn_records_f
 static void append_surprisal(struct attn_buffer *out, const struct attn_outcome *outcome,
                              int precision)
 {
-    for (size_t i = 0; i < outcome->n_token; i++) {
-        attn_buffer_append_char(out, i > 0 ? ',' : '[');
-        attn_json_append_number(out, (float)outcome->surprisal[i], precision);
-    }
-    append(out, outcome->n_token > 0 ? "]" : "[]");
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    attn_json_begin(&json, '[');
+    for (size_t i = 0; i < outcome->n_token; i++)
+        attn_json_float(&json, (float)outcome->surprisal[i], precision);
+    attn_json_end(&json);
 }
 
 /* [[[0.5,null],...],...],...]: as many brackets as the tensor has axes. */

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "encode/csv_field.h"
+#include "encode/embed.h"
 #include "run/prediction.h"
 
 #include <stdio.h>
@@ -445,15 +445,15 @@ bool attn_records_is_abandoned(const struct attn_records *records)
 struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
                                               const struct attn_config *config)
 {
-    static const struct attn_question nothing;
-    const struct attn_question *predict =
+    static const struct attn_request_predict nothing;
+    const struct attn_request_predict *predict =
         options && options->request ? &options->request->predict : &nothing;
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
     if (!options || !config)
         return form;
     form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
-    if (attn_question_is_asked(predict))
+    if (attn_predict_is_asked(predict))
         form.fields |= ATTN_RECORD_FIELD_BIT(PREDICTIONS);
     form.measures = options->measures;
     form.n_layer = config->n_layer;

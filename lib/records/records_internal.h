@@ -21,10 +21,10 @@
 #ifndef ATTN_RECORDS_RECORDS_INTERNAL_H
 #define ATTN_RECORDS_RECORDS_INTERNAL_H
 
-#include "base/buffer.h"
-#include "base/sink_internal.h"
 #include "analysis/edges.h"
 #include "analysis/measure.h"
+#include "base/buffer.h"
+#include "base/sink_internal.h"
 #include "capture/capture.h"
 #include "records/records.h"
 #include "run/many.h"

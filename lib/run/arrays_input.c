@@ -114,26 +114,22 @@ static enum attn_status fit_scores(const struct attn_input *input, struct attn_a
     return status == ATTN_OK ? check_heads(scores, v, err) : status;
 }
 
-/* Each array has 2 to 4 dimensions, and numbers. */
-static enum attn_status check_array(const struct attn_ndarray *array, struct attn_error *err)
-{
-    char shape[ATTN_SHAPE_TEXT_SIZE];
-
-    if (!array || (array->rank >= 2 && array->rank <= 4 && attn_ndarray_n_element(array) > 0))
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_INVALID, "'%s' has the shape %s, expected 2 to 4 dimensions, none of them 0",
-        attn_quote_string(array->name).text, attn_shape_text(array->rank, array->shape, shape));
-}
-
 static enum attn_status fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
                             struct attn_error *err)
 {
     const struct attn_ndarray *const arrays[] = {input->q, input->k, input->v, input->scores};
 
-    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-        if (check_array(arrays[i], err) != ATTN_OK)
-            return ATTN_INVALID;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const struct attn_ndarray *array = arrays[i];
+        char shape[ATTN_SHAPE_TEXT_SIZE];
+
+        if (array && (array->rank < 2 || array->rank > 4 || attn_ndarray_n_element(array) == 0))
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' has the shape %s, expected 2 to 4 dimensions, none of them 0",
+                attn_quote_string(array->name).text,
+                attn_shape_text(array->rank, array->shape, shape));
+    }
     if (input->scores && !input->q && !input->k)
         return fit_scores(input, sizes, err);
     if (!input->q || !input->k || !input->v || input->scores)
@@ -164,34 +160,23 @@ void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_s
     args->scores = input->scores ? input->scores->data : NULL;
 }
 
-/* The arrays of INPUT, each once; returns their number. */
-static size_t list_arrays(const struct attn_input *input, const struct attn_ndarray *list[4])
-{
-    size_t n = 0;
-
-    if (input->q)
-        list[n++] = input->q;
-    if (input->k && input->k != input->q)
-        list[n++] = input->k;
-    if (input->v && input->v != input->q && input->v != input->k)
-        list[n++] = input->v;
-    if (input->scores)
-        list[n++] = input->scores;
-    return n;
-}
-
 struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input)
 {
-    const struct attn_ndarray *list[4];
-    const size_t n = list_arrays(input, list);
+    const struct attn_ndarray *const arrays[] = {input->q, input->k, input->v, input->scores};
     struct attn_not_finite all = {0};
 
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_not_finite found = attn_ndarray_not_finite(list[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        bool is_new = arrays[i]; /* an array may be given twice */
+        struct attn_not_finite found;
 
+        for (size_t k = 0; k < i; k++)
+            is_new = is_new && arrays[k] != arrays[i];
+        if (!is_new)
+            continue;
+        found = attn_ndarray_not_finite(arrays[i]);
         all.n_nan += found.n_nan;
         all.n_above += found.n_above;
-        all.n_below += list[i] != input->scores ? found.n_below : 0;
+        all.n_below += arrays[i] != input->scores ? found.n_below : 0;
     }
     return all;
 }

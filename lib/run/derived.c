@@ -117,20 +117,6 @@ enum attn_status attn_derivation_select(const struct attn_derivation *derivation
     return status;
 }
 
-/* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
-static size_t list_edits(const struct attn_run *run, const struct attn_again *again,
-                         struct attn_edit *edits)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < run->n_edit; i++)
-        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
-            edits[n++] = run->edits[i];
-    if (again->n_edit > 0)
-        memcpy(edits + n, again->edits, again->n_edit * sizeof *edits);
-    return n + again->n_edit;
-}
-
 enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
                                       const struct attn_again *again, struct attn_session **session,
                                       struct attn_error *err)
@@ -149,7 +135,12 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     options.pool = derivation->pool;
     options.trace = again->trace;
     options.edits = edits;
-    options.n_edit = list_edits(run, again, edits);
+    /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
+    for (size_t i = 0; i < run->n_edit; i++)
+        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
+            edits[options.n_edit++] = run->edits[i];
+    for (size_t i = 0; i < again->n_edit; i++)
+        edits[options.n_edit++] = again->edits[i];
     status = attn_session_create(run->model, &options, &made, err);
     attn_free(edits);
     if (status == ATTN_OK && run->source.n > 0)

@@ -183,33 +183,19 @@ static enum attn_status roll(struct rollout *rollout, int layer, struct attn_err
     return emit(rollout, layer, err);
 }
 
-static enum attn_status reserve(struct rollout *rollout, size_t n_query, struct attn_error *err)
-{
-    rollout->mixed = attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err);
-    rollout->queries = attn_alloc(n_query, sizeof *rollout->queries, err);
-    rollout->from = attn_alloc(n_query, rollout->n * sizeof *rollout->from, err);
-    rollout->to = attn_alloc(n_query, rollout->n * sizeof *rollout->to, err);
-    rollout->row = attn_alloc(rollout->n, sizeof *rollout->row, err);
-    return rollout->mixed && rollout->queries && rollout->from && rollout->to && rollout->row
-               ? ATTN_OK
-               : ATTN_NO_MEMORY;
-}
-
-/* Rows of mixed that a layer is fed at a time: all, where one of them cannot be fed in pieces. */
-static size_t rows_at_once(const struct attn_derivation *derivation, size_t n)
-{
-    const size_t fits = n < MOST_MIXED ? MOST_MIXED / n : 1;
-
-    return fits < n && attn_derivation_has_steps(derivation, 0) ? fits : n;
-}
-
 /* All queries that are wanted, N_MOST at a time. */
 static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_most,
                                  struct attn_error *err)
 {
     const struct attn_selection *asked = rollout->derivation->asked_by->selection;
 
-    ATTN_TRY(reserve(rollout, n_most, err));
+    rollout->mixed = attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err);
+    rollout->queries = attn_alloc(n_most, sizeof *rollout->queries, err);
+    rollout->from = attn_alloc(n_most, rollout->n * sizeof *rollout->from, err);
+    rollout->to = attn_alloc(n_most, rollout->n * sizeof *rollout->to, err);
+    rollout->row = attn_alloc(rollout->n, sizeof *rollout->row, err);
+    if (!rollout->mixed || !rollout->queries || !rollout->from || !rollout->to || !rollout->row)
+        return ATTN_NO_MEMORY;
     for (size_t query = 0; query < rollout->n; query++) {
         if (attn_selection_has_query(asked, query))
             rollout->queries[rollout->n_query++] = query;
@@ -228,10 +214,13 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     const struct attn_dims *dims = attn_selection_dims(asked);
     const size_t n = dims->n_position, n_asked = attn_selection_n_query(asked);
     const size_t fits = n < MOST_ROLLED ? MOST_ROLLED / n : 1;
+    const size_t mixed_fit = n < MOST_MIXED ? MOST_MIXED / n : 1;
+    /* Rows of mixed go together where one of them cannot be fed in pieces. */
+    const bool has_pieces = mixed_fit < n && attn_derivation_has_steps(derivation, 0);
     struct rollout rollout = {.derivation = derivation,
                               .n_head = dims->n_head,
                               .n = n,
-                              .n_at_once = rows_at_once(derivation, n)};
+                              .n_at_once = has_pieces ? mixed_fit : n};
     const enum attn_status status = roll_all(&rollout, layer, n_asked < fits ? n_asked : fits, err);
 
     attn_free(rollout.mixed);

@@ -16,44 +16,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum attn_status open_model(struct attn_host *host, const struct attn_source *source,
-                                   struct attn_error *err)
-{
-    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
-
-    options.load = host->options.load;
-    options.reuse = host->options.reuse;
-    options.compute = host->options.compute;
-    options.pool = host->pool;
-    options.on_note = host->options.on_note;
-    options.user = host->options.user;
-    return attn_model_open(source, &options, &host->model, err);
-}
-
-/* A token without a row would fail only when a text happens to hold it. */
-static enum attn_status check_vocabulary(const struct attn_host *host, struct attn_error *err)
-{
-    const size_t n_token = attn_tokenizer_n_vocab(host->tokenizer);
-    const size_t n_row = attn_model_config(host->model)->n_vocab;
-
-    if (n_token <= n_row)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_FORMAT,
-        "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of its embedding",
-        attn_quote_string(attn_model_name(host->model)).text, n_token, n_row);
-}
-
+/* Why it cannot be opened is kept for requests that need it. */
 static enum attn_status open_tokenizer(struct attn_host *host, const struct attn_source *source,
                                        struct attn_error *err)
 {
+    const size_t n_row = attn_model_config(host->model)->n_vocab;
     const enum attn_status status =
         attn_tokenizer_open_lazily(source, host->options.on_note, host->options.user,
                                    &host->tokenizer, &host->tokenizer_failure);
 
-    if (status == ATTN_OK)
-        return check_vocabulary(host, err);
-    return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
+    if (status != ATTN_OK)
+        return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
+    if (attn_tokenizer_n_vocab(host->tokenizer) <= n_row)
+        return ATTN_OK;
+    /* A token without a row would fail only when a text happens to hold it. */
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of its embedding",
+        attn_quote_string(attn_model_name(host->model)).text,
+        attn_tokenizer_n_vocab(host->tokenizer), n_row);
 }
 
 /* --- The model's files ----------------------------------------------------------------------- */
@@ -129,10 +110,18 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 static enum attn_status open_all(struct attn_host *host, const struct attn_source *source,
                                  struct attn_error *err)
 {
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+
     ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
     if (!source)
         return ATTN_OK;
-    ATTN_TRY(open_model(host, source, err));
+    options.load = host->options.load;
+    options.reuse = host->options.reuse;
+    options.compute = host->options.compute;
+    options.pool = host->pool;
+    options.on_note = host->options.on_note;
+    options.user = host->options.user;
+    ATTN_TRY(attn_model_open(source, &options, &host->model, err));
     ATTN_TRY(open_tokenizer(host, source, err));
     return keep_files(host, source, err);
 }

@@ -27,6 +27,7 @@ struct attn_knockout {
     const char *heads;          /* as in trace/selection.h; NULL: all */
     const char *name;           /* what messages call it; NULL: its queries */
     char *text;                 /* owns what the others point to, of one that was parsed; or NULL */
+    const void *later[4];       /* NULL: room for fields of later versions */
 };
 
 /* Reads QUERIES>KEYS or QUERIES>KEYS@HEADS. ATTN_INVALID at the stage of options for all else.
@@ -46,6 +47,7 @@ struct attn_patch {
                                    and all heads: [T, n], [T, H, n] or [H, T, S] */
     const char *name;           /* what messages call it; NULL: its site */
     char *text;                 /* as of a knockout */
+    const void *later[4];       /* NULL: room for fields of later versions */
 };
 
 #define ATTN_PATCH_DEFAULT ((struct attn_patch){.head = ATTN_ALL_HEADS})

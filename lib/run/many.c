@@ -371,13 +371,6 @@ static void *work(void *user)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static size_t n_byte_of(const struct attn_record *record)
-{
-    return sizeof(struct many_slot) + record->n_id + record->input.n_text +
-           record->input.n_id * sizeof(int32_t) + record->source.n_text +
-           record->source.n_id * sizeof(int32_t);
-}
-
 /* The slot of the next record, when there is room; NULL when the run has failed. */
 static struct many_slot *wait_for_room(struct many *many)
 {
@@ -396,8 +389,11 @@ static struct many_slot *wait_for_room(struct many *many)
 /* SLOT holds the next record. SELF: this thread, where no other works. */
 static void add(struct many *many, struct many_slot *slot, struct many_worker *self)
 {
+    const struct attn_record *record = &slot->item.record;
+
     attn_monitor_enter(many->monitor);
-    slot->n_byte = n_byte_of(&slot->item.record);
+    slot->n_byte = sizeof *slot + record->n_id + record->input.n_text + record->source.n_text +
+                   (record->input.n_id + record->source.n_id) * sizeof(int32_t);
     many->n_byte += slot->n_byte;
     many->n_read++;
     attn_monitor_wake_one(many->monitor, WORK);

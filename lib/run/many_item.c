@@ -153,7 +153,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_session_row =
         task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
     task->n_most_packed = ATTN_MANY_PACK_ROWS;
-    if (attn_question_is_asked(&task->request.predict))
+    if (attn_predict_is_asked(&task->request.predict))
         task->n_most_packed =
             smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / config->n_vocab);
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -553,7 +553,7 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.n_max = pack->task->n_session_row;
     options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.has_logits = attn_predict_is_asked(&run->request.predict);
     options.trace = pack->task->watched ? &pack->trace : NULL;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
@@ -572,7 +572,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     enum attn_status status;
     float *logits;
 
-    if (!attn_question_is_asked(&run->request.predict))
+    if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
     logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
     if (!logits)

@@ -9,35 +9,12 @@
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
 #include "run/request_internal.h"
-#include "text/tokenizer_internal.h"
+#include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static enum attn_status encode(const char *text, const struct attn_tokenizer *tokenizer,
-                               const struct attn_encode_options *options,
-                               struct attn_encoding *encoding, struct attn_error *err)
-{
-    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err));
-    if (encoding->n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
-                              attn_quote_string(text).text);
-    return ATTN_OK;
-}
-
-static enum attn_status check_room(const struct attn_model *model, size_t n, size_t n_more,
-                                   struct attn_error *err)
-{
-    const size_t n_ctx = attn_model_config(model)->n_ctx;
-
-    if (n_more <= n_ctx - n)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the text and its longest continuation need %zu positions, '%s' has %zu",
-                          n + n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
-}
 
 /* Of scripts that write words apart. */
 static bool is_word_byte(char c)
@@ -70,7 +47,8 @@ static enum attn_status encode_all(const struct attn_request *request,
                                    struct attn_continuations *continuations, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const struct attn_question *question = &request->predict;
+    const struct attn_request_predict *question = &request->predict;
+    const size_t n_ctx = attn_model_config(model)->n_ctx;
 
     if (question->n_next == 0)
         return ATTN_OK;
@@ -84,12 +62,20 @@ static enum attn_status encode_all(const struct attn_request *request,
     options.cancel = continuations->cancel;
     for (size_t i = 0; i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
+        const char *text = question->next[i];
 
-        ATTN_TRY(encode(question->next[i], tokenizer, &options, encoding, err));
+        ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
+        if (encoding->n == 0)
+            return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
+                                  attn_quote_string(text).text);
         if (encoding->n - 1 > continuations->n_more)
             continuations->n_more = encoding->n - 1;
     }
-    return check_room(model, n, continuations->n_more, err);
+    if (continuations->n_more <= n_ctx - n)
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_INVALID, "the text and its longest continuation need %zu positions, '%s' has %zu",
+        n + continuations->n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
 }
 
 enum attn_status attn_continuations_encode(const struct attn_request *request,
@@ -149,20 +135,6 @@ double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
     return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n) - (double)logits[id];
 }
 
-/* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
-static void rank(const struct attn_prediction_args *args, const float *logits, size_t n_shown,
-                 struct attn_scored *room, struct attn_candidate *top)
-{
-    const double sum = attn_logits_rank(logits, args->n_vocab, room);
-
-    for (size_t i = 0; i < n_shown; i++) {
-        top[i].id = room[i].id;
-        top[i].probability = exp(room[i].logit - room[0].logit) / sum;
-        if (args->tokenizer)
-            top[i].token = attn_tokenizer_token(args->tokenizer, top[i].id, &top[i].token_size);
-    }
-}
-
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
@@ -172,13 +144,21 @@ struct ranking {
 };
 
 /* Ranks what follows POSITION, whose LOGITS these are. */
-static void rank_position(struct ranking *ranking, const struct attn_prediction_args *args,
-                          size_t position, const float *logits)
+static void rank(struct ranking *ranking, const struct attn_prediction_args *args, size_t position,
+                 const float *logits)
 {
-    rank(args, logits, ranking->n_shown, ranking->room, ranking->top);
-    for (size_t i = 0; i < ranking->n_shown; i++)
-        ranking->top[i].position = position;
-    ranking->top += ranking->n_shown;
+    const struct attn_scored *ranked = ranking->room;
+    const double sum = attn_logits_rank(logits, args->n_vocab, ranking->room);
+
+    for (size_t i = 0; i < ranking->n_shown; i++) {
+        struct attn_candidate *top = ranking->top++;
+
+        top->position = position;
+        top->id = ranked[i].id;
+        top->probability = exp(ranked[i].logit - ranked[0].logit) / sum;
+        if (args->tokenizer)
+            top->token = attn_tokenizer_token(args->tokenizer, top->id, &top->token_size);
+    }
 }
 
 static enum attn_status rank_last(struct attn_session *session,
@@ -188,23 +168,12 @@ static enum attn_status rank_last(struct attn_session *session,
     const float *logits;
 
     ATTN_TRY(attn_session_logits(session, &logits, err));
-    rank_position(ranking, args, attn_session_n_position(session) - 1, logits);
+    rank(ranking, args, attn_session_n_position(session) - 1, logits);
     return ATTN_OK;
 }
 
-/* Selected positions from FIRST on that are neighbours, at most N_MOST. */
-static size_t count_neighbours(const struct attn_selection *positions, size_t first, size_t n_most)
-{
-    const size_t n_position = attn_selection_dims(positions)->n_position;
-    size_t n = 0;
-
-    while (n < n_most && first + n < n_position && attn_selection_has_query(positions, first + n))
-        n++;
-    return n;
-}
-
-/* The logits of neighbours are computed together: the output matrix is read once for all of
- * them. */
+/* The logits of selected positions that are neighbours are computed together: the output matrix is
+ * read once for all of them. */
 static enum attn_status rank_selected(struct attn_session *session,
                                       const struct attn_prediction_args *args,
                                       struct ranking *ranking, struct attn_error *err)
@@ -217,14 +186,13 @@ static enum attn_status rank_selected(struct attn_session *session,
     ranking->logits = logits;
     if (!logits)
         return ATTN_NO_MEMORY;
-    for (size_t first = 0; first < n_position;) {
-        const size_t n = count_neighbours(args->positions, first, n_most);
-
+    for (size_t first = 0, n; first<n_position; first += n> 0 ? n : 1) {
+        for (n = 0; n < n_most && attn_selection_has_query(args->positions, first + n);)
+            n++;
         if (n > 0)
             ATTN_TRY(attn_session_logits_at(session, first, n, logits, err));
         for (size_t row = 0; row < n; row++)
-            rank_position(ranking, args, first + row, logits + row * args->n_vocab);
-        first += n > 0 ? n : 1;
+            rank(ranking, args, first + row, logits + row * args->n_vocab);
     }
     return ATTN_OK;
 }
@@ -266,7 +234,7 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
         attn_predictions_release(&made);
         return ATTN_NO_MEMORY;
     }
-    rank_position(&ranking, args, position, logits);
+    rank(&ranking, args, position, logits);
     attn_free(ranking.room);
     *found = made;
     return ATTN_OK;
@@ -292,20 +260,6 @@ static enum attn_status log_probability(struct attn_session *session,
     return attn_session_rewind(session, n_text, err);
 }
 
-/* All continuations after the last position of SESSION, into NEXT. */
-static enum attn_status find_next_here(struct attn_session *session,
-                                       const struct attn_prediction_args *args,
-                                       struct attn_continuation *next, struct attn_error *err)
-{
-    for (size_t i = 0; i < args->continuations->n; i++) {
-        next[i].position = attn_session_n_position(session) - 1;
-        next[i].text = args->question->next[i];
-        ATTN_TRY(log_probability(session, &args->continuations->encodings[i],
-                                 &next[i].log_probability, err));
-    }
-    return ATTN_OK;
-}
-
 /* Chosen positions come from the last to the first: each forgets what follows it. */
 static enum attn_status find_next(struct attn_session *session,
                                   const struct attn_prediction_args *args,
@@ -324,26 +278,29 @@ static enum attn_status find_next(struct attn_session *session,
         if (args->positions && !attn_selection_has_query(args->positions, end - 1))
             continue;
         ATTN_TRY(attn_session_rewind(session, end, err));
-        ATTN_TRY(find_next_here(session, args, found->next + --n_left * n, err));
+        n_left--;
+        for (size_t i = 0; i < n; i++) {
+            struct attn_continuation *next = &found->next[n_left * n + i];
+
+            next->position = end - 1;
+            next->text = args->question->next[i];
+            ATTN_TRY(log_probability(session, &args->continuations->encodings[i],
+                                     &next->log_probability, err));
+        }
     }
     return ATTN_OK;
-}
-
-static enum attn_status find_both(struct attn_session *session,
-                                  const struct attn_prediction_args *args,
-                                  struct attn_predictions *found, struct attn_error *err)
-{
-    if (args->question->top > 0)
-        ATTN_TRY(find_top(session, args, found, err));
-    return args->continuations->n > 0 ? find_next(session, args, found, err) : ATTN_OK;
 }
 
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err)
 {
     struct attn_predictions made = {0};
-    const enum attn_status status = find_both(session, args, &made, err);
+    enum attn_status status = ATTN_OK;
 
+    if (args->question->top > 0)
+        status = find_top(session, args, &made, err);
+    if (status == ATTN_OK && args->continuations->n > 0)
+        status = find_next(session, args, &made, err);
     if (status == ATTN_OK)
         *found = made;
     else

@@ -11,7 +11,7 @@
 #include "output/output.h"
 #include "run/request.h"
 
-static inline bool attn_question_is_asked(const struct attn_question *question)
+static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
 {
     return question->top > 0 || question->n_next > 0;
 }
@@ -57,7 +57,7 @@ double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
 
 /* What is asked of a session that was fed the text and has logits. */
 struct attn_prediction_args {
-    const struct attn_question *question;
+    const struct attn_request_predict *question;
     const struct attn_continuations *continuations;
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the

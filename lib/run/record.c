@@ -14,22 +14,15 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *code, *meaning;
-} failures[ATTN_N_RECORD_FAILURE] = {
-#define ROW(id, number, code, meaning) [ATTN_RECORD_FAILURE_##id] = {code, meaning},
-    ATTN_RECORD_FAILURE_MAP(ROW)
-#undef ROW
-};
-
 const char *attn_record_failure_code(enum attn_record_failure failure)
 {
-    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? failures[failure].code : "";
-}
+    static const char *const codes[ATTN_N_RECORD_FAILURE] = {
+#define CODE(id, number, code) [ATTN_RECORD_FAILURE_##id] = (code),
+        ATTN_RECORD_FAILURE_MAP(CODE)
+#undef CODE
+    };
 
-const char *attn_record_failure_meaning(enum attn_record_failure failure)
-{
-    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? failures[failure].meaning : "";
+    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? codes[failure] : "";
 }
 
 enum { MEMBER_DEPTH = 1 }; /* of the reader, before and after the value of a member */

@@ -10,30 +10,29 @@
 
 #include "run/request.h"
 
-/* X(ID, code, what it means). Why a record cannot be computed. All else that fails, memory or a
+/* X(ID, number, code). Why a record cannot be computed. All else that fails, memory or a
  * file, is no matter of one record and ends the run. */
 #define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
-    X(NONE, 0, "", "it has not failed")                                                            \
-    X(BAD_JSON, 1, "bad_json", "its line is no object of JSON")                                    \
-    X(NO_TEXT, 2, "no_text", "it has no text and no ids")                                          \
-    X(BAD_TEXT, 3, "bad_text", "its text is not UTF-8, or the vocabulary lacks a word of it")      \
-    X(BAD_IDS, 4, "bad_ids", "an id is no whole number, or not of the vocabulary")                 \
-    X(EMPTY, 5, "empty", "it has no tokens")                                                       \
-    X(TOO_LONG, 6, "too_long", "it has more tokens than the model takes, or than are allowed")     \
-    X(LINE_TOO_LONG, 7, "line_too_long", "its line has more bytes than are allowed")               \
-    X(BAD_SOURCE, 8, "bad_source", "it has no source, or one that the model does not take")        \
-    X(NO_FIT, 9, "no_fit", "it does not have the positions, words or keys that were asked for")
+    X(NONE, 0, "")             /* it has not failed */                                             \
+    X(BAD_JSON, 1, "bad_json") /* its line is no object of JSON */                                 \
+    X(NO_TEXT, 2, "no_text")   /* it has no text and no ids */                                     \
+    X(BAD_TEXT, 3, "bad_text") /* its text is not UTF-8, or the vocabulary lacks a word of it */   \
+    X(BAD_IDS, 4, "bad_ids")   /* an id is no whole number, or not of the vocabulary */            \
+    X(EMPTY, 5, "empty")       /* it has no tokens */                                              \
+    X(TOO_LONG, 6, "too_long") /* it has more tokens than the model takes, or than are allowed */  \
+    X(LINE_TOO_LONG, 7, "line_too_long") /* its line has more bytes than are allowed */            \
+    X(BAD_SOURCE, 8, "bad_source") /* it has no source, or one that the model does not take */     \
+    X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */
 
 enum attn_record_failure {
-#define ATTN_RECORD_FAILURE_ENUM(id, number, ...) ATTN_RECORD_FAILURE_##id = (number),
+#define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
     ATTN_RECORD_FAILURE_MAP(ATTN_RECORD_FAILURE_ENUM)
 #undef ATTN_RECORD_FAILURE_ENUM
         ATTN_N_RECORD_FAILURE = 0 ATTN_RECORD_FAILURE_MAP(ATTN_COUNT)
 };
 
-/* "too_long", and what it means; "" and so on for NONE. Never NULL. */
+/* "too_long"; "" for NONE. Never NULL. */
 ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
-ATTN_API const char *attn_record_failure_meaning(enum attn_record_failure failure);
 
 /* What the `id` of a record was. */
 enum attn_record_id {

@@ -11,8 +11,7 @@
  * Everything is borrowed until the request is served. What is chosen by sites, layers, heads and
  * queries are texts as in trace/selection.h, since the sizes of the run and the words of its text
  * say what they mean: a query may be a word, "it", " it" with its space, "it#2" the second time
- * (run/position.h). NULL is the default. Each part ends with room for later fields, all NULL.
- * Letters as in trace/site.h.
+ * (run/position.h). NULL is the default. Letters as in trace/site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
@@ -33,7 +32,7 @@ struct attn_input {
     const struct attn_ndarray *q, *k, *v;  /* [T, E], [H, T, E] or [B, H, T, E] each; the number of
                                               heads of k and v may divide that of q */
     const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
-    const void *later[4];
+    const void *later[4];                  /* here and below NULL: room for later fields */
 };
 
 /* Parts of an attention. */
@@ -57,10 +56,11 @@ struct attn_attention_change {
                                            ATTN_MASK_MATRIX. Of a model it is for the layers that
                                            attend to the text, or where there are none, for all */
     const struct attn_mask_array *keep; /* of arrays: which weights dropout leaves, or NULL */
+    const void *later[4];
 };
 
 /* Next tokens that are scored. */
-struct attn_question {
+struct attn_request_predict {
     size_t top;              /* the so many most probable next tokens, after the last position or,
                                 where the request has queries, after each of these; 0: none */
     const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
@@ -133,7 +133,7 @@ struct attn_request {
     struct attn_request_attention attention;
     struct attn_request_selection selection;
     struct attn_request_edits edits;
-    struct attn_question predict;
+    struct attn_request_predict predict;
     struct attn_request_outputs outputs;
 
     attn_note_fn on_note;         /* gets what is odd and no failure; or NULL */

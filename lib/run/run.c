@@ -29,9 +29,9 @@
 
 static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_question *question = &run->request.predict;
+    const struct attn_request_predict *question = &run->request.predict;
 
-    if (!attn_question_is_asked(question) ||
+    if (!attn_predict_is_asked(question) ||
         attn_model_config(run->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
@@ -63,17 +63,6 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
                                      &run->continuations, err);
 }
 
-static enum attn_status choose_attention(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(run->model);
-
-    ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
-                                       &run->attention, err));
-    if (run->continuations.n_more > 0)
-        ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
-    return ATTN_OK;
-}
-
 /* The caller's own selection, if it was made for a run of these sizes. */
 static enum attn_status take_selection(struct attn_run *run, const struct attn_dims *dims,
                                        struct attn_error *err)
@@ -94,32 +83,20 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static bool merges_words(const struct attn_run *run)
-{
-    return run->request.outputs.picture && run->request.outputs.picture->merges_words;
-}
-
-static enum attn_status find_label_words(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-
-    if (request->reading.queries.items)
-        ATTN_TRY(attn_words_of_labels(&request->reading.queries, &run->words, err));
-    if (request->reading.keys.items)
-        ATTN_TRY(attn_words_of_labels(&request->reading.keys, &run->source_words, err));
-    return ATTN_OK;
-}
-
 /* The words of the tokens, where they are asked for and the tokens have texts. By itself a run has
  * patterns then, which alone are made of words. */
 static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 {
-    if (!merges_words(run))
+    const struct attn_request_reading *reading = &run->request.reading;
+
+    if (!run->request.outputs.picture || !run->request.outputs.picture->merges_words)
         return ATTN_OK;
     if (!run->request.selection.sites)
         run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
-    if (!run->model)
-        return find_label_words(run, err);
+    if (!run->model && reading->queries.items)
+        ATTN_TRY(attn_words_of_labels(&reading->queries, &run->words, err));
+    if (!run->model && reading->keys.items)
+        ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source_words, err));
     if (run->text.tokens.bytes)
         ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->words, err));
     if (run->source.tokens.bytes)
@@ -159,30 +136,10 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
 }
 
-static struct attn_dims find_dims(const struct attn_run *run)
-{
-    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->text.n);
-
-    dims.n_source = run->source.n;
-    attn_attention_set_dims(run->attention.layers, &dims);
-    dims.sites |= attn_derived_sites(run);
-    return dims;
-}
-
-/* Of arrays: what the caller calls their rows and columns. */
-static void set_array_labels(struct attn_run *run)
-{
-    const struct attn_label_list *queries = &run->request.reading.queries;
-    const struct attn_label_list *keys = &run->request.reading.keys;
-
-    run->labels.tokens = queries->items;
-    run->labels.token_sizes = queries->sizes;
-    run->labels.source_tokens = keys->items;
-    run->labels.source_token_sizes = keys->sizes;
-}
-
 static void set_labels(struct attn_run *run)
 {
+    const struct attn_request_reading *reading = &run->request.reading;
+
     run->labels = (struct attn_labels){
         .selection = run->selection,
         .model = run->model ? attn_model_name(run->model) : NULL,
@@ -201,8 +158,13 @@ static void set_labels(struct attn_run *run)
         .n_front = run->text.encoding.n_front,
         .n_back = run->text.encoding.n_back,
     };
-    if (!run->model)
-        set_array_labels(run);
+    if (run->model)
+        return;
+    /* Of arrays: what the caller calls their rows and columns. */
+    run->labels.tokens = reading->queries.items;
+    run->labels.token_sizes = reading->queries.sizes;
+    run->labels.source_tokens = reading->keys.items;
+    run->labels.source_token_sizes = reading->keys.sizes;
 }
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
@@ -221,15 +183,22 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
+    const struct attn_config *config = attn_model_config(run->model);
     struct attn_dims dims;
 
     ATTN_TRY(check_question(run, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
     ATTN_TRY(read_input(run, err));
-    ATTN_TRY(choose_attention(run, err));
+    ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
+                                       &run->attention, err));
+    if (run->continuations.n_more > 0)
+        ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
     ATTN_TRY(number_queries(run, err));
-    dims = find_dims(run);
+    dims = attn_config_dims(config, run->text.n);
+    dims.n_source = run->source.n;
+    attn_attention_set_dims(run->attention.layers, &dims);
+    dims.sites |= attn_derived_sites(run);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(attn_run_add_mean_ablation(run, err));
     ATTN_TRY(attn_run_add_knockouts(run, err));
@@ -241,7 +210,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
 {
-    if (!attn_question_is_asked(&request->predict) && !request->edits.ablate &&
+    if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
         !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
         request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
         !attn_input_is_given(&request->source))
@@ -280,13 +249,6 @@ static enum attn_status check_label_list(const struct attn_label_list *list, siz
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status check_labels(const struct attn_request *request,
-                                     const struct attn_dims *dims, struct attn_error *err)
-{
-    ATTN_TRY(check_label_list(&request->reading.queries, dims->n_position, "queries", err));
-    return check_label_list(&request->reading.keys, dims->n_source, "keys", err);
-}
-
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -303,7 +265,8 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
     const struct attn_dims dims = attn_attend_dims(&run->arrays);
 
-    ATTN_TRY(check_labels(request, &dims, err));
+    ATTN_TRY(check_label_list(&request->reading.queries, dims.n_position, "queries", err));
+    ATTN_TRY(check_label_list(&request->reading.keys, dims.n_source, "keys", err));
     ATTN_TRY(choose_tensors(run, &dims, sizes.n_batch, err));
     note_arrays(request);
     return ATTN_OK;
@@ -329,28 +292,21 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                : ATTN_INVALID;
 }
 
-/* Whether a part of REQUEST has fields that this version does not know. */
+/* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    static const size_t parts[] = {
-        offsetof(struct attn_request, input.later),
-        offsetof(struct attn_request, source.later),
-        offsetof(struct attn_request, reading.later),
-        offsetof(struct attn_request, attention.later),
-        offsetof(struct attn_request, selection.later),
-        offsetof(struct attn_request, edits.later),
-        offsetof(struct attn_request, predict.later),
-        offsetof(struct attn_request, outputs.later),
-    };
-    static const void *const none[sizeof request->input.later / sizeof(void *)];
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (memcmp((const char *)request + parts[i], none, sizeof none) != 0) {
-            attn_error_set(err, ATTN_INVALID,
-                           "a request has fields that this version of the library does not have");
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
-    return ATTN_OK;
+    return attn_is_known(request->input.later, "input", err) &&
+                   attn_is_known(request->source.later, "source", err) &&
+                   attn_is_known(request->reading.later, "reading", err) &&
+                   attn_is_known(request->attention.later, "attention", err) &&
+                   (!request->attention.change ||
+                    attn_is_known(request->attention.change->later, "change", err)) &&
+                   attn_is_known(request->selection.later, "selection", err) &&
+                   attn_is_known(request->edits.later, "edits", err) &&
+                   attn_is_known(request->predict.later, "predict", err) &&
+                   attn_is_known(request->outputs.later, "outputs", err)
+               ? ATTN_OK
+               : ATTN_INVALID;
 }
 
 /* Whether the items of lists are what they must be. */
@@ -362,11 +318,13 @@ static enum attn_status check_items(const struct attn_request *request, struct a
         if (!attn_is_given(request->predict.next[i], "next", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_knockout; i++)
-        if (!attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
+        if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
+            !attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
                            err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_patch; i++)
-        if (!attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
+        if (!attn_is_known(edits->patches[i].later, "patches", err) ||
+            !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->patches[i].values.data, "patches", err))
             return ATTN_INVALID;
     return ATTN_OK;
@@ -507,7 +465,7 @@ static double count_multiply_adds(const struct attn_run *run)
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_question_is_asked(&run->request.predict) &&
+    return attn_predict_is_asked(&run->request.predict) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -537,7 +495,7 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
 
     options.n_max += run->continuations.n_more;
     options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
-    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.has_logits = attn_predict_is_asked(&run->request.predict);
     options.reads_once = run->continuations.n == 0 && !run->host->options.reuse;
     options.pool = pool;
     options.trace = trace;
@@ -590,21 +548,9 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
                                                   has_chosen_positions(run) ? run->selection : NULL,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};
 
-    if (!attn_question_is_asked(&run->request.predict))
+    if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
     return attn_predict(session, &args, &result->predictions, err);
-}
-
-/* A trace that wants derived tensors gets its events from a derivation. */
-static enum attn_status derive(const struct attn_run *run, const struct attn_trace **trace,
-                               struct attn_pool *pool, struct attn_derivation **derivation,
-                               struct attn_error *err)
-{
-    if (!*trace || !attn_derived_is_wanted((*trace)->selection))
-        return ATTN_OK;
-    ATTN_TRY(attn_derivation_create(run, *trace, pool, derivation, err));
-    *trace = attn_derivation_trace(*derivation);
-    return ATTN_OK;
 }
 
 /* What is made for one feed. */
@@ -617,7 +563,11 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    ATTN_TRY(derive(run, &trace, pool, &feeding->derivation, err));
+    /* A trace that wants derived tensors gets its events from a derivation. */
+    if (trace && attn_derived_is_wanted(trace->selection)) {
+        ATTN_TRY(attn_derivation_create(run, trace, pool, &feeding->derivation, err));
+        trace = attn_derivation_trace(feeding->derivation);
+    }
     ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
@@ -627,7 +577,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     note_edits(run, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    if (attn_question_is_asked(&run->request.predict))
+    if (attn_predict_is_asked(&run->request.predict))
         attn_continuations_note_spaces(&run->request, run->tokenizer);
     return ATTN_OK;
 }
@@ -687,7 +637,7 @@ static enum attn_status complete(const struct attn_run *run, const struct attn_t
 {
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
-    if (attn_question_is_asked(&run->request.predict))
+    if (attn_predict_is_asked(&run->request.predict))
         ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
     ATTN_TRY(attn_host_check_canceled(run->host, err));
     return attn_outputs_finish(outputs, err);

@@ -1,5 +1,5 @@
 /*
- * run_choice.c - from the texts of a request to a selection, and to the edits of an ablation.
+ * run_choice.c - from the texts of a request to a selection.
  */
 #include "run/run_internal.h"
 
@@ -66,11 +66,12 @@ static bool is_empty(const struct attn_selection *selection)
 enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
                                    struct attn_selection **selection, struct attn_error *err)
 {
+    enum attn_status status = ATTN_OK;
     struct attn_selection *made;
-    enum attn_status status;
 
     ATTN_TRY(attn_selection_create(dims, &made, err));
-    status = attn_selection_set_heads(made, spec, err);
+    if (spec)
+        status = attn_selection_set_heads(made, spec, err);
     if (status == ATTN_OK)
         *selection = made;
     else

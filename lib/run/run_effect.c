@@ -1,10 +1,10 @@
 /*
- * run_effect.c - which parts of what a request edits change anything: an item of a list of heads, an
- * edit, a knockout, a patch. The others are named in a note, one line a list.
+ * run_effect.c - which parts of what a request edits change anything: an item of a list of heads,
+ * an edit, a knockout, a patch. The others are named in a note, one line a list.
  *
- * A part is linked to the edits that it was made into. The session marks those that changed a value
- * (trace/edit_internal.h), and a part has an effect when one of its edits has. Which parts there are
- * depends on the request alone, so that those of many records can be counted.
+ * A part is linked to the edits that it was made into. The session marks those that changed a
+ * value (trace/edit_internal.h), and a part has an effect when one of its edits has. Which parts
+ * there are depends on the request alone, so that those of many records can be counted.
  */
 #include "run/run_internal.h"
 

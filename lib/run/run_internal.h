@@ -90,8 +90,6 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
 
 /* --- Parts of preparing a run ----------------------------------------------------------------- */
 
-/* run_choice.c: from the texts of a request to a selection, and to the edits of an ablation. */
-
 /*
  * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the
  * same heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
@@ -129,8 +127,8 @@ enum attn_status attn_run_link_edit(struct attn_run *run, size_t edit, size_t pa
 enum attn_status attn_run_link_heads(struct attn_run *run, enum attn_edit_part_kind kind,
                                      size_t first, size_t end, struct attn_error *err);
 
-/* Finds which parts have changed nothing in sequence number SEQUENCE of SESSION, which has the edits
- * of RUN and was fed. */
+/* Finds which parts have changed nothing in sequence number SEQUENCE of SESSION, which has the
+ * edits of RUN and was fed. */
 void attn_run_find_effects(const struct attn_run *run, const struct attn_session *session,
                            size_t sequence);
 

@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
-#include "text/tokenizer_internal.h"
+#include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <stdio.h>
@@ -153,21 +153,16 @@ enum attn_status attn_sequence_encode(const struct attn_request *request,
 
 /* --- A source -------------------------------------------------------------------------------- */
 
-static bool has_cross_layers(const struct attn_config *config)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->is_cross[layer])
-            return true;
-    return false;
-}
-
 static enum attn_status check_source(const struct attn_input *source,
                                      const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
     const char *name = attn_model_name(model);
-    const bool is_given = attn_input_is_given(source), is_needed = has_cross_layers(config);
+    const bool is_given = attn_input_is_given(source);
+    bool is_needed = false;
 
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        is_needed = is_needed || config->is_cross[layer];
     if (is_needed && !is_given) {
         attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
                        attn_quote_string(name).text);
@@ -221,15 +216,6 @@ static enum attn_status embed_source(const struct attn_request *request,
     return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
-static enum attn_status read_rows(const struct attn_ndarray *array, const struct attn_model *model,
-                                  struct attn_sequence *sequence, struct attn_error *err)
-{
-    sequence->rows = array->data;
-    sequence->name = array->name;
-    sequence->n = array->shape[0];
-    return check_width(array, "", attn_model_config(model)->d_source, model, " a row", err);
-}
-
 static enum attn_status check_source_length(const struct attn_sequence *sequence,
                                             const struct attn_model *model, struct attn_error *err)
 {
@@ -254,9 +240,13 @@ enum attn_status attn_source_read(const struct attn_request *request,
     const struct attn_input *source = &request->source;
     enum attn_status status = ATTN_OK;
 
-    if (source->embeddings)
-        status = read_rows(source->embeddings, model, sequence, err);
-    else if (attn_input_is_given(source))
+    if (source->embeddings) {
+        sequence->rows = source->embeddings->data;
+        sequence->name = source->embeddings->name;
+        sequence->n = source->embeddings->shape[0];
+        status = check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
+                             " a row", err);
+    } else if (attn_input_is_given(source))
         status = embed_source(request, model, tokenizer, sequence, err);
     if (status == ATTN_OK)
         status = check_source_length(sequence, model, err);
@@ -302,20 +292,11 @@ static bool begins_word(const struct token *before, const struct token *token)
     return token->is_alone || before->is_alone || token->begins_blank || before->ends_blank;
 }
 
-static bool is_special(const struct attn_sequence *sequence, const struct attn_tokenizer *tokenizer,
-                       size_t i)
-{
-    const struct attn_encoding *encoding = &sequence->encoding;
-
-    if (encoding->n > 0 && (i < encoding->n_front || i >= encoding->n - encoding->n_back))
-        return true;
-    return tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]);
-}
-
 enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err)
 {
+    const struct attn_encoding *encoding = &sequence->encoding;
     size_t *made = attn_alloc(sequence->n, sizeof *made, err);
     struct token before = {0};
 
@@ -323,8 +304,12 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < sequence->n; i++) {
         struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        const bool is_added =
+            encoding->n > 0 && (i < encoding->n_front || i >= encoding->n - encoding->n_back);
 
-        token.is_alone = token.is_alone || is_special(sequence, tokenizer, i);
+        token.is_alone =
+            token.is_alone || is_added ||
+            (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
         if (i > 0)
             made[i] = made[i - 1] + (sequence->is_word_level || begins_word(&before, &token));
         before = token;

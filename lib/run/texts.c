@@ -58,14 +58,6 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-static void read_line(struct attn_texts *texts, const struct line *line)
-{
-    const bool has_return = line->size > 0 && line->text[line->size - 1] == '\r';
-
-    texts->items[texts->n].text = line->text;
-    texts->items[texts->n].n_text = line->size - has_return;
-}
-
 static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_form form,
                                    struct attn_error *err)
 {
@@ -79,10 +71,11 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
 
         line_end = line_end ? line_end : end;
         line = (struct line){at, (size_t)(line_end - at), line.number + 1};
-        if (form == ATTN_TEXTS_LINES)
-            read_line(texts, &line);
-        else
+        if (form == ATTN_TEXTS_JSON_LINES)
             status = read_json(texts, &line, &store, err);
+        else
+            texts->items[texts->n] = (struct attn_input){
+                .text = at, .n_text = line.size - (line.size > 0 && line_end[-1] == '\r')};
         texts->n++; /* what was taken of a line that failed is freed with it */
         at = line_end + 1;
     }
@@ -90,22 +83,18 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
     return status;
 }
 
-static enum attn_status allocate(struct attn_texts *texts, struct attn_error *err)
+static enum attn_status read_file(const char *path, enum attn_texts_form form,
+                                  struct attn_texts *texts, struct attn_error *err)
 {
     size_t n = 1;
 
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &texts->file, err));
     for (size_t i = 0; i < texts->file.size; i++)
         n += texts->file.data[i] == '\n';
     texts->items = attn_alloc(n, sizeof *texts->items, err);
     texts->owned = attn_alloc(n, sizeof *texts->owned, err);
-    return texts->items && texts->owned ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-static enum attn_status read_file(const char *path, enum attn_texts_form form,
-                                  struct attn_texts *texts, struct attn_error *err)
-{
-    ATTN_TRY(attn_file_open(path, ATTN_READ, &texts->file, err));
-    ATTN_TRY(allocate(texts, err));
+    if (!texts->items || !texts->owned)
+        return ATTN_NO_MEMORY;
     ATTN_TRY(read_lines(texts, form, err));
     return texts->n > 0
                ? ATTN_OK

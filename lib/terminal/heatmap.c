@@ -1,11 +1,10 @@
-/* heatmap.c - see heatmap.h. */
-#include "terminal/heatmap.h"
+/* heatmap.c - see heatmap_internal.h. */
+#include "terminal/heatmap_internal.h"
 
-#include "base/utf8.h"
-#include "encode/colormap_internal.h"
+#include "base/escape.h"
+#include "base/path.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -26,12 +25,12 @@ enum {
     N_RAMP = 16,        /* cells of a ramp */
     N_MORE = 5,         /* columns of "  ..." */
     MOST_KEY_LINES = 4,
-    CELL_TEXT_SIZE = 32
+    N_SHADE = 5
 };
 
-#define KEYS "keys:"
+#define KEYS "keys"
 
-size_t attn_heatmap_width(const struct attn_picture_options *picture)
+static size_t width_of(const struct attn_picture_options *picture)
 {
     if (picture->width == 0)
         return USUAL_WIDTH;
@@ -41,43 +40,45 @@ size_t attn_heatmap_width(const struct attn_picture_options *picture)
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
                                    struct attn_sink *sink, struct attn_error *err)
 {
-    const struct attn_picture_options *picture = writer->options.picture;
-
     map->writer = writer;
+    map->picture = writer->options.picture;
     map->sink = sink;
-    map->line.depth = picture->depth;
+    map->line.depth = map->picture->depth;
     map->most_number_rows = SIZE_MAX;
-    map->width = attn_heatmap_width(picture);
-    ATTN_TRY(attn_token_labels_init(&map->tokens, &writer->labels, err));
-    return attn_token_labels_init_source(&map->source_tokens, &writer->labels, err);
+    map->width = width_of(map->picture);
+    return attn_token_labels_init(map->tokens, &writer->labels, err);
 }
 
 void attn_heatmap_release(struct attn_heatmap *map)
 {
-    attn_token_texts_release(&map->tokens);
-    attn_token_texts_release(&map->source_tokens);
+    attn_token_texts_release(map->tokens, 2);
     attn_color_line_release(&map->line);
     attn_buffer_release(&map->label);
 }
 
-struct attn_levels_limits attn_heatmap_limits(const struct attn_writer *writer)
+size_t attn_heatmap_most_columns(const struct attn_writer *writer)
 {
-    return (struct attn_levels_limits){.n_row = SIZE_MAX,
-                                       .n_column =
-                                           attn_heatmap_width(writer->options.picture) - MARGIN,
-                                       .is_square = true};
+    return width_of(writer->options.picture) - MARGIN;
 }
 
-attn_site_set attn_heatmap_sites(const struct attn_writer *writer)
+void attn_heatmap_put_label(struct attn_heatmap *map)
 {
-    return attn_levels_sites(writer);
+    attn_color_line_append(&map->line, map->label.data, map->label.size);
+    map->label.size = 0;
+}
+
+enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_error *err)
+{
+    attn_heatmap_put_label(map);
+    return attn_color_line_write(&map->line, map->sink, err);
 }
 
 /* --- How a matrix is drawn ------------------------------------------------------------------- */
 
-static bool holds_weights(enum attn_site site)
+/* Whether its numbers are shown in percent. */
+static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return attn_site_range(site) == ATTN_RANGE_SHARE;
+    return map->table ? map->table->is_share : attn_site_range(matrix->site) == ATTN_RANGE_SHARE;
 }
 
 static size_t count_digits(size_t n)
@@ -93,18 +94,18 @@ static size_t count_digits(size_t n)
 static size_t cell_width(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     const size_t n_digit = count_digits(matrix->n_column);
-    const size_t width = !holds_weights(matrix->site)                  ? NUMBER_WIDTH
-                         : map->writer->options.picture->is_difference ? SIGNED_WIDTH
-                                                                       : PERCENT_WIDTH;
+    const size_t width = !is_share(map, matrix)        ? NUMBER_WIDTH
+                         : map->picture->is_difference ? SIGNED_WIDTH
+                                                       : PERCENT_WIDTH;
 
     return width > n_digit ? width : n_digit;
 }
 
 static bool has_numbers(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    const enum attn_cell_text values = map->writer->options.picture->values;
+    const enum attn_cell_text values = map->picture->values;
 
-    if (values == ATTN_CELL_TEXT_NEVER || matrix->column_k > 1 || matrix->row_k > 1)
+    if (values == ATTN_CELL_TEXT_NEVER || matrix->k > 1)
         return false;
     if (matrix->n_row > map->most_number_rows)
         return false;
@@ -112,16 +113,16 @@ static bool has_numbers(const struct attn_heatmap *map, const struct attn_level_
            (cell_width(map, matrix) + 1) * matrix->n_column + MARGIN <= map->width;
 }
 
-struct attn_heatmap_colors attn_heatmap_colors(const struct attn_writer *writer,
+struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
                                                const struct attn_level_matrix *matrix)
 {
-    const struct attn_picture_options *picture = writer->options.picture;
-    struct attn_heatmap_colors colors = {.theme = picture->theme,
-                                         .scale = attn_color_scale_of(picture->color_scale,
-                                                                      attn_site_range(matrix->site),
-                                                                      picture->is_difference)};
+    struct attn_heatmap_colors colors = {.theme = map->picture->theme};
 
-    colors.map = attn_picture_colormap(picture, &colors.scale, "viridis");
+    colors.scale =
+        map->table ? map->table->scale
+                   : attn_color_scale_of(map->picture->color_scale, attn_site_range(matrix->site),
+                                         map->picture->is_difference);
+    colors.map = attn_picture_colormap(map->picture, &colors.scale, "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
     return colors;
 }
@@ -136,190 +137,251 @@ struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, d
 
 /* --- Labels ---------------------------------------------------------------------------------- */
 
-/* Letters that are written from right to left: Hebrew to Arabic, their presentation forms, and the
- * old scripts above U+10800. */
-static bool is_right_to_left(uint32_t c)
+/* Appends the text of row or column I, trimmed and cut, to the label. Returns its columns. */
+static size_t append_name(struct attn_heatmap *map, const struct attn_token_texts *texts, size_t i)
 {
-    return (c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
-           (c >= 0xfe70 && c <= 0xfeff) || (c >= 0x10800 && c <= 0x10fff) ||
-           (c >= 0x1e800 && c <= 0x1efff);
-}
-
-static bool has_right_to_left(const char *text, size_t size)
-{
-    uint32_t code_point;
-
-    for (size_t at = 0, length; at < size; at += length) {
-        length = attn_utf8_decode(text + at, size - at, &code_point);
-        if (length > 0 && is_right_to_left(code_point))
-            return true;
-        length += length == 0;
-    }
-    return false;
-}
-
-/* Puts the label of POSITION into map->label; returns its columns. */
-static size_t make_label(struct attn_heatmap *map, const struct attn_token_texts *tokens,
-                         size_t position)
-{
-    const bool is_plain = map->writer->options.picture->is_plain;
+    const size_t begin = map->label.size;
     size_t size, width;
-    const char *text = attn_token_text(tokens, position, &size);
+    const char *text = attn_token_text(texts, i, &size);
 
-    map->label.size = 0;
-    attn_text_append_label(&map->label, text, size, MOST_LABEL, is_plain ? "..." : ATTN_ELLIPSIS);
-    width = attn_text_width(map->label.data, map->label.size);
-    if (has_right_to_left(map->label.data, map->label.size))
+    if (map->table) {
+        for (; size > 0 && *text == ' '; size--)
+            text++;
+        attn_buffer_append(&map->label, text, attn_text_fit(text, size, MOST_LABEL));
+    } else {
+        attn_text_append_label(&map->label, text, size, MOST_LABEL,
+                               map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
+    }
+    text = map->label.data ? map->label.data + begin : "";
+    size = map->label.size - begin;
+    width = attn_text_width(text, size);
+    if (!map->table && attn_text_is_right_to_left(text, size))
         attn_buffer_append_string(&map->label, "\xe2\x80\x8e"); /* U+200E, no column */
     return width;
 }
 
-void attn_heatmap_append_label(struct attn_heatmap *map, const struct attn_token_texts *tokens,
-                               size_t position, size_t width)
+/* Makes the label of row or column I: its position and, where it HAS_NAME, its text; or the text
+ * alone, where positions say nothing. Returns its columns. */
+static size_t make_label(struct attn_heatmap *map, const struct attn_figure_axis *axis, size_t i,
+                         bool has_name)
 {
-    const size_t used = make_label(map, tokens, position);
+    const size_t position = attn_figure_position(axis, i);
+    const size_t n = count_digits(position), at = axis->has_own_texts ? i : position;
 
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
+    map->label.size = 0;
+    if (!axis->is_named)
+        attn_buffer_append_format(&map->label, "%zu", position);
+    if (!axis->texts || !(has_name || axis->is_named))
+        return n;
+    if (axis->is_named)
+        return append_name(map, axis->texts, at);
+    attn_buffer_append_char(&map->label, ' ');
+    return n + 1 + append_name(map, axis->texts, at);
+}
+
+/* Puts the label, which takes USED columns, flush right in WIDTH columns. */
+static void put_right(struct attn_heatmap *map, size_t used, size_t width)
+{
     attn_color_line_blanks(&map->line, used < width ? width - used : 0);
+    attn_heatmap_put_label(map);
 }
 
-size_t attn_heatmap_label_width(struct attn_heatmap *map, const struct attn_token_texts *tokens)
+static void put_text(struct attn_heatmap *map, const char *text, size_t size, size_t width)
 {
-    size_t widest = 0;
-
-    for (size_t p = 0; p < tokens->n; p++) {
-        const size_t width = make_label(map, tokens, p);
-
-        widest = width > widest ? width : widest;
-    }
-    return widest;
+    attn_color_line_blanks(&map->line, size < width ? width - size : 0);
+    attn_color_line_append(&map->line, text, size);
 }
 
-/* The columns left of the cells. */
-struct edge {
-    size_t position_width;
-    size_t label_width;                   /* 0: rows have no texts */
-    const struct attn_token_texts *texts; /* of the rows */
-    bool is_key;                          /* rows are keys, and not kept queries */
+enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
+                                         const struct attn_figure_axis *axis, const char *head,
+                                         size_t most_lines, size_t *n_line, struct attn_error *err)
+{
+    const size_t indent = *head ? strlen(head) + 1 : 0;
+    const bool is_drawn = !n_line;
+    size_t used = indent, line = 1;
+
+    attn_color_line_string(&map->line, is_drawn ? head : "");
+    attn_color_line_string(&map->line, is_drawn && *head ? ":" : "");
+    for (size_t i = 0; i < axis->n; i++) {
+        const size_t width = 2 + make_label(map, axis, i, true);
+        const bool is_cut = line == most_lines && i + 1 < axis->n;
+
+        if (used > indent && used + width > map->width - (is_cut ? N_MORE : 0)) {
+            if (line == most_lines) {
+                attn_color_line_string(&map->line, is_drawn ? "  ..." : "");
+                break;
+            }
+            if (is_drawn)
+                ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+            attn_color_line_blanks(&map->line, is_drawn ? indent : 0);
+            used = indent;
+            line++;
+        }
+        used += width;
+        if (!is_drawn)
+            continue;
+        attn_color_line_blanks(&map->line, 2);
+        attn_heatmap_put_label(map);
+    }
+    map->label.size = 0;
+    if (is_drawn)
+        return attn_color_line_write(&map->line, map->sink, err);
+    *n_line = axis->n > 0 ? line : 0;
+    return ATTN_OK;
+}
+
+/* --- A sheet: a matrix with what stands beside and above its cells ---------------------------- */
+
+struct sheet {
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_axis rows, columns;
+    struct attn_heatmap_colors colors;
+    size_t position_width; /* columns left of the cells, flush right: positions; of a table all */
+    size_t label_width;    /* and flush left: texts of rows; 0: none */
+    size_t cell_width;
+    bool has_numbers;
 };
 
-static struct edge edge_of(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
+/* The sheet of a matrix of a run. */
+static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
+    const struct attn_writer *writer = map->writer;
     const bool is_key = attn_site_layout(matrix->site) == ATTN_LAYOUT_KEY;
-    const bool is_own = !is_key || attn_writer_has_own_keys(map->writer, matrix->layer);
-    struct edge edge = {.is_key = is_key, .texts = is_own ? &map->tokens : &map->source_tokens};
-    const size_t last = is_key                     ? matrix->n_row
-                        : map->writer->n_query > 0 ? map->writer->queries[map->writer->n_query - 1]
-                                                   : 0;
-    const size_t n_corner = strlen(attn_writer_row_name(map->writer, matrix->site));
+    const bool is_source = is_key && !attn_writer_has_own_keys(writer, matrix->layer);
+    const struct attn_token_texts *texts = &map->tokens[is_source];
+    const size_t last = is_key                ? matrix->n_row
+                        : writer->n_query > 0 ? writer->queries[writer->n_query - 1]
+                                              : 0;
+    struct sheet sheet = {.matrix = matrix,
+                          .rows = {.texts = texts->n > 0 ? texts : NULL,
+                                   .positions = is_key ? NULL : writer->queries,
+                                   .title = attn_writer_row_name(writer, matrix->site)},
+                          .colors = attn_heatmap_colors(map, matrix),
+                          .position_width = count_digits(last),
+                          .cell_width = cell_width(map, matrix),
+                          .has_numbers = true};
+    const size_t n_corner = strlen(sheet.rows.title);
 
-    edge.position_width = count_digits(last);
-    if (edge.position_width < POSITION_WIDTH)
-        edge.position_width = POSITION_WIDTH;
-    edge.label_width = attn_heatmap_label_width(map, edge.texts);
-    if (edge.label_width > 0 && edge.label_width < USUAL_LABEL)
-        edge.label_width = USUAL_LABEL;
-    if (edge.label_width == 0 && edge.position_width < n_corner)
-        edge.position_width = n_corner;
-    return edge;
+    if (sheet.position_width < POSITION_WIDTH)
+        sheet.position_width = POSITION_WIDTH;
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t width;
+
+        map->label.size = 0;
+        width = append_name(map, texts, i);
+        sheet.label_width = width > sheet.label_width ? width : sheet.label_width;
+    }
+    map->label.size = 0;
+    if (sheet.label_width > 0 && sheet.label_width < USUAL_LABEL)
+        sheet.label_width = USUAL_LABEL;
+    if (sheet.label_width == 0 && sheet.position_width < n_corner)
+        sheet.position_width = n_corner;
+    return sheet;
 }
 
-static void append_padded(struct attn_color_line *line, const char *text, size_t width)
+/* What stands left of the header. */
+static void put_corner(struct attn_heatmap *map, const struct sheet *sheet)
 {
-    const size_t n = strlen(text);
+    const char *title = sheet->rows.title;
+    const size_t n = strlen(title);
 
-    attn_color_line_blanks(line, n < width ? width - n : 0);
-    attn_color_line_append(line, text, n);
+    if (sheet->label_width > 0)
+        attn_color_line_blanks(&map->line, sheet->position_width + 1);
+    put_text(map, title, n, sheet->label_width > 0 ? 0 : sheet->position_width);
+    attn_color_line_blanks(&map->line, sheet->label_width > n ? sheet->label_width - n : 0);
 }
 
-static void append_number(struct attn_color_line *line, size_t number, size_t width)
+/* What stands left of row ROW of the cells. */
+static void put_edge(struct attn_heatmap *map, const struct sheet *sheet, size_t row)
 {
-    char text[CELL_TEXT_SIZE];
+    const size_t at = row * sheet->matrix->k;
+    size_t used = make_label(map, &sheet->rows, at, map->table != NULL);
 
-    snprintf(text, sizeof text, "%zu", number);
-    append_padded(line, text, width);
-}
-
-/* The corner above the labels, and the gap after it. */
-static void append_corner(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                          const struct edge *edge)
-{
-    const char *name = attn_writer_row_name(map->writer, matrix->site);
-
-    attn_color_line_blanks(&map->line, edge->label_width > 0 ? edge->position_width + 1
-                                                             : edge->position_width - strlen(name));
-    attn_color_line_string(&map->line, name);
-    if (edge->label_width > strlen(name))
-        attn_color_line_blanks(&map->line, edge->label_width - strlen(name));
-}
-
-/* The labels of row ROW of the cells. */
-static void append_edge(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                        const struct edge *edge, size_t row)
-{
-    const size_t at = row * matrix->row_k;
-    const size_t position = edge->is_key ? at : map->writer->queries[at];
-
-    append_number(&map->line, position, edge->position_width);
-    if (edge->label_width == 0)
+    put_right(map, used, sheet->position_width);
+    if (sheet->label_width == 0)
         return;
     attn_color_line_blanks(&map->line, 1);
-    attn_heatmap_append_label(map, edge->texts, position, edge->label_width);
+    used = append_name(map, sheet->rows.texts, attn_figure_position(&sheet->rows, at));
+    attn_heatmap_put_label(map);
+    attn_color_line_blanks(&map->line, used < sheet->label_width ? sheet->label_width - used : 0);
 }
 
 /* --- Numbers --------------------------------------------------------------------------------- */
 
-static void format_value(const struct attn_level_matrix *matrix, double value,
-                         char text[CELL_TEXT_SIZE])
-{
-    if (!holds_weights(matrix->site))
-        snprintf(text, CELL_TEXT_SIZE, fabs(value) < 1000 ? "%.1f" : "%.0e", value);
-    else if (fabs(value) > 99)
-        snprintf(text, CELL_TEXT_SIZE, "%s", value > 0 ? "++" : "--");
-    else if (lround(100 * value) == 0)
-        snprintf(text, CELL_TEXT_SIZE, ".");
-    else
-        snprintf(text, CELL_TEXT_SIZE, "%ld", lround(100 * value));
-}
-
-static void append_cell(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                        const struct attn_heatmap_colors *colors, size_t row, size_t column)
+/* A cell as text, which is not terminated. Returns its length. */
+static size_t write_cell(const struct attn_heatmap *map, const struct attn_level_matrix *matrix,
+                         enum attn_cell_kind kind, double value, char text[ATTN_FIXED_TEXT_SIZE])
 {
     static const char *const signs[] = {
         [ATTN_CELL_MASKED] = "", [ATTN_CELL_HIDDEN] = "--", [ATTN_CELL_NOT_FINITE] = "!!"};
-    float value = 0;
-    const enum attn_cell_kind kind = attn_level_cell(matrix, row, column, &value);
-    char text[CELL_TEXT_SIZE];
+    const size_t size = ATTN_FIXED_TEXT_SIZE;
 
-    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+    if (kind != ATTN_CELL_VALUE)
+        return (size_t)snprintf(text, size, "%s", signs[kind]);
+    if (is_share(map, matrix) && fabs(value) > 99)
+        return (size_t)snprintf(text, size, "%s", value > 0 ? "++" : "--");
+    if (is_share(map, matrix) && lround(100 * value) == 0)
+        return (size_t)snprintf(text, size, ".");
+    if (is_share(map, matrix))
+        return (size_t)snprintf(text, size, "%ld", lround(100 * value));
+    if (map->table)
+        return attn_figure_grid_text(map->table, (float)value, text);
+    return (size_t)snprintf(text, size, fabs(value) < 1000 ? "%.1f" : "%.0e", value);
+}
+
+/* A shade, STEP 0 .. 4. */
+static const char *shade(const struct attn_heatmap *map, int step)
+{
+    static const char *const shades[] = {" ", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
+                                         "\xe2\x96\x88"};
+    static const char *const plain[] = {" ", ".", ":", "*", "#"};
+
+    return map->picture->is_plain ? plain[step] : shades[step];
+}
+
+/* A cell with its number on its colour; without numbers the colour alone, or a shade, twice. */
+static void put_cell(struct attn_heatmap *map, const struct sheet *sheet, size_t row, size_t column)
+{
+    const struct attn_heatmap_colors *colors = &sheet->colors;
+    float value = 0;
+    const enum attn_cell_kind kind = attn_level_cell(sheet->matrix, row, column, &value);
+    const bool is_value = kind == ATTN_CELL_VALUE;
+    char text[ATTN_FIXED_TEXT_SIZE] = "";
+    size_t size = 0;
+
     attn_color_line_blanks(&map->line, 1);
-    if (kind != ATTN_CELL_VALUE) {
-        append_padded(&map->line, signs[kind], cell_width(map, matrix));
+    if (is_value && !sheet->has_numbers && map->line.depth == ATTN_DEPTH_NONE) {
+        const double place = attn_color_place(&colors->scale, colors->range, (double)value);
+        const double strength = colors->scale.is_signed ? fabs(2 * place - 1) : place;
+        const char *shown = shade(map, (int)lround((N_SHADE - 1) * strength));
+
+        attn_color_line_blanks(&map->line, sheet->cell_width - 2);
+        attn_color_line_string(&map->line, shown);
+        attn_color_line_string(&map->line, shown);
         return;
     }
-    format_value(matrix, (double)value, text);
-    attn_color_line_paint(&map->line, attn_heatmap_paint(colors, (double)value, map->line.depth));
-    append_padded(&map->line, text, cell_width(map, matrix));
+    if (sheet->has_numbers || !is_value)
+        size = write_cell(map, sheet->matrix, kind, (double)value, text);
+    if (is_value)
+        attn_color_line_paint(&map->line,
+                              attn_heatmap_paint(colors, (double)value, map->line.depth));
+    put_text(map, text, size, sheet->cell_width);
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
-static enum attn_status draw_numbers(struct attn_heatmap *map,
-                                     const struct attn_level_matrix *matrix, struct attn_error *err)
+/* The columns FIRST .. LAST-1, each with its label above. */
+static enum attn_status draw_columns(struct attn_heatmap *map, struct sheet *sheet, size_t first,
+                                     size_t last, struct attn_error *err)
 {
-    struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
-    const struct edge edge = edge_of(map, matrix);
-
-    append_corner(map, matrix, &edge);
-    for (size_t c = 0; c < matrix->n_column; c++) {
-        attn_color_line_blanks(&map->line, 1);
-        append_number(&map->line, c, cell_width(map, matrix));
-    }
+    put_corner(map, sheet);
+    for (size_t c = first; c < last; c++)
+        put_right(map, make_label(map, &sheet->columns, c, false), sheet->cell_width + 1);
     ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-    for (size_t r = 0; r < matrix->n_cell_row; r++) {
-        colors.range = attn_level_range(matrix, &colors.scale, r);
-        append_edge(map, matrix, &edge, r);
-        for (size_t c = 0; c < matrix->n_column; c++)
-            append_cell(map, matrix, &colors, r, c);
+    for (size_t r = 0; r < sheet->matrix->n_cell_row; r++) {
+        sheet->colors.range = attn_level_range(sheet->matrix, &sheet->colors.scale, r);
+        put_edge(map, sheet, r);
+        for (size_t c = first; c < last; c++)
+            put_cell(map, sheet, r, c);
         ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     }
     return ATTN_OK;
@@ -357,55 +419,24 @@ static struct half half_of(const struct attn_level_matrix *matrix,
     return half;
 }
 
-/* The place below which a shade is blank: that of a hundredth of the largest number. */
-static double least_place(const struct attn_heatmap_colors *colors)
-{
-    const struct attn_color_range range = colors->range;
-    const double place = attn_color_place(&colors->scale, range, 0.01 * range.high);
-
-    if (colors->scale.curve == ATTN_CURVE_LOG)
-        return 1e-9;
-    return colors->scale.is_signed ? fabs(2 * place - 1) : place;
-}
-
-/* The shade for a place: for numbers that may be negative, of their distance from 0. */
+/* The shade of a cell: for numbers that may be negative, of their distance from 0. It is blank
+ * below that of a hundredth of the largest number. */
 static const char *shade_of(const struct attn_heatmap *map,
-                            const struct attn_heatmap_colors *colors, double place)
+                            const struct attn_heatmap_colors *colors, struct half half)
 {
-    static const char *const shades[] = {" ", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
-                                         "\xe2\x96\x88"};
-    static const char *const plain[] = {" ", ".", ":", "*", "#"};
-    const double size = colors->scale.is_signed ? fabs(2 * place - 1) : place;
-    const int step = size < least_place(colors) ? 0 : 1 + (int)fmin(floor(4 * size), 3);
+    const bool is_signed = colors->scale.is_signed;
+    const double place = attn_color_place(&colors->scale, colors->range, 0.01 * colors->range.high);
+    const double least = colors->scale.curve == ATTN_CURVE_LOG ? 1e-9
+                         : is_signed                           ? fabs(2 * place - 1)
+                                                               : place;
+    const double size = is_signed ? fabs(2 * half.place - 1) : half.place;
 
-    return map->writer->options.picture->is_plain ? plain[step] : shades[step];
-}
-
-static void append_shade(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
-                         struct half upper, struct half lower)
-{
-    const bool has_upper = upper.kind == ATTN_CELL_VALUE, has_lower = lower.kind == ATTN_CELL_VALUE;
-    const bool is_lower = has_lower && (!has_upper || fabsf(lower.value) > fabsf(upper.value));
-
-    attn_color_line_string(&map->line, shade_of(map, colors, is_lower ? lower.place : upper.place));
+    return shade(map, size < least ? 0 : 1 + (int)fmin(floor(4 * size), 3));
 }
 
 static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double place)
 {
     return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
-}
-
-static void append_blocks(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
-                          struct half upper, struct half lower)
-{
-    const bool is_upper = upper.kind == ATTN_CELL_VALUE;
-    struct attn_paint paint = {.text = ink_at(colors, is_upper ? upper.place : lower.place)};
-
-    if (is_upper && lower.kind == ATTN_CELL_VALUE)
-        paint.ground = ink_at(colors, lower.place);
-    attn_color_line_paint(&map->line, paint);
-    attn_color_line_string(&map->line, is_upper ? "\xe2\x96\x80" : "\xe2\x96\x84");
-    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
 void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
@@ -414,28 +445,37 @@ void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix 
 {
     const struct half upper = half_of(matrix, colors, k, row, column);
     const struct half lower = half_of(matrix, colors, k, row + 1, column);
-    const bool has_value = upper.kind == ATTN_CELL_VALUE || lower.kind == ATTN_CELL_VALUE;
-    const bool has_colors =
-        map->line.depth != ATTN_DEPTH_NONE && !map->writer->options.picture->is_plain;
+    const bool has_upper = upper.kind == ATTN_CELL_VALUE, has_lower = lower.kind == ATTN_CELL_VALUE;
+    const bool is_lower = has_lower && (!has_upper || fabsf(lower.value) > fabsf(upper.value));
+    struct attn_paint paint = ATTN_PAINT_NONE;
 
-    if (upper.kind == ATTN_CELL_NOT_FINITE || lower.kind == ATTN_CELL_NOT_FINITE)
+    if (upper.kind == ATTN_CELL_NOT_FINITE || lower.kind == ATTN_CELL_NOT_FINITE) {
         attn_color_line_string(&map->line, "!");
-    else if (!has_value)
+    } else if (!has_upper && !has_lower) {
         attn_color_line_string(&map->line, upper.kind == ATTN_CELL_HIDDEN ? "-" : " ");
-    else if (has_colors)
-        append_blocks(map, colors, upper, lower);
-    else
-        append_shade(map, colors, upper, lower);
+    } else if (map->line.depth == ATTN_DEPTH_NONE || map->picture->is_plain) {
+        attn_color_line_string(&map->line, shade_of(map, colors, is_lower ? lower : upper));
+    } else {
+        paint.text = ink_at(colors, has_upper ? upper.place : lower.place);
+        if (has_upper && has_lower)
+            paint.ground = ink_at(colors, lower.place);
+        attn_color_line_paint(&map->line, paint);
+        attn_color_line_string(&map->line, has_upper ? "\xe2\x96\x80" : "\xe2\x96\x84");
+        attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+    }
 }
 
-/* The positions above the columns, every ten of them. */
-static void append_ticks(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
+static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet *sheet,
+                                    struct attn_error *err)
 {
-    char text[CELL_TEXT_SIZE];
+    const struct attn_level_matrix *matrix = sheet->matrix;
+    char text[ATTN_FIXED_TEXT_SIZE];
     size_t at = 0;
 
-    for (size_t c = 0; c < matrix->n_cell_column; c += TICK_STEP) {
-        snprintf(text, sizeof text, "%zu", c * matrix->column_k);
+    put_corner(map, sheet);
+    attn_color_line_blanks(&map->line, 1);
+    for (size_t c = 0; c < matrix->n_cell_column; c += TICK_STEP) { /* positions above */
+        snprintf(text, sizeof text, "%zu", c * matrix->k);
         if (at > c || (c > 0 && c + strlen(text) > matrix->n_cell_column))
             continue;
         attn_color_line_blanks(&map->line, c - at);
@@ -443,42 +483,23 @@ static void append_ticks(struct attn_heatmap *map, const struct attn_level_matri
         at = c + strlen(text) + 1;
         attn_color_line_blanks(&map->line, 1);
     }
-}
-
-static enum attn_status draw_pooling(struct attn_heatmap *map,
-                                     const struct attn_level_matrix *matrix, struct attn_error *err)
-{
-    if (matrix->row_k == 1 && matrix->column_k == 1)
+    ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+    for (size_t r = 0; r < matrix->n_cell_row; r += 2) {
+        put_edge(map, sheet, r);
+        attn_color_line_blanks(&map->line, 1);
+        for (size_t c = 0; c < matrix->n_cell_column; c++)
+            attn_heatmap_half(map, matrix, &sheet->colors, 1, r, c);
+        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+    }
+    if (matrix->k == 1)
         return ATTN_OK;
-    map->label.size = 0;
     attn_buffer_append_format(
         &map->label,
         "(a half is the largest of %zu x %zu cells; `png` and `html` show them "
         "all)",
-        matrix->row_k, matrix->column_k);
+        matrix->k, matrix->k);
     attn_picture_name_fields(map->writer->options.picture, &map->label);
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
-    return attn_color_line_write(&map->line, map->sink, err);
-}
-
-static enum attn_status draw_halves(struct attn_heatmap *map,
-                                    const struct attn_level_matrix *matrix, struct attn_error *err)
-{
-    const struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
-    const struct edge edge = edge_of(map, matrix);
-
-    append_corner(map, matrix, &edge);
-    attn_color_line_blanks(&map->line, 1);
-    append_ticks(map, matrix);
-    ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-    for (size_t r = 0; r < matrix->n_cell_row; r += 2) {
-        append_edge(map, matrix, &edge, r);
-        attn_color_line_blanks(&map->line, 1);
-        for (size_t c = 0; c < matrix->n_cell_column; c++)
-            attn_heatmap_half(map, matrix, &colors, 1, r, c);
-        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-    }
-    return draw_pooling(map, matrix, err);
+    return attn_heatmap_end_line(map, err);
 }
 
 /* --- A matrix -------------------------------------------------------------------------------- */
@@ -486,200 +507,217 @@ static enum attn_status draw_halves(struct attn_heatmap *map,
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
-    map->label.size = 0;
     attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
-    if (map->writer->options.picture->is_difference)
+    if (map->picture->is_difference)
         attn_buffer_append_string(&map->label, ", chosen minus exact");
-    if (has_numbers(map, matrix) && holds_weights(matrix->site))
+    if (has_numbers(map, matrix) && is_share(map, matrix))
         attn_buffer_append_string(&map->label, ", in percent");
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
-    return attn_color_line_write(&map->line, map->sink, err);
-}
-
-void attn_heatmap_append_item(struct attn_heatmap *map, const struct attn_token_texts *tokens,
-                              size_t position)
-{
-    attn_color_line_blanks(&map->line, 2);
-    append_number(&map->line, position, 1);
-    attn_color_line_blanks(&map->line, 1);
-    attn_heatmap_append_label(map, tokens, position, 0);
-}
-
-size_t attn_heatmap_item_width(struct attn_heatmap *map, const struct attn_token_texts *tokens,
-                               size_t position)
-{
-    return 2 + count_digits(position) + 1 + make_label(map, tokens, position);
+    return attn_heatmap_end_line(map, err);
 }
 
 /* Whether the keys need a line of their own: those of a source, which no row names. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return attn_site_has_keys(matrix->site) && map->source_tokens.n > 0 &&
-           !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->column_k == 1;
-}
-
-enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
-                                         const struct attn_token_texts *tokens, const char *head,
-                                         size_t most_lines, struct attn_error *err)
-{
-    const size_t indent = strlen(head);
-    size_t used = indent, n_line = 1;
-
-    attn_color_line_string(&map->line, head);
-    for (size_t i = 0; i < tokens->n; i++) {
-        const size_t width = attn_heatmap_item_width(map, tokens, i);
-        const size_t room =
-            n_line == most_lines && i + 1 < tokens->n ? map->width - N_MORE : map->width;
-
-        if (used > indent && used + width > room) {
-            if (n_line == most_lines) {
-                attn_color_line_string(&map->line, "  ...");
-                break;
-            }
-            ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-            attn_color_line_blanks(&map->line, indent);
-            used = indent;
-            n_line++;
-        }
-        attn_heatmap_append_item(map, tokens, i);
-        used += width;
-    }
-    return attn_color_line_write(&map->line, map->sink, err);
-}
-
-size_t attn_heatmap_n_item_line(struct attn_heatmap *map, const struct attn_token_texts *tokens,
-                                size_t indent, size_t most_lines)
-{
-    size_t used = indent, n_line = tokens->n > 0;
-
-    for (size_t i = 0; i < tokens->n; i++) {
-        const size_t width = attn_heatmap_item_width(map, tokens, i);
-
-        if (used > indent && used + width > map->width) {
-            used = indent;
-            n_line++;
-        }
-        used += width;
-    }
-    return n_line < most_lines ? n_line : most_lines;
-}
-
-static enum attn_status draw_not_finite(struct attn_heatmap *map,
-                                        const struct attn_level_matrix *matrix,
-                                        struct attn_error *err)
-{
-    const size_t n = matrix->n_not_finite;
-
-    map->label.size = 0;
-    attn_buffer_append_format(&map->label, "(%s: %zu cell%s NaN or infinite)",
-                              has_numbers(map, matrix) ? "!!" : "!", n, n == 1 ? " is" : "s are");
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
-    return attn_color_line_write(&map->line, map->sink, err);
+    return attn_site_has_keys(matrix->site) && map->tokens[1].n > 0 &&
+           !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->k == 1;
 }
 
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
+    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
+    const size_t n = matrix->n_not_finite;
+    const bool is_numbers = has_numbers(map, matrix);
+    struct sheet sheet;
+
     if (has_key_line(map, matrix))
-        ATTN_TRY(attn_heatmap_draw_items(map, &map->source_tokens, KEYS, MOST_KEY_LINES, err));
-    ATTN_TRY((has_numbers(map, matrix) ? draw_numbers : draw_halves)(map, matrix, err));
-    return matrix->n_not_finite > 0 ? draw_not_finite(map, matrix, err) : ATTN_OK;
+        ATTN_TRY(attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, NULL, err));
+    sheet = sheet_of(map, matrix);
+    ATTN_TRY(is_numbers ? draw_columns(map, &sheet, 0, matrix->n_column, err)
+                        : draw_halves(map, &sheet, err));
+    if (n == 0)
+        return ATTN_OK;
+    attn_buffer_append_format(&map->label, "(%s: %zu cell%s NaN or infinite)",
+                              is_numbers ? "!!" : "!", n, n == 1 ? " is" : "s are");
+    return attn_heatmap_end_line(map, err);
 }
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
+    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n_row = matrix->n_cell_row;
-    const size_t n_key =
-        has_key_line(map, matrix)
-            ? attn_heatmap_n_item_line(map, &map->source_tokens, strlen(KEYS), MOST_KEY_LINES)
-            : 0;
+    size_t n_key = 0;
 
-    return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) +
-           (matrix->row_k > 1 || matrix->column_k > 1);
+    if (has_key_line(map, matrix))
+        attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, &n_key, NULL);
+    return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) + (matrix->k > 1);
 }
 
 /* --- Legends --------------------------------------------------------------------------------- */
 
-bool attn_heatmap_has_own_range(const struct attn_heatmap *map,
-                                const struct attn_level_matrix *matrix)
-{
-    const enum attn_color_span span = attn_heatmap_colors(map->writer, matrix).scale.span;
-
-    return span == ATTN_SPAN_MATRIX || span == ATTN_SPAN_ROW;
-}
-
-/* The shades in their order, or a ramp of colours. */
-static void append_steps(struct attn_heatmap *map, const struct attn_heatmap_colors *colors)
-{
-    const bool is_plain = map->writer->options.picture->is_plain;
-
-    if (map->line.depth == ATTN_DEPTH_NONE || is_plain) {
-        attn_color_line_string(
-            &map->line, is_plain ? ".:*#" : "\xe2\x96\x91\xe2\x96\x92\xe2\x96\x93\xe2\x96\x88");
-        return;
-    }
-    for (int i = 0; i < N_RAMP; i++) {
-        attn_color_line_paint(
-            &map->line, (struct attn_paint){.ground = ink_at(colors, (double)i / (N_RAMP - 1))});
-        attn_color_line_blanks(&map->line, 1);
-    }
-    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
-}
-
 void attn_heatmap_append_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors)
 {
+    const bool is_plain = map->picture->is_plain;
     char low[ATTN_TICK_TEXT_SIZE], high[ATTN_TICK_TEXT_SIZE];
 
     attn_color_tick_text(colors->range.low, low);
     attn_color_tick_text(colors->range.high, high);
-    map->label.size = 0;
     attn_color_line_string(&map->line, low);
     attn_color_line_blanks(&map->line, 1);
-    append_steps(map, colors);
+    if (map->line.depth == ATTN_DEPTH_NONE || is_plain)
+        for (int step = 1; step < N_SHADE; step++)
+            attn_color_line_string(&map->line, shade(map, step));
+    else
+        for (int i = 0; i < N_RAMP; i++) {
+            const struct attn_ink ink = ink_at(colors, (double)i / (N_RAMP - 1));
+
+            attn_color_line_paint(&map->line, (struct attn_paint){.ground = ink});
+            attn_color_line_blanks(&map->line, 1);
+        }
+    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
     attn_color_line_blanks(&map->line, 1);
     attn_color_line_string(&map->line, high);
     attn_color_line_string(&map->line, ", ");
     attn_color_scale_append(&colors->scale, &map->label);
-    attn_color_line_append(&map->line, map->label.data, map->label.size);
+    attn_heatmap_put_label(map);
+}
+
+/* A line with each tick of the scale on its colour, and the words of the scale; where each row has
+ * colours of its own, the words alone. */
+static enum attn_status draw_ticks(struct attn_heatmap *map,
+                                   const struct attn_heatmap_colors *colors, struct attn_error *err)
+{
+    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = is_row ? 0 : attn_color_ticks(&colors->scale, colors->range, ticks);
+
+    attn_color_line_string(&map->line, "colors: ");
+    for (size_t i = 0; i < n; i++) {
+        char text[ATTN_TICK_TEXT_SIZE];
+
+        attn_color_tick_text(ticks[i], text);
+        attn_color_line_paint(&map->line, attn_heatmap_paint(colors, ticks[i], map->line.depth));
+        attn_color_line_blanks(&map->line, 1);
+        attn_color_line_string(&map->line, text);
+        attn_color_line_blanks(&map->line, 1);
+        attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+        attn_color_line_blanks(&map->line, 1);
+    }
+    attn_color_scale_append(&colors->scale, &map->label);
+    return attn_heatmap_end_line(map, err);
 }
 
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix, struct attn_error *err)
 {
-    const struct attn_heatmap_colors colors = attn_heatmap_colors(map->writer, matrix);
+    const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
 
-    if (!has_numbers(map, matrix) && colors.scale.span != ATTN_SPAN_ROW) {
-        attn_heatmap_append_ramp(map, &colors);
-        return attn_color_line_write(&map->line, map->sink, err);
-    }
-    return attn_heatmap_ticks(&map->line, &colors, map->sink, err);
+    if (has_numbers(map, matrix) || colors.scale.span == ATTN_SPAN_ROW)
+        return draw_ticks(map, &colors, err);
+    attn_heatmap_append_ramp(map, &colors);
+    return attn_color_line_write(&map->line, map->sink, err);
 }
 
-enum attn_status attn_heatmap_ticks(struct attn_color_line *line,
-                                    const struct attn_heatmap_colors *colors,
-                                    struct attn_sink *sink, struct attn_error *err)
+/* --- Tables ---------------------------------------------------------------------------------- */
+
+/* The line above a table: "fable: change". */
+static enum attn_status draw_table_name(struct attn_heatmap *map, struct attn_error *err)
 {
-    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
-    double ticks[ATTN_MOST_TICKS];
-    const size_t n = is_row ? 0 : attn_color_ticks(&colors->scale, colors->range, ticks);
-    struct attn_buffer words = {0};
-    enum attn_status status;
+    const struct attn_figure_grid *table = map->table;
+    const char *title = map->picture->title;
+    size_t n;
 
-    attn_color_line_string(line, "colors: ");
-    for (size_t i = 0; i < n; i++) {
-        char text[ATTN_TICK_TEXT_SIZE];
-
-        attn_color_tick_text(ticks[i], text);
-        attn_color_line_paint(line, attn_heatmap_paint(colors, ticks[i], line->depth));
-        attn_color_line_blanks(line, 1);
-        attn_color_line_string(line, text);
-        attn_color_line_blanks(line, 1);
-        attn_color_line_paint(line, ATTN_PAINT_NONE);
-        attn_color_line_blanks(line, 1);
+    if (title && *title == '\0')
+        return ATTN_OK;
+    if (title) {
+        attn_escape_append(&map->label, title, strlen(title));
+        return attn_heatmap_end_line(map, err);
     }
-    attn_color_scale_append(&colors->scale, &words);
-    attn_color_line_append(line, words.data, words.size);
-    status = attn_buffer_check(&words, err);
-    attn_buffer_release(&words);
-    return status == ATTN_OK ? attn_color_line_write(line, sink, err) : status;
+    if (table->model) {
+        const char *model = attn_path_last(table->model, &n);
+
+        attn_escape_append(&map->label, model, n);
+        attn_buffer_append_string(&map->label, ": ");
+    }
+    attn_buffer_append_format(
+        &map->label, "%s%s", table->name,
+        table->is_share && map->picture->values != ATTN_CELL_TEXT_NEVER ? ", in percent" : "");
+    return attn_heatmap_end_line(map, err);
+}
+
+/* The sheet of the table, as wide as its labels and numbers. */
+static struct sheet sheet_of_table(struct attn_heatmap *map)
+{
+    const struct attn_level_matrix *matrix = &map->table->matrix;
+    struct sheet sheet = {.matrix = matrix,
+                          .rows = *map->table->rows,
+                          .columns = *map->table->columns,
+                          .colors = attn_heatmap_colors(map, matrix),
+                          .position_width = strlen(map->table->rows->title),
+                          .cell_width = 2,
+                          .has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER};
+    char text[ATTN_FIXED_TEXT_SIZE];
+    float value = 0;
+
+    for (size_t r = 0; r < matrix->n_cell_row; r++) {
+        const size_t width = make_label(map, &sheet.rows, r, true);
+
+        sheet.position_width = width > sheet.position_width ? width : sheet.position_width;
+    }
+    for (size_t c = 0; c < matrix->n_cell_column; c++) {
+        size_t width = make_label(map, &sheet.columns, c, false);
+
+        for (size_t r = 0; sheet.has_numbers && r < matrix->n_cell_row; r++) {
+            const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
+            const size_t n = write_cell(map, matrix, kind, (double)value, text);
+
+            width = n > width ? n : width;
+        }
+        sheet.cell_width = width > sheet.cell_width ? width : sheet.cell_width;
+    }
+    map->label.size = 0;
+    return sheet;
+}
+
+/* Columns that have names beside their numbers are listed: "position:  0 The  1 keys". */
+static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = &map->table->matrix;
+    const struct attn_figure_axis *columns = map->table->columns;
+    const size_t n = matrix->n_cell_column;
+    struct sheet sheet;
+    size_t n_fit = 0;
+
+    ATTN_TRY(draw_table_name(map, err));
+    sheet = sheet_of_table(map);
+    if (map->width > sheet.position_width)
+        n_fit = (map->width - sheet.position_width) / (sheet.cell_width + 1);
+    n_fit = n_fit > 0 ? n_fit : 1;
+    if (columns->texts && !columns->is_named)
+        ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, NULL, err));
+    for (size_t c = 0; c < n; c += n_fit) {
+        if (c > 0)
+            attn_sink_write(map->sink, "\n", 1);
+        ATTN_TRY(draw_columns(map, &sheet, c, c + n_fit < n ? c + n_fit : n, err));
+    }
+    sheet.colors.range = attn_level_range(matrix, &sheet.colors.scale, 0);
+    if (sheet.colors.scale.span == ATTN_SPAN_MATRIX) /* the ticks say it */
+        sheet.colors.scale.span = ATTN_SPAN_UNIT;
+    ATTN_TRY(draw_ticks(map, &sheet.colors, err));
+    return attn_buffer_check(&map->label, err);
+}
+
+enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
+                                         const struct attn_picture_options *picture,
+                                         struct attn_sink *sink, struct attn_error *err)
+{
+    struct attn_heatmap map = {.table = table,
+                               .picture = picture,
+                               .sink = sink,
+                               .line.depth = picture->depth,
+                               .width = width_of(picture)};
+    const enum attn_status status = draw_table(&map, err);
+
+    attn_heatmap_release(&map);
+    return status;
 }

@@ -15,7 +15,8 @@ enum {
     SHOWN_POSITIONS = 16,
     SHOWN_COMPONENTS = 8,
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
-    DIGITS = 4,
+    MOST_DIGITS = 4,  /* of a number, after the point */
+    LEAST_DIGITS = 2,
     TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
 };
 
@@ -44,10 +45,39 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
     };
 }
 
-static enum attn_status add(struct attn_text_panels *panels, struct attn_text_panel panel,
+const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
+                                                    enum attn_site site, int layer, int head)
+{
+    for (size_t i = panels->n; i-- > 0;) { /* it came last, or is near what did */
+        const struct attn_text_panel *panel = &panels->items[i];
+
+        if (panel->site == site && panel->layer == layer && panel->head == head)
+            return panel;
+    }
+    return NULL;
+}
+
+static int compare_panels(const void *a, const void *b)
+{
+    const struct attn_text_panel *first = a, *second = b;
+
+    if (first->site != second->site)
+        return attn_site_is_before(first->site, second->site) ? -1 : 1;
+    return (first->head > second->head) - (first->head < second->head);
+}
+
+void attn_text_panels_sort(struct attn_text_panels *panels)
+{
+    if (panels->n > 0)
+        qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
+}
+
+/* Makes room for the cells of SHAPE. */
+static enum attn_status add(struct attn_text_panels *panels, const struct attn_text_panel *shape,
                             struct attn_error *err)
 {
-    size_t n = panel.rows.n_shown * panel.columns.n_shown;
+    const size_t n = shape->rows.n_shown * shape->columns.n_shown;
+    struct attn_text_panel panel = *shape;
     void *items = panels->items;
 
     ATTN_TRY(attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err));
@@ -58,73 +88,35 @@ static enum attn_status add(struct attn_text_panels *panels, struct attn_text_pa
     return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Of a row that is shown at PLACE those cells that are shown. */
-static void keep_row(struct attn_text_panel *panel, struct attn_row row, size_t place)
-{
-    size_t n = panel->columns.n_shown;
-    struct attn_cells cells;
-
-    while (attn_row_next(&row, &cells))
-        for (size_t c = 0; c < n; c++) {
-            size_t column = window_thing(panel->columns, c);
-
-            if (column < cells.first || column - cells.first >= cells.n)
-                continue;
-            panel->is_visible[place * n + c] = true;
-            panel->values[place * n + c] = cells.values[column - cells.first];
-        }
-}
-
-/* The place of a panel, panels->n when it is not there. The one that is looked for came last, or
- * is near it. */
-static size_t find(const struct attn_text_panels *panels, enum attn_site site, int layer, int head)
-{
-    for (size_t i = panels->n; i-- > 0;) {
-        const struct attn_text_panel *panel = &panels->items[i];
-
-        if (panel->site == site && panel->layer == layer && panel->head == head)
-            return i;
-    }
-    return panels->n;
-}
-
-const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
-                                                    enum attn_site site, int layer, int head)
-{
-    const size_t i = find(panels, site, layer, head);
-
-    return i < panels->n ? &panels->items[i] : NULL;
-}
-
-static int compare_panels(const void *a, const void *b)
-{
-    const struct attn_text_panel *first = a, *second = b;
-
-    if (first->site != second->site)
-        return first->site < second->site ? -1 : 1;
-    return (first->head > second->head) - (first->head < second->head);
-}
-
-void attn_text_panels_sort(struct attn_text_panels *panels)
-{
-    if (panels->n > 0)
-        qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
-}
-
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err)
 {
-    const size_t i = find(panels, shape->site, shape->layer, shape->head);
+    const struct window columns = shape->columns;
+    const struct attn_text_panel *panel =
+        attn_text_panels_find(panels, shape->site, shape->layer, shape->head);
 
-    if (i == panels->n)
-        ATTN_TRY(add(panels, *shape, err));
+    if (!panel) {
+        ATTN_TRY(add(panels, shape, err));
+        panel = &panels->items[panels->n - 1];
+    }
     for (size_t r = 0; r < event->n_row; r++) {
-        size_t row = window_place(shape->rows, place->row + r);
+        const size_t shown = window_place(shape->rows, place->row + r);
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
 
-        if (row != SIZE_MAX)
-            keep_row(&panels->items[i], attn_event_row(event, r), row);
+        if (shown == SIZE_MAX)
+            continue;
+        while (attn_row_next(&row, &cells))
+            for (size_t c = 0; c < columns.n_shown; c++) {
+                const size_t column = window_thing(columns, c);
+
+                if (column < cells.first || column - cells.first >= cells.n)
+                    continue;
+                panel->is_visible[shown * columns.n_shown + c] = true;
+                panel->values[shown * columns.n_shown + c] = cells.values[column - cells.first];
+            }
     }
     return ATTN_OK;
 }
@@ -141,41 +133,25 @@ void attn_text_panels_release(struct attn_text_panels *panels)
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-static void begin(struct attn_panel_table *t, const struct attn_writer *writer)
+enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
+                                       bool has_labels, struct attn_error *err)
 {
     t->writer = writer;
-    t->digits = DIGITS;
     t->table.depth = writer->options.picture->depth;
-}
-
-enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       struct attn_error *err)
-{
-    begin(t, writer);
-    ATTN_TRY(attn_token_texts_init(&t->tokens, &writer->labels, err));
-    return attn_token_texts_init_source(&t->source_tokens, &writer->labels, err);
-}
-
-enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
-                                              const struct attn_writer *writer,
-                                              struct attn_error *err)
-{
-    begin(t, writer);
-    ATTN_TRY(attn_token_labels_init(&t->tokens, &writer->labels, err));
-    return attn_token_labels_init_source(&t->source_tokens, &writer->labels, err);
+    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(t->tokens, &writer->labels,
+                                                                         err);
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)
 {
-    attn_token_texts_release(&t->tokens);
-    attn_token_texts_release(&t->source_tokens);
+    attn_token_texts_release(t->tokens, 2);
     attn_text_table_release(&t->table);
     attn_buffer_release(&t->label);
 }
 
-/* A token for the edge of a matrix. */
-static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                       size_t position)
+/* A token at the edge of a matrix. */
+static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
+                      size_t position)
 {
     size_t size;
     const char *text = attn_token_text(tokens, position, &size);
@@ -184,24 +160,13 @@ static void make_label(struct attn_panel_table *t, const struct attn_token_texts
     attn_text_append_label(&t->label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
     if (size == 0)
         attn_buffer_append_string(&t->label, "''");
-}
-
-static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                      size_t position)
-{
-    make_label(t, tokens, position);
     attn_text_table_cell(&t->table, t->label.data, t->label.size);
-}
-
-bool attn_panel_table_has_tokens(const struct attn_panel_table *t)
-{
-    return t->tokens.n > 0;
 }
 
 /* The tokens of what a layer attends to. */
 static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t, int layer)
 {
-    return attn_writer_has_own_keys(t->writer, layer) ? &t->tokens : &t->source_tokens;
+    return &t->tokens[!attn_writer_has_own_keys(t->writer, layer)];
 }
 
 /* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows
@@ -209,7 +174,7 @@ static const struct attn_token_texts *key_tokens(const struct attn_panel_table *
 static void add_header(struct attn_panel_table *t, const struct attn_text_panel *panel,
                        const char *corner, const struct attn_token_texts *tokens)
 {
-    if (attn_panel_table_has_tokens(t))
+    if (t->tokens[0].n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
     attn_text_table_string(&t->table, corner);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
@@ -220,62 +185,6 @@ static void add_header(struct attn_panel_table *t, const struct attn_text_panel 
         else
             attn_text_table_number(&t->table, window_thing(panel->columns, c));
     }
-}
-
-/* Columns of the positions and labels of its rows. */
-static size_t label_columns(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    const char *corner = attn_writer_row_name(t->writer, panel->site);
-    size_t widest = strlen(corner), digits = 1;
-
-    for (size_t n = t->writer->n_position; n > 10; n /= 10)
-        digits++;
-    if (!attn_panel_table_has_tokens(t))
-        return digits > widest ? digits : widest;
-    for (size_t r = 0; r < panel->rows.n_shown; r++) {
-        const size_t row = window_thing(panel->rows, r);
-        size_t width;
-
-        make_label(t, &t->tokens, t->writer->queries[row]);
-        width = attn_text_width(t->label.data, t->label.size);
-        widest = width > widest ? width : widest;
-    }
-    if (is_shortened(panel->rows) && digits < strlen("..."))
-        digits = strlen("...");
-    return digits + 2 + widest;
-}
-
-size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    size_t width = label_columns(t, panel) + (is_shortened(panel->columns) ? 2 + strlen("...") : 0);
-
-    for (size_t c = 0; c < panel->columns.n_shown; c++) {
-        size_t widest = 0;
-
-        for (size_t r = 0; r < panel->rows.n_shown; r++) {
-            char number[ATTN_FIXED_TEXT_SIZE];
-            const float value = panel->values[r * panel->columns.n_shown + c];
-            const size_t n = attn_float_text_fixed(value, t->digits, number);
-
-            widest = n > widest ? n : widest;
-        }
-        width += 2 + widest;
-    }
-    return width;
-}
-
-static void add_headers(struct attn_panel_table *t, const struct attn_text_panel *panel)
-{
-    const char *corner = attn_writer_row_name(t->writer, panel->site);
-    const struct attn_token_texts *tokens = key_tokens(t, panel->layer);
-
-    if (!attn_site_has_keys(panel->site) || tokens->n == 0) {
-        add_header(t, panel, corner, NULL);
-        return;
-    }
-    if (is_shortened(panel->columns)) /* one cannot count them then */
-        add_header(t, panel, "", NULL);
-    add_header(t, panel, corner, tokens);
 }
 
 /* Weights stand on their colours, where each has the same in every matrix. */
@@ -299,15 +208,15 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
     bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
-    const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens;
+    const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens[0];
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
         position = t->writer->queries[position];
     attn_text_table_number(&t->table, position);
-    if (attn_panel_table_has_tokens(t) && tokens->n == 0)
+    if (t->tokens[0].n > 0 && tokens->n == 0)
         attn_text_table_string(&t->table, "");
-    else if (attn_panel_table_has_tokens(t))
+    else if (t->tokens[0].n > 0)
         add_label(t, tokens, position);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t at = row * panel->columns.n_shown + c;
@@ -330,22 +239,40 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
         attn_text_table_string(&t->table, "");
 }
 
-enum attn_status attn_panel_table_write(struct attn_panel_table *t,
-                                        const struct attn_text_panel *panel, struct attn_sink *sink,
-                                        struct attn_error *err)
+/* Makes the table of PANEL, and finds its widths. */
+static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
+                             struct attn_error *err)
 {
-    const size_t n_label = attn_panel_table_has_tokens(t) ? 2 : 1;
+    const struct attn_token_texts *keys = key_tokens(t, panel->layer);
+    const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
+    const char *corner = attn_writer_row_name(t->writer, panel->site);
+    const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
 
     attn_text_table_begin(&t->table,
                           n_label + panel->columns.n_shown + is_shortened(panel->columns));
-    if (attn_panel_table_has_tokens(t))
+    if (t->tokens[0].n > 0)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
-    add_headers(t, panel);
+    if (has_keys && is_shortened(panel->columns)) /* one cannot count them then */
+        add_header(t, panel, "", NULL);
+    add_header(t, panel, corner, has_keys ? keys : NULL);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             attn_panel_table_add_gap(t);
         add_row(t, panel, r);
     }
     ATTN_TRY(attn_buffer_check(&t->label, err));
+    return attn_text_table_measure(&t->table, err);
+}
+
+enum attn_status attn_panel_table_write(struct attn_panel_table *t,
+                                        const struct attn_text_panel *panel, size_t most_columns,
+                                        struct attn_sink *sink, struct attn_error *err)
+{
+    t->digits = MOST_DIGITS;
+    ATTN_TRY(fill(t, panel, err));
+    while (t->digits > LEAST_DIGITS && attn_text_table_width(&t->table) > most_columns) {
+        t->digits--;
+        ATTN_TRY(fill(t, panel, err));
+    }
     return attn_text_table_write(&t->table, sink, err);
 }

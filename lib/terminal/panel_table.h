@@ -6,7 +6,7 @@
  *     const struct attn_text_limits limits = attn_text_limits(false);
  *     struct attn_text_panel shape = attn_text_panel_of(event, place, &limits);
  *     attn_text_panels_keep(&panels, &shape, event, place, &err);
- *     attn_panel_table_write(&table, &panels.items[i], sink, &err);
+ *     attn_panel_table_write(&table, &panels.items[i], SIZE_MAX, sink, &err);
  *     attn_text_panels_release(&panels);
  *
  *        query    Life      is   short
@@ -110,31 +110,23 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* Initialize with = {0}; end with attn_panel_table_release. */
 struct attn_panel_table {
-    const struct attn_writer *writer; /* borrowed */
-    struct attn_token_texts tokens, source_tokens;
+    const struct attn_writer *writer;  /* borrowed */
+    struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_text_table table;
     struct attn_buffer label; /* scratch */
     int digits;               /* after the point */
 };
 
+/* HAS_LABELS: tokens are shown as pictures show them (attn_token_labels_init). */
 enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       struct attn_error *err);
-
-/* The same with the labels of pictures (attn_token_labels_init). */
-enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
-                                              const struct attn_writer *writer,
-                                              struct attn_error *err);
+                                       bool has_labels, struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
 
-/* Whether rows and columns have texts beside their numbers. */
-bool attn_panel_table_has_tokens(const struct attn_panel_table *t);
-
-/* Columns that the table of PANEL takes, vectors or a matrix without labels above its columns. */
-size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel);
-
+/* Its numbers have four digits after the point, or three or two where they would take more than
+ * MOST_COLUMNS otherwise. */
 enum attn_status attn_panel_table_write(struct attn_panel_table *t,
-                                        const struct attn_text_panel *panel, struct attn_sink *sink,
-                                        struct attn_error *err);
+                                        const struct attn_text_panel *panel, size_t most_columns,
+                                        struct attn_sink *sink, struct attn_error *err);
 
 /* Adds a row of "..." to the table that is being made. */
 void attn_panel_table_add_gap(struct attn_panel_table *t);

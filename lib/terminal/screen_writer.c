@@ -7,8 +7,8 @@
  * Patterns are kept pooled to what a line holds, and of each head's context vectors what the table
  * will show; which head is drawn is known when all have come.
  */
+#include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
-#include "terminal/thumbnails.h"
 
 #include "analysis/metric.h"
 #include "base/escape.h"
@@ -26,8 +26,6 @@ enum {
     MOST_HALF_ROWS = 32, /* of half blocks: 16 lines */
     LEAST_VECTORS = 2,   /* context vectors that are shown, before thumbnails become smaller */
     N_COMPONENT = 8,
-    MOST_DIGITS = 4,
-    LEAST_DIGITS = 2,
     /* the model, what is empty between the parts, the names of both tables, why this head, the
      * header of the vectors, where to go next */
     N_FIXED = 10
@@ -50,12 +48,14 @@ struct screen_writer {
 /* How many context vectors and which thumbnails fit. */
 static void plan(struct screen_writer *w)
 {
-    const struct attn_level_matrix *first = attn_levels_at(w->levels, 0);
+    const struct attn_level_matrix *first = &w->levels->items[0];
     const size_t n_position = w->base.n_position;
     const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
-    const size_t n_token = attn_heatmap_n_item_line(&w->map, &w->map.tokens, 0, MOST_TOKEN_LINES);
-    size_t n_vector, left = MOST_LINES - N_FIXED - n_token;
+    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
+    size_t n_token, n_vector, left;
 
+    attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, &n_token, NULL);
+    left = MOST_LINES - N_FIXED - n_token;
     left = left > n_matrix ? left - n_matrix : 1;
     n_vector = n_position <= LEAST_VECTORS ? n_position : LEAST_VECTORS + 1; /* with "..." */
     attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
@@ -75,16 +75,15 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
-    const attn_site_set sites = attn_heatmap_sites(writer);
-    struct attn_levels_limits limits = attn_heatmap_limits(writer);
+    const attn_site_set sites = attn_levels_sites(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
-    limits.n_row = MOST_HALF_ROWS;
     w->map.most_number_rows = MOST_ROWS;
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
-    ATTN_TRY(attn_panel_table_init_labels(&w->table, writer, err));
-    ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &limits, &w->levels, err));
+    ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
+    ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
+    attn_levels_limit(w->levels, MOST_HALF_ROWS, attn_heatmap_most_columns(writer));
     ATTN_TRY(attn_measurement_create(attn_metric_find("far"), &settings, selection,
                                      writer->options.pool, &w->far, err));
     w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
@@ -99,6 +98,7 @@ static enum attn_status event_screen(struct attn_writer *writer,
                                      const struct attn_place *place, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
+    size_t whole; /* all are drawn at the end */
 
     if (event->site == ATTN_SITE_Z) {
         const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
@@ -107,57 +107,40 @@ static enum attn_status event_screen(struct attn_writer *writer,
     }
     if (event->site == ATTN_SITE_PATTERN)
         attn_measurement_add(w->far, event, NULL);
-    return attn_levels_take(w->levels, event, place, err);
+    return attn_levels_take(w->levels, event, place, &whole, err);
 }
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
-static enum attn_status end_line(struct screen_writer *w, struct attn_error *err)
-{
-    return attn_color_line_write(&w->map.line, w->base.sink, err);
-}
-
-static void append_label(struct screen_writer *w)
-{
-    attn_color_line_append(&w->map.line, w->map.label.data, w->map.label.size);
-    w->map.label.size = 0;
-}
-
-static const char *row_noun(const struct screen_writer *w)
-{
-    if (w->base.options.picture->merges_words)
-        return "word";
-    return w->base.labels.ids ? "token" : "position";
-}
-
 /* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 of them added by the tokenizer" */
 static enum attn_status draw_model(struct screen_writer *w, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    const char *model = w->base.labels.model;
-    const size_t n_added = w->base.labels.n_front + w->base.labels.n_back;
+    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const size_t n_added = labels->n_front + labels->n_back;
+    const char *noun = w->base.options.picture->merges_words ? "word"
+                       : labels->ids                         ? "token"
+                                                             : "position";
 
-    w->map.label.size = 0;
-    if (model)
-        attn_buffer_append_format(&w->map.label, "%s: ", attn_quote_string(model).text);
+    if (labels->model)
+        attn_buffer_append_format(&w->map.label, "%s: ", attn_quote_string(labels->model).text);
     attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
                               dims->n_layer == 1 ? "" : "s", dims->n_head,
-                              dims->n_head == 1 ? "" : "s", w->base.n_position, row_noun(w),
+                              dims->n_head == 1 ? "" : "s", w->base.n_position, noun,
                               w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu of them added by the tokenizer", n_added);
-    append_label(w);
-    return end_line(w, err);
+    return attn_heatmap_end_line(&w->map, err);
 }
 
 /* The matrix of the head with the largest `far`, the first of equal ones. */
 static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
 {
-    const struct attn_level_matrix *chosen = attn_levels_at(w->levels, 0);
+    const struct attn_level_matrix *chosen = &w->levels->items[0];
 
     *largest = 0;
-    for (size_t i = 0; i < attn_levels_n(w->levels); i++) {
-        const struct attn_level_matrix *m = attn_levels_at(w->levels, i);
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_level_matrix *m = &w->levels->items[i];
         double far[ATTN_METRIC_MOST];
 
         attn_measurement_find(w->far, m->layer, m->head, far);
@@ -169,22 +152,6 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
     return chosen;
 }
 
-static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                  double far, struct attn_error *err)
-{
-    ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
-    if (far > 0)
-        attn_color_line_string(
-            &w->map.line,
-            "(of all heads, it looks most at other tokens than the first, previous and own)");
-    else
-        attn_color_line_string(
-            &w->map.line,
-            "(no head looks at other tokens than the first, the previous and its own)");
-    ATTN_TRY(end_line(w, err));
-    return attn_heatmap_draw(&w->map, matrix, err);
-}
-
 static enum attn_status draw_vectors(struct screen_writer *w,
                                      const struct attn_level_matrix *matrix, struct attn_error *err)
 {
@@ -194,16 +161,10 @@ static enum attn_status draw_vectors(struct screen_writer *w,
     if (!panel)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
-    w->map.label.size = 0;
     attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
-    append_label(w);
-    ATTN_TRY(end_line(w, err));
-    w->table.digits = MOST_DIGITS;
-    while (w->table.digits > LEAST_DIGITS &&
-           attn_panel_table_width(&w->table, panel) > w->map.width)
-        w->table.digits--;
-    return attn_panel_table_write(&w->table, panel, w->base.sink, err);
+    ATTN_TRY(attn_heatmap_end_line(&w->map, err));
+    return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
 }
 
 /* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
@@ -217,29 +178,34 @@ static enum attn_status draw_next(struct screen_writer *w, const struct attn_lev
     const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
 
     attn_sink_write(w->base.sink, "\n", 1);
-    w->map.label.size = 0;
     attn_buffer_append_format(&w->map.label,
                               "`heads %d.%d`: another head%s`html FILE`: all, in a browser%s"
                               "`csv DIR`: numbers",
                               layer, (matrix->head + step) % n_head, gap, gap);
     attn_picture_name_fields(w->base.options.picture, &w->map.label);
-    append_label(w);
-    return end_line(w, err);
+    return attn_heatmap_end_line(&w->map, err);
 }
 
 static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
+    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
 
     ATTN_TRY(draw_model(w, err));
-    if (w->map.tokens.n > 0)
-        ATTN_TRY(attn_heatmap_draw_items(&w->map, &w->map.tokens, "", MOST_TOKEN_LINES, err));
+    if (tokens.n > 0)
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, NULL, err));
     attn_sink_write(writer->sink, "\n", 1);
     ATTN_TRY(attn_thumbnails_draw(&w->thumbnails, err));
     attn_sink_write(writer->sink, "\n", 1);
-    ATTN_TRY(draw_head(w, matrix, far, err));
+    ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
+    attn_color_line_string(
+        &w->map.line,
+        far > 0 ? "(of all heads, it looks most at other tokens than the first, previous and own)"
+                : "(no head looks at other tokens than the first, the previous and its own)");
+    ATTN_TRY(attn_heatmap_end_line(&w->map, err));
+    ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
     ATTN_TRY(draw_vectors(w, matrix, err));
     if (writer->options.picture->name_fields)
         ATTN_TRY(draw_next(w, matrix, err));

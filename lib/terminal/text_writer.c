@@ -46,6 +46,7 @@ static struct group *group_of(struct text_writer *w, enum attn_site site, int la
     return &w->groups[site == ATTN_SITE_EMBED ? 0 : w->n_group - 1];
 }
 
+/* An attn_visit_fn. */
 static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -61,118 +62,89 @@ static void note_shortened(struct window window, size_t *most)
         *most = window.n;
 }
 
-static void note_what_is_left_out(struct text_writer *w, const struct attn_text_panel *panel)
-{
-    enum attn_site_layout layout = attn_site_layout(panel->site);
-
-    note_shortened(panel->rows, &w->most_positions);
-    note_shortened(panel->columns, attn_site_has_keys(panel->site) ? &w->most_positions
-                                   : layout == ATTN_LAYOUT_RANK    ? &w->most_projected
-                                                                   : &w->most_components);
-}
-
 /* --- Printing ------------------------------------------------------------------------------ */
-
-static void print(struct text_writer *w, const char *text)
-{
-    attn_sink_write(w->base.sink, text, strlen(text));
-}
-
-/* Empties the label; unlike a reset of the buffer this keeps a failure, for finish_text to find. */
-static void begin_label(struct text_writer *w)
-{
-    w->label.size = 0;
-}
 
 /* The empty line between two things, the first of which may be nothing. */
 static void print_separator(struct text_writer *w)
 {
     if (w->has_printed)
-        print(w, "\n");
+        attn_sink_write(w->base.sink, "\n", 1);
     w->has_printed = true;
 }
 
-static enum attn_status print_panel(struct text_writer *w, const struct attn_text_panel *panel,
-                                    struct attn_error *err)
-{
-    print_separator(w);
-    begin_label(w);
-    attn_matrix_name_append(&w->base, panel->site, panel->layer, panel->head, &w->label);
-    attn_buffer_append_char(&w->label, '\n');
-    attn_sink_write(w->base.sink, w->label.data, w->label.size);
-    return attn_panel_table_write(&w->table, panel, w->base.sink, err);
-}
-
+/* Prints the panels of a group, each with its name above, and forgets them. */
 static enum attn_status print_group(struct text_writer *w, struct group *group,
                                     struct attn_error *err)
 {
     attn_text_panels_sort(&group->panels);
-    for (size_t i = 0; i < group->panels.n; i++)
-        ATTN_TRY(print_panel(w, &group->panels.items[i], err));
+    for (size_t i = 0; i < group->panels.n; i++) {
+        const struct attn_text_panel *panel = &group->panels.items[i];
+
+        print_separator(w);
+        w->label.size = 0; /* unlike a reset this keeps a failure, for finish_text to find */
+        attn_matrix_name_append(&w->base, panel->site, panel->layer, panel->head, &w->label);
+        attn_buffer_append_char(&w->label, '\n');
+        attn_sink_write(w->base.sink, w->label.data, w->label.size);
+        ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
+    }
     attn_text_panels_release(&group->panels); /* those of a failure are the writer's */
     return ATTN_OK;
 }
 
-/* Whether any token begins or ends with a blank, so that only quotes show where it ends. */
-static bool needs_quotes(const struct text_writer *w)
-{
-    for (size_t p = 0; p < w->table.tokens.n; p++) {
-        size_t size;
-        const char *text = attn_token_text(&w->table.tokens, p, &size);
-
-        if (size == 0 || text[0] == ' ' || text[size - 1] == ' ')
-            return true;
-    }
-    return false;
-}
-
-/* Whether the tokenizer added tokens of its own, which the table of tokens shows then. */
-static bool has_added(const struct text_writer *w)
-{
-    return w->base.labels.n_front + w->base.labels.n_back > 0;
-}
-
+/* The row of a token in the table of tokens. */
 static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
 {
+    const struct attn_labels *labels = &w->base.labels;
+
     attn_text_table_number(&w->table.table, position);
-    if (w->base.labels.ids)
-        attn_text_table_number(&w->table.table, (size_t)w->base.labels.ids[position]);
-    if (attn_panel_table_has_tokens(&w->table)) {
+    if (labels->ids)
+        attn_text_table_number(&w->table.table, (size_t)labels->ids[position]);
+    if (w->table.tokens[0].n > 0) {
         size_t size;
-        const char *text = attn_token_text(&w->table.tokens, position, &size);
+        const char *text = attn_token_text(&w->table.tokens[0], position, &size);
         const char *quote = is_quoted ? "'" : "";
 
-        begin_label(w);
+        w->label.size = 0;
         attn_buffer_append_string(&w->label, quote);
         attn_buffer_append(&w->label, text, size);
         attn_buffer_append_string(&w->label, quote);
         attn_text_table_cell(&w->table.table, w->label.data, w->label.size);
     }
-    if (has_added(w))
+    if (labels->n_front + labels->n_back > 0)
         attn_text_table_string(&w->table.table,
-                               attn_token_is_added(&w->base.labels, position) ? "added" : "");
+                               attn_token_is_added(labels, position) ? "added" : "");
 }
 
+/* A table of the tokens, with those that the tokenizer added marked. */
 static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
 {
-    const bool has_tokens = attn_panel_table_has_tokens(&w->table);
-    size_t n_column = 1 + (w->base.labels.ids != NULL) + has_tokens + has_added(w);
-    struct window rows = window_of(w->base.n_position, w->limits.positions);
-    bool is_quoted = needs_quotes(w);
+    const struct attn_labels *labels = &w->base.labels;
+    const struct window rows = window_of(w->base.n_position, w->limits.positions);
+    const bool has_tokens = w->table.tokens[0].n > 0;
+    const bool has_added = labels->n_front + labels->n_back > 0;
+    const size_t n_column = 1 + (labels->ids != NULL) + has_tokens + has_added;
+    bool is_quoted =
+        false; /* a token begins or ends with a blank: only quotes show where it ends */
 
     if (n_column == 1)
         return ATTN_OK;
+    for (size_t p = 0; p < w->table.tokens[0].n && !is_quoted; p++) {
+        size_t size;
+        const char *text = attn_token_text(&w->table.tokens[0], p, &size);
+
+        is_quoted = size == 0 || text[0] == ' ' || text[size - 1] == ' ';
+    }
     print_separator(w);
     note_shortened(rows, &w->most_positions);
     attn_text_table_begin(&w->table.table, n_column);
-    for (size_t c = n_column - has_tokens - has_added(w); c < n_column; c++)
+    for (size_t c = n_column - has_tokens - has_added; c < n_column; c++)
         attn_text_table_flush_left(&w->table.table, c);
     attn_text_table_string(&w->table.table, "position");
-    if (w->base.labels.ids)
+    if (labels->ids)
         attn_text_table_string(&w->table.table, "id");
     if (has_tokens)
         attn_text_table_string(&w->table.table, "token");
-    if (has_added(w))
+    if (has_added)
         attn_text_table_string(&w->table.table, "");
     for (size_t r = 0; r < rows.n_shown; r++) {
         if (has_gap(rows, r))
@@ -180,52 +152,6 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
         add_token_row(w, window_thing(rows, r), is_quoted);
     }
     return attn_text_table_write(&w->table.table, w->base.sink, err);
-}
-
-/* The formats that write all numbers: "csv DIR or npz FILE". */
-static void append_suggested(struct attn_buffer *out)
-{
-    const char *separator = "";
-
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-
-        if (!format->is_suggested)
-            continue;
-        attn_buffer_append_format(out, "%s`%s %s`", separator, format->name, format->argument);
-        separator = " or ";
-    }
-}
-
-/* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; ..." */
-static void print_what_is_left_out(struct text_writer *w)
-{
-    const struct {
-        size_t most, limit;
-        const char *what;
-    } parts[] = {
-        {w->most_positions, w->limits.positions, "positions"},
-        {w->most_projected, w->limits.positions, "projected keys"},
-        {w->most_components, w->limits.components, "vector components"},
-    };
-    const char *separator = "Shortened: ";
-
-    begin_label(w);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].most == 0)
-            continue;
-        attn_buffer_append_format(&w->label, "%s%zu of %zu %s", separator, parts[i].limit,
-                                  parts[i].most, parts[i].what);
-        separator = ", ";
-    }
-    if (w->label.size == 0)
-        return;
-    attn_buffer_append_string(&w->label, " are shown; ");
-    append_suggested(&w->label);
-    attn_buffer_append_string(&w->label, " writes all\n");
-    attn_picture_name_fields(w->base.options.picture, &w->label);
-    print_separator(w);
-    attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }
 
 /* --- The format ---------------------------------------------------------------------------- */
@@ -240,7 +166,7 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
         return ATTN_NO_MEMORY;
     w->limits = attn_text_limits(writer->options.picture->is_full);
     ATTN_TRY(attn_writer_each_site(writer, count_site, NULL, err));
-    ATTN_TRY(attn_panel_table_init(&w->table, writer, err));
+    ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));
     return print_tokens(w, err);
 }
 
@@ -249,20 +175,57 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
 {
     struct text_writer *w = (struct text_writer *)writer;
     struct group *group = group_of(w, event->site, event->layer);
-    struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
+    const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
+    const bool is_rank = attn_site_layout(shape.site) == ATTN_LAYOUT_RANK;
 
     ATTN_TRY(attn_text_panels_keep(&group->panels, &shape, event, place, err));
-    note_what_is_left_out(w, &shape);
+    note_shortened(shape.rows, &w->most_positions);
+    note_shortened(shape.columns, attn_site_has_keys(shape.site) ? &w->most_positions
+                                  : is_rank                      ? &w->most_projected
+                                                                 : &w->most_components);
     if (place->is_last && --group->n_site_left == 0)
         return print_group(w, group, err);
     return ATTN_OK;
 }
 
+/* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; `csv DIR` or `npz FILE` writes all" */
 static enum attn_status finish_text(struct attn_writer *writer, struct attn_error *err)
 {
     struct text_writer *w = (struct text_writer *)writer;
+    const struct {
+        size_t most, limit;
+        const char *what;
+    } parts[] = {
+        {w->most_positions, w->limits.positions, "positions"},
+        {w->most_projected, w->limits.positions, "projected keys"},
+        {w->most_components, w->limits.components, "vector components"},
+    };
+    const char *separator = "Shortened: ";
 
-    print_what_is_left_out(w);
+    w->label.size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].most == 0)
+            continue;
+        attn_buffer_append_format(&w->label, "%s%zu of %zu %s", separator, parts[i].limit,
+                                  parts[i].most, parts[i].what);
+        separator = ", ";
+    }
+    if (w->label.size == 0)
+        return attn_buffer_check(&w->label, err);
+    separator = " are shown; ";
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (!format->is_suggested)
+            continue;
+        attn_buffer_append_format(&w->label, "%s`%s %s`", separator, format->name,
+                                  format->argument);
+        separator = " or ";
+    }
+    attn_buffer_append_string(&w->label, " writes all\n");
+    attn_picture_name_fields(writer->options.picture, &w->label);
+    print_separator(w);
+    attn_sink_write(writer->sink, w->label.data, w->label.size);
     return attn_buffer_check(&w->label, err);
 }
 

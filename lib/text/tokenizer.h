@@ -118,6 +118,8 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
                                                 struct attn_error *err);
 ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 
+ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+
 /*
  * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
  * of a character), "eat" for words. NULL for an id that the vocabulary lacks (a model may have more

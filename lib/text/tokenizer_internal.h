@@ -109,8 +109,6 @@ struct attn_tokenizer {
     const char *detail;         /* which files were read, or NULL; not owned */
 };
 
-enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
-
 /* --- Opening one ------------------------------------------------------------------------------ */
 
 /*

@@ -80,7 +80,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err)
 {
     for (size_t i = 0; i < n_edit; i++) {
-        if (!attn_is_choice(edits[i].site, ATTN_N_SITE, "site", err) ||
+        if (!attn_is_known(edits[i].later, "edit", err) ||
+            !attn_is_choice(edits[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_choice(edits[i].op, ATTN_EDIT_MASK + 1, "op", err))
             return ATTN_INVALID;
         ATTN_TRY(check_place(&edits[i], dims, err));

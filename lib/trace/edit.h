@@ -33,6 +33,7 @@ struct attn_edit {
     const float *data; /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
                           the session. row1 and col1 must then be given */
     size_t ld;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #define ATTN_EDIT_DEFAULT                                                                          \

@@ -33,6 +33,15 @@ static const struct {
     enum attn_site site;
 } aliases[] = {{"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}};
 
+bool attn_site_is_before(enum attn_site a, enum attn_site b)
+{
+    int place = 0;
+
+    while (attn_site_order[place] != a && attn_site_order[place] != b)
+        place++;
+    return a != b && attn_site_order[place] == a;
+}
+
 const char *attn_site_name(enum attn_site site)
 {
     return (unsigned)site < ATTN_N_SITE ? sites[site].name : NULL;

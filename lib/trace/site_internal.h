@@ -8,6 +8,9 @@
  * numbers are. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
+/* Whether A comes before B in it. */
+bool attn_site_is_before(enum attn_site a, enum attn_site b);
+
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */

@@ -3,7 +3,7 @@
  * program chooses between them (make bench-cold).
  *
  * The weights of a model are larger than caches, so products of some dozen rows wait for memory
- * unless the next panel of weights is called for in time. libxsmm calls in bursts, our loop evenly
+ * unless the next panel of weights is prefetched in time. libxsmm prefetches in bursts, our loop evenly
  * over all steps of k (kernels/vector_gemm.c); which is quicker depends on the processor and on the
  * rows, and pays_jit (kernels/gemm.c) decides by what was measured here. On another kind of
  * processor run this first.
@@ -68,7 +68,7 @@ static struct attn_linear map_at(const struct bench *bench, size_t i)
                                 .packed = data};
 }
 
-/* N_ROW rows times matrix I; the one behind it is called for. */
+/* N_ROW rows times matrix I; the one after it is prefetched. */
 static void run(const struct bench *bench, enum way way, size_t i, size_t n_row)
 {
     const struct attn_linear map = map_at(bench, i), next = map_at(bench, i + 1);

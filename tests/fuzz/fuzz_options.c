@@ -4,16 +4,15 @@
  *
  * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
  * their limits; with an option that takes one value given again it is refused. A line that is
- * refused is reported once, as a mistake in usage. Ids are those of a naive reader.
+ * refused has a message that can be printed. --help ends the reading. Ids are those of a naive
+ * reader.
  */
 #include "cmd/args/prompt.h"
-#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,79 +29,50 @@ struct args {
 };
 
 static const struct option rows[] = {
-    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct args, plain)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct args, is_quiet)},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct args, is_verbose)},
-    {.name = "threads",
-     .letter = 't',
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = offsetof(struct args, number),
-     .min = MIN_NUMBER,
-     .max = MAX_NUMBER},
-    {.name = "eps", .argument = "E", .kind = OPTION_REAL, .offset = offsetof(struct args, real)},
-    {.name = "dropout",
-     .argument = "P",
-     .kind = OPTION_REAL,
-     .offset = offsetof(struct args, share),
-     .min = 0,
-     .max = 1},
-    {.name = "load",
-     .argument = "map|read|",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct args, choice)},
-    {.name = "ids", .argument = "LIST", .kind = OPTION_TEXT, .offset = offsetof(struct args, ids)},
-    {.name = "next",
-     .letter = 'n',
-     .argument = "TEXT",
-     .kind = OPTION_LIST,
-     .offset = offsetof(struct args, list)},
+    OPTION_PLAIN("TEXT", struct args, plain, NULL),
+    OPTION_FLAG("quiet", struct args, is_quiet, NULL, .letter = 'q'),
+    OPTION_FLAG("verbose", struct args, is_verbose, NULL, .letter = 'v'),
+    OPTION_NUMBER("threads", "N", struct args, number, MIN_NUMBER, MAX_NUMBER, NULL, .letter = 't'),
+    OPTION_REAL("eps", "E", struct args, real, NULL),
+    OPTION_REAL("dropout", "P", struct args, share, NULL, .min = 0, .max = 1),
+    OPTION_CHOICE("load", "map|read|", struct args, choice, NULL),
+    OPTION_TEXT("ids", "LIST", struct args, ids, NULL),
+    OPTION_LIST("next", "TEXT", struct args, list, NULL, .letter = 'n'),
 };
 
 static const char *const choices[] = {"map", "read", ""};
 
-static const struct option_group group = OPTION_GROUP(rows);
+static const struct option_group group = OPTION_GROUP("Options", rows);
 
 static const struct option_part parts[] = {{&group, 0}};
 
-static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
+static const struct command command = {.name = "fuzz", OPTION_PARTS(parts)};
 const struct command *const commands[] = {&command};
 const size_t n_command = 1;
 
-/* --- what options.c and prompt.c call --------------------------------------------------------- */
-
-static int n_report;
-
-int report_problem(int code, const char *hint, const char *format, ...)
+/* ERR is that of a line that is refused: one message that can be printed, and a hint. */
+static void check_refusal(const struct attn_error *err)
 {
-    char line[8192];
-    va_list arguments;
-
-    va_start(arguments, format);
-    FUZZ_CHECK(vsnprintf(line, sizeof line, format, arguments) > 0);
-    va_end(arguments);
-    FUZZ_CHECK(hint == NULL || attn_fuzz_is_printable(hint, strlen(hint)));
-    n_report++;
-    return code;
+    FUZZ_CHECK(err->status == ATTN_INVALID && err->stage == ATTN_STAGE_OPTIONS);
+    FUZZ_CHECK(err->message[0] != '\0' &&
+               attn_fuzz_is_printable(err->message, strlen(err->message)));
+    FUZZ_CHECK(attn_fuzz_is_printable(err->hint, strlen(err->hint)));
 }
 
-int report_no_memory(void)
+/* ATTN_CANCELED: the line asks for the help. */
+static enum attn_status parse(int argc, char **argv, struct args *args)
 {
-    abort();
-}
+    const char *given[sizeof rows / sizeof *rows + 1] = {NULL}; /* and --help */
+    struct call call = {
+        .command = &command, .argv = argv, .argc = argc, .args = args, .given = given};
+    struct attn_error err = {0};
+    enum attn_status status;
 
-/* No option of the table prints. */
-int help_print(const struct command *of, bool is_brief)
-{
-    (void)of;
-    (void)is_brief;
-    abort();
+    status = options_parse(&call, &err);
+    FUZZ_CHECK(status == err.status);
+    if (status != ATTN_OK)
+        check_refusal(&err);
+    return status == ATTN_OK && call.help != CALL_HELP_NONE ? ATTN_CANCELED : status;
 }
 
 /* --- properties ------------------------------------------------------------------------------- */
@@ -146,21 +116,22 @@ static void check_ids(const char *list)
     int32_t *ids = NULL;
     size_t n = 0, n_naive = 0;
     int64_t id = 0;
-    int code;
+    struct attn_error err = {0};
+    enum attn_status status;
 
-    n_report = 0;
-    code = ids_parse(list, &ids, &n);
+    status = ids_parse(list, &ids, &n, &err);
     for (const char *at = list; *at != '\0' && id >= 0;) {
         if (is_separator(*at)) {
             at++;
         } else if ((id = read_id(&at)) >= 0) {
-            FUZZ_CHECK(code != EXIT_DONE || (n_naive < n && ids[n_naive] == id));
+            FUZZ_CHECK(status != ATTN_OK || (n_naive < n && ids[n_naive] == id));
             n_naive++;
         }
     }
     const bool is_refused = id < 0 || has_empty_item(list);
-    FUZZ_CHECK(code == (is_refused ? EXIT_USAGE : EXIT_DONE));
-    FUZZ_CHECK(n_report == is_refused);
+    FUZZ_CHECK(status == (is_refused ? ATTN_INVALID : ATTN_OK));
+    if (is_refused)
+        check_refusal(&err);
     FUZZ_CHECK(is_refused || n == n_naive);
     free(ids);
 }
@@ -232,9 +203,7 @@ static void check_refused_twice(const struct line *line, const char *argument)
     items[0] = copy;
     for (int i = 0; i < line->n; i++)
         items[i + 1] = line->items[i];
-    n_report = 0;
-    FUZZ_CHECK(options_parse(&command, line->n + 1, items, &args) == EXIT_USAGE);
-    FUZZ_CHECK(n_report == 1);
+    FUZZ_CHECK(parse(line->n + 1, items, &args) == ATTN_INVALID);
     text_list_release(&args.list);
     text_list_release(&args.plain);
     free(copy);
@@ -250,7 +219,7 @@ static void check_taken(const struct args *args)
     FUZZ_CHECK(args->real >= 0 && args->real <= 1.7976931348623157e308);
     FUZZ_CHECK(args->share >= 0 && args->share < 1);
     write_again(args, &line);
-    FUZZ_CHECK(options_parse(&command, line.n, line.items, &again) == OPTIONS_OK);
+    FUZZ_CHECK(parse(line.n, line.items, &again) == ATTN_OK);
     FUZZ_CHECK(again.is_quiet == args->is_quiet && again.is_verbose == args->is_verbose);
     FUZZ_CHECK(again.number == args->number && again.choice == args->choice);
     FUZZ_CHECK(again.real == args->real && again.share == args->share);
@@ -271,7 +240,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = attn_fuzz_string(data, size);
     struct line line = {.n = 0};
     struct args args = {0};
-    int code;
 
     for (char *at = text, *end; at != NULL && line.n < MAX_ARGUMENT - 16; at = end) {
         end = strchr(at, '\n');
@@ -279,11 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             *end++ = '\0';
         append(&line, "", at);
     }
-    n_report = 0;
-    code = options_parse(&command, line.n, line.items, &args);
-    FUZZ_CHECK(code == OPTIONS_OK || code == EXIT_USAGE);
-    FUZZ_CHECK(n_report == (code == EXIT_USAGE));
-    if (code == OPTIONS_OK) {
+    if (parse(line.n, line.items, &args) == ATTN_OK) {
         check_taken(&args);
         check_ids(args.ids != NULL ? args.ids : text);
     }

@@ -170,7 +170,8 @@ def make_arrays(folder, name, tensors):
 
 
 def make_attend(folder):
-    """Attention on arrays: inputs as float32, and what each site must hold, one folder a case."""
+    """Attention on arrays: inputs as float32, one folder per case, and what each site must hold."""
+    sites = {}
 
     def write(case, golden, inputs, expected):
         path = pathlib.Path("tests/golden/attend") / case
@@ -178,7 +179,7 @@ def make_attend(folder):
         for name, tensor in inputs.items():
             np.save(path / f"{name}.npy", golden.inputs(tensor))
         for site, tensor in expected.items():
-            np.save(path / f"{site}.npy", golden[tensor])
+            sites[f"{case}.{site}"] = golden[tensor]
 
     g = Golden(folder, "000_causal")
     inputs = {"q": "queries", "k": "keys", "v": "values"}
@@ -205,6 +206,7 @@ def make_attend(folder):
     for mask in ("causal", "padding"):
         write(f"004_simple_attention_{mask}", g, inputs | {"mask": f"{mask}.mask"},
               {"attn_scores": f"{mask}.scores_scaled", "pattern": f"{mask}.weights", "z": f"{mask}.output"})
+    np.savez("tests/golden/attend/expected.npz", **sites)
 
 
 def make_query2(folder):

@@ -75,7 +75,7 @@ everything_into() { # FOLDER
 
 # What computes attention on arrays, but for where it is written. z is float64 and converted.
 golden=tests/golden/attend/004_simple_attention_padding
-attending=(attend --q $golden/q.npy --k $golden/z.npy --v $golden/v.npy --mask $golden/mask.npy -t 2)
+attending=(attend --q $golden/q.npy --k $golden/k.npy --v $golden/v.npy --mask $golden/mask.npy -t 2)
 
 # Sets the array `making` to the arguments that make the model FOLDER, of WIDTH and from SEED.
 making_into() { # FOLDER [WIDTH [SEED]]

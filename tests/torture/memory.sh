@@ -101,7 +101,7 @@ sweep batch -q -t 2 --lines -o "$seen/all.jsonl" --csv "$seen/all.csv" "$scratch
 
 # Libraries that draw are asked for; a machine may lack them.
 if "$cli" run --png "$scratch/x.png" The >"$scratch/out" 2>&1; then
-    most=400000
+    most=560000
     sweep run --png "$seen/heads.png" 'The keys'
     sweep run --pdf "$seen/heads.pdf" 'The keys'
     sweep ablate --target ' are' --png "$seen/ablate.png" 'The keys'

@@ -362,7 +362,6 @@ START_TEST(numbers_that_are_no_choice_have_no_name)
         ck_assert_str_eq(attn_status_text(bad), "unknown status");
         ck_assert_str_eq(attn_request_stage_text(bad), "");
         ck_assert_str_eq(attn_record_failure_code(bad), "");
-        ck_assert_str_eq(attn_record_failure_meaning(bad), "");
         ck_assert_ptr_null(attn_record_field_name(bad));
         ck_assert_ptr_null(attn_site_name(bad));
         ck_assert_int_eq(attn_site_layout(bad), ATTN_LAYOUT_VECTOR);
@@ -610,6 +609,43 @@ START_TEST(structs_without_their_size_are_refused)
 }
 END_TEST
 
+/* A program that was compiled with a later version may fill what this one does not know. */
+START_TEST(fields_of_later_versions_are_refused)
+{
+    struct attn_host *host = open_host();
+    const size_t n_layer = attn_model_config(attn_host_model(host))->n_layer;
+    struct attn_attention layers[16];
+    struct attn_attention_change change = {0};
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    struct attn_request request = ask();
+    struct attn_result result = {0};
+    const void **const places[] = {request.input.later,
+                                   request.source.later,
+                                   request.reading.later,
+                                   request.attention.later,
+                                   request.selection.later,
+                                   request.edits.later,
+                                   request.predict.later,
+                                   request.outputs.later,
+                                   layers[n_layer - 1].later,
+                                   change.later,
+                                   edit.later};
+
+    ck_assert_uint_le(n_layer, 16);
+    for (size_t i = 0; i < n_layer; i++)
+        layers[i] = ATTN_ATTENTION_DEFAULT;
+    edit.site = ATTN_SITE_Z;
+    request.attention.layers = layers, request.attention.change = &change;
+    request.edits.items = &edit, request.edits.n = 1;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        places[i][i % 4] = text;
+        REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
+        places[i][i % 4] = NULL;
+    }
+    attn_host_free(host);
+}
+END_TEST
+
 START_TEST(lists_that_are_lacking_are_named)
 {
     struct attn_host *host = open_host();
@@ -659,10 +695,9 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
     patch.head = 0;
     REFUSED(attn_run_request(host, &request, &result, &err), "blocks.0.attn.hook_z");
-    request = good, request.edits.later[0] = number;
-    REFUSED(attn_run_request(host, &request, &result, &err), "fields");
-    request = good, request.outputs.later[3] = number;
-    REFUSED(attn_run_request(host, &request, &result, &err), "fields");
+    request = good, request.edits.n_knockout = 1, request.edits.knockouts = &knockout;
+    knockout.keys = "0", knockout.later[1] = number;
+    REFUSED(attn_run_request(host, &request, &result, &err), "'knockouts' has fields");
     REFUSED(attn_knockout_parse(NULL, &knockout, &err), "text");
     REFUSED(attn_knockout_parse("0>0", NULL, &err), "knockout");
     REFUSED(attn_patch_read(NULL, NULL, &patch, &err), "text");
@@ -1260,11 +1295,12 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            numbers_that_are_no_choice_have_no_name, attentions_have_no_other_choices,
            requests_have_no_other_choices, hosts_models_and_sessions_have_no_other_choices,
            experiments_have_no_other_choices, structs_without_their_size_are_refused,
-           lists_that_are_lacking_are_named, arrays_that_are_lacking_are_named,
-           selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
-           attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
-           captures_have_no_other_places, selections_and_edges_have_no_other_places,
-           tables_have_no_other_cells, an_observer_that_fails_silently_fails_the_run,
+           fields_of_later_versions_are_refused, lists_that_are_lacking_are_named,
+           arrays_that_are_lacking_are_named, selections_of_other_arrays_are_refused,
+           sizes_that_no_array_has_are_refused, attention_on_arrays_has_no_other_choices,
+           sizes_that_no_memory_holds_are_no_memory, captures_have_no_other_places,
+           selections_and_edges_have_no_other_places, tables_have_no_other_cells,
+           an_observer_that_fails_silently_fails_the_run,
            other_functions_that_fail_silently_fail_too, observers_that_lack_a_part_are_refused,
            a_run_is_performed_once, selections_of_other_models_are_refused,
            captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,

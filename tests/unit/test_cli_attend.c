@@ -25,7 +25,8 @@ enum { N_ARG = 16, N_SITE = 4 };
 
 static const char *const sites[N_SITE] = {"qk", "attn_scores", "pattern", "z"};
 
-/* A folder of tests/golden/attend, which holds the inputs, and the sites that are expected. */
+/* A folder of tests/golden/attend, which holds the inputs; the sites that are expected are FOLDER.SITE
+ * in expected.npz beside it. */
 struct golden {
     const char *folder;
     const char *options[8]; /* further ones, as many as there are */
@@ -73,7 +74,8 @@ static size_t compare_site(const struct golden *golden, const char *site, double
     char path[4096];
     size_t n;
 
-    snprintf(path, sizeof path, "%s/tests/golden/attend/%s/%s.npy", root, golden->folder, site);
+    snprintf(path, sizeof path, "%s/tests/golden/attend/expected.npz/%s.%s.npy", root,
+             golden->folder, site);
     if (!attn_npy_read(path, &expected))
         return 0;
     snprintf(path, sizeof path, "out/%s.npy", site);

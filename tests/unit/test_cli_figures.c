@@ -3,7 +3,6 @@
  * read back through a formula of the test's own. Masked cells, left out keys and numbers that are
  * none look like no weight. Whatever labels hold, SVG is well formed.
  */
-#include "tests/support/blues.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
 #include "tests/support/drawing.h"

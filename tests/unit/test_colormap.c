@@ -3,7 +3,7 @@
  * and scales from numbers to places in a map.
  */
 #include "encode/colormap_internal.h"
-#include "tests/support/blues.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "trace/site_internal.h"
 
@@ -128,10 +128,10 @@ START_TEST(what_has_no_value_has_no_color_of_a_map)
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (int other = ATTN_CELL_MASKED; other < kind; other++)
             for (int theme = 0; theme < 2; theme++)
-                ck_assert_uint_ne(number_of(attn_cell_hatch_color(kind, (enum attn_theme)theme)),
-                                  number_of(attn_cell_hatch_color(other, (enum attn_theme)theme)));
-    ck_assert_uint_eq(number_of(attn_cell_color(ATTN_CELL_MASKED, ATTN_THEME_LIGHT)), 0xc8c8c8);
-    ck_assert_uint_eq(number_of(attn_cell_color(ATTN_CELL_MASKED, ATTN_THEME_DARK)), 0x202020);
+                ck_assert_uint_ne(attn_cell_look(kind, (enum attn_theme)theme).hatch,
+                                  attn_cell_look(other, (enum attn_theme)theme).hatch);
+    ck_assert_uint_eq(attn_cell_look(ATTN_CELL_MASKED, ATTN_THEME_LIGHT).ground, 0xc8c8c8);
+    ck_assert_uint_eq(attn_cell_look(ATTN_CELL_MASKED, ATTN_THEME_DARK).ground, 0x202020);
 }
 END_TEST
 

@@ -2,12 +2,13 @@
  * test_compare.c - comparisons against the same numbers found another way: from recordings of two
  * whole runs, and from lists of kept keys.
  */
-#include "analysis/metric.h"
+#include "analysis/difference_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
-#include "experiment/compare_internal.h"
+#include "experiment/compare.h"
+#include "run/run_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
@@ -27,7 +28,9 @@ struct setup {
     int32_t ids[N_MAX];
     struct attn_attention attention[N_LAYER_MAX];
     struct attn_selection *selection;
-    struct attn_compare_args args;
+    struct attn_host host;
+    struct attn_run run;
+    size_t n_recalled;
     struct attn_comparison *found;
 };
 
@@ -54,14 +57,14 @@ static void setup_open(struct setup *s, const char *directory, size_t n, const c
     dims = attn_config_dims(s->config, n);
     attn_attention_set_dims(s->attention, &dims);
     ck_assert(attn_selection_create(&dims, &s->selection, &err) == ATTN_OK);
-    s->args = (struct attn_compare_args){.size = sizeof(struct attn_compare_args),
-                                         .model = s->model,
-                                         .ids = s->ids,
-                                         .n = n,
-                                         .attention = s->attention,
-                                         .selection = s->selection,
-                                         .n_recalled = 5,
-                                         .isa = ATTN_ISA_BEST};
+    s->host.options.isa = ATTN_ISA_BEST;
+    s->run.host = &s->host;
+    s->run.model = s->model;
+    s->run.text.ids = s->ids;
+    s->run.text.n = n;
+    s->run.attention.layers = s->attention;
+    s->run.selection = s->selection;
+    s->n_recalled = 5;
 }
 
 static void setup_compare(struct setup *s)
@@ -69,7 +72,8 @@ static void setup_compare(struct setup *s)
     struct attn_error err = {0};
 
     attn_comparison_free(s->found);
-    ck_assert_msg(attn_compare_run(&s->args, &s->found, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_compare(&s->run, s->n_recalled, &s->found, &err) == ATTN_OK, "%s",
+                  err.message);
 }
 
 static void setup_close(struct setup *s)
@@ -84,7 +88,7 @@ static void record(const struct setup *s, const struct attn_attention *attention
                    struct attn_recording *recording)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_dims dims = attn_config_dims(s->config, s->args.n);
+    struct attn_dims dims = attn_config_dims(s->config, s->run.text.n);
     struct attn_error err = {0};
 
     attn_attention_set_dims(attention, &dims);
@@ -93,7 +97,7 @@ static void record(const struct setup *s, const struct attn_attention *attention
                   ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_LOGITS);
     attn_recording_init_dims(recording, &dims);
     options.attention = attention;
-    ck_assert_msg(attn_recording_run(recording, s->model, &options, s->ids, s->args.n, &err) ==
+    ck_assert_msg(attn_recording_run(recording, s->model, &options, s->ids, s->run.text.n, &err) ==
                       ATTN_OK,
                   "%s", err.message);
 }
@@ -145,7 +149,7 @@ static struct attn_difference from_recordings(const struct setup *s,
     double square = 0, error = 0, *values = found.values;
     size_t n = 0;
 
-    for (size_t row = 0; row < s->args.n; row++) {
+    for (size_t row = 0; row < s->run.text.n; row++) {
         const float *a = row_of(exact, ATTN_SITE_PATTERN, layer, head, row);
         const float *b = row_of(other, ATTN_SITE_PATTERN, layer, head, row);
         const float *z = row_of(exact, ATTN_SITE_Z, layer, head, row);
@@ -186,15 +190,17 @@ static void assert_propagated(const struct setup *s, const struct attn_recording
     static const enum attn_difference_value measures[] = {
         ATTN_DIFFERENCE_TV, ATTN_DIFFERENCE_TV_MOST, ATTN_DIFFERENCE_KL, ATTN_DIFFERENCE_Z_ERROR,
         ATTN_DIFFERENCE_Z_COSINE};
+    struct attn_column names[ATTN_N_DIFFERENCE];
 
+    attn_difference_columns(names);
     for (size_t i = 0; i < s->found->n_head; i++) {
         const struct attn_compared_head *head = &s->found->heads[i];
         const struct attn_difference expected =
             from_recordings(s, exact, chosen, head->layer, (size_t)head->head);
 
         for (size_t j = 0; j < sizeof measures / sizeof *measures; j++)
-            assert_near(attn_metric_find("difference")->values[measures[j]].name, head,
-                        head->propagated.values[measures[j]], expected.values[measures[j]]);
+            assert_near(names[measures[j]].name, head, head->propagated.values[measures[j]],
+                        expected.values[measures[j]]);
     }
 }
 
@@ -208,13 +214,13 @@ static void assert_local(const struct setup *s, const struct attn_recording *exa
         struct attn_attention attention = s->attention[head->layer];
         double lost = 0, kl_back = 0, n = 0;
 
-        attn_attention_resolve_stride(&attention, s->args.n);
-        for (size_t query = 0; query < s->args.n; query++) {
+        attn_attention_resolve_stride(&attention, s->run.text.n);
+        for (size_t query = 0; query < s->run.text.n; query++) {
             const struct attn_key_row row = {.layer = head->layer,
                                              .head = head->head,
                                              .query = query,
                                              .position = query,
-                                             .n_key = s->args.n};
+                                             .n_key = s->run.text.n};
             const float *a = row_of(exact, ATTN_SITE_PATTERN, head->layer, row.head, query);
             const size_t n_kept = attn_keys_list(&attention, &row, keys);
             double kept = 0;
@@ -260,7 +266,7 @@ static void assert_logits(const struct setup *s, const struct attn_recording *ex
     const size_t n_vocab = s->config->n_vocab;
     size_t at = 0;
 
-    for (size_t row = 0; row < s->args.n; row++) {
+    for (size_t row = 0; row < s->run.text.n; row++) {
         const float *p = a->data + row * n_vocab, *q = b->data + row * n_vocab;
         const struct attn_compared_logits *found = &s->found->logits[at];
 
@@ -452,7 +458,7 @@ START_TEST(exact_attention_is_not_compared_with_itself)
     struct attn_error err = {0};
 
     setup_open(&s, "tests/fixtures/attn-only-2l", 6, "full");
-    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    ck_assert(attn_compare(&s.run, s.n_recalled, &s.found, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message,
                      "the attention of every layer is exact, there is nothing to compare it with");
     ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
@@ -539,7 +545,7 @@ START_TEST(what_is_selected_alone_is_compared)
     assert_found(&s, true);
 
     ck_assert(attn_selection_set_layers(s.selection, "0", &err) == ATTN_OK);
-    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    ck_assert(attn_compare(&s.run, s.n_recalled, &s.found, &err) == ATTN_INVALID);
     ck_assert_ptr_nonnull(strstr(err.message, "no head"));
     setup_close(&s);
     setup_close(&all);
@@ -655,9 +661,9 @@ START_TEST(a_source_is_attended_to_exactly)
     struct attn_error err = {0};
     dims.n_source = 5;
     ck_assert(attn_selection_create(&dims, &s.selection, &err) == ATTN_OK);
-    s.args.selection = s.selection;
-    s.args.source = source;
-    s.args.n_source = 5;
+    s.run.selection = s.selection;
+    s.run.source.rows = source;
+    s.run.source.n = 5;
     setup_compare(&s);
     for (size_t i = 0; i < s.found->n_layer; i++) {
         const struct attn_compared_layer *layer = &s.found->layers[i];
@@ -684,7 +690,7 @@ START_TEST(threads_change_nothing)
     alone = s.found;
     s.found = NULL;
     ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
-    s.args.pool = pool;
+    s.host.pool = pool;
     setup_compare(&s);
     ck_assert_mem_eq(s.found->heads, alone->heads, s.found->n_head * sizeof *alone->heads);
     ck_assert_mem_eq(s.found->logits, alone->logits, s.found->n_logits * sizeof *alone->logits);
@@ -693,6 +699,16 @@ START_TEST(threads_change_nothing)
     setup_close(&s);
 }
 END_TEST
+
+static enum attn_status compare_arrays(const struct attn_attend_args *args,
+                                       const struct attn_selection *selection,
+                                       struct attn_comparison **found, struct attn_error *err)
+{
+    struct attn_host host = {.options.isa = ATTN_ISA_BEST};
+    const struct attn_run run = {.host = &host, .arrays = *args, .selection = selection};
+
+    return attn_compare(&run, 5, found, err);
+}
 
 START_TEST(arrays_are_compared_as_the_layer_they_came_from)
 {
@@ -732,8 +748,7 @@ START_TEST(arrays_are_compared_as_the_layer_they_came_from)
                                           .isa = ATTN_ISA_BEST};
     const struct attn_dims dims = attn_attend_dims(&args);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert_msg(attn_compare_attend(&args, selection, 5, NULL, &found, &err) == ATTN_OK, "%s",
-                  err.message);
+    ck_assert_msg(compare_arrays(&args, selection, &found, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(found->n_head, s.config->n_head);
     ck_assert(!found->has_propagated && found->n_logits == 0);
     for (size_t i = 0; i < found->n_head; i++)
@@ -785,7 +800,7 @@ START_TEST(arrays_may_be_scores_or_have_more_keys_than_queries)
     args.attention.window = 3;
     dims = attn_attend_dims(&args);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_compare_attend(&args, selection, 5, NULL, &of_arrays, &err) == ATTN_OK);
+    ck_assert(compare_arrays(&args, selection, &of_arrays, &err) == ATTN_OK);
     /* The last query stands at the last key: 8 + 7 + 6 pairs are left by the mask, 3 by the kind */
     ck_assert_uint_eq(of_arrays->layers[0].exact.n_pair, H * 21);
     ck_assert_uint_eq(of_arrays->layers[0].chosen.n_pair, H * T * 3);
@@ -794,8 +809,7 @@ START_TEST(arrays_may_be_scores_or_have_more_keys_than_queries)
     args.scores = scores;
     args.d_head = 1;
     args.attention.factor = 0.5; /* 1/sqrt(E), which scores have no more */
-    ck_assert_msg(attn_compare_attend(&args, selection, 5, NULL, &of_scores, &err) == ATTN_OK, "%s",
-                  err.message);
+    ck_assert_msg(compare_arrays(&args, selection, &of_scores, &err) == ATTN_OK, "%s", err.message);
     for (size_t head = 0; head < H; head++)
         ck_assert_mem_eq(&of_scores->heads[head].local, &of_arrays->heads[head].local,
                          sizeof of_arrays->heads[head].local);
@@ -819,8 +833,8 @@ START_TEST(embeddings_may_take_the_place_of_ids)
     of_ids = s.found;
     s.found = NULL;
     ck_assert(attn_model_embed(s.model, s.ids, N, x, &err) == ATTN_OK);
-    s.args.ids = NULL;
-    s.args.embeddings = x;
+    s.run.text.ids = NULL;
+    s.run.text.rows = x;
     setup_compare(&s);
     ck_assert_mem_eq(s.found->heads, of_ids->heads, of_ids->n_head * sizeof *of_ids->heads);
     attn_comparison_free(of_ids);
@@ -842,7 +856,7 @@ START_TEST(failures_leave_nothing_behind)
 
         err = (struct attn_error){0};
         attn_alloc_fail_at(n);
-        status = attn_compare_run(&s.args, &s.found, &err);
+        status = attn_compare(&s.run, s.n_recalled, &s.found, &err);
         attn_alloc_fail_off();
         if (status == ATTN_OK)
             break;
@@ -853,15 +867,15 @@ START_TEST(failures_leave_nothing_behind)
     attn_comparison_free(s.found);
     s.found = NULL;
     err = (struct attn_error){0};
-    s.args.cancel = &cancel;
-    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_CANCELED);
-    s.args.cancel = NULL;
+    s.host.options.cancel = &cancel;
+    ck_assert(attn_compare(&s.run, s.n_recalled, &s.found, &err) == ATTN_CANCELED);
+    s.host.options.cancel = NULL;
     err = (struct attn_error){0};
     s.ids[3] = -1;
-    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    ck_assert(attn_compare(&s.run, s.n_recalled, &s.found, &err) == ATTN_INVALID);
     err = (struct attn_error){0};
-    s.args.n_recalled = 0;
-    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    s.n_recalled = 0;
+    ck_assert(attn_compare(&s.run, s.n_recalled, &s.found, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message, "0 keys cannot be recalled, expected 1 to 64");
     ck_assert_ptr_null(s.found);
     setup_close(&s);

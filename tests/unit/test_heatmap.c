@@ -7,7 +7,7 @@
 #include "output/outputs_internal.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
-#include "tests/support/blues.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

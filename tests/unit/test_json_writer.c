@@ -98,5 +98,21 @@ START_TEST(writes_numbers_that_read_back)
 }
 END_TEST
 
+START_TEST(a_list_that_is_not_there_is_null)
+{
+    struct attn_buffer out = {0};
+    struct attn_json_writer json = {.out = &out};
+
+    attn_json_begin(&json, '[');
+    ck_assert(!attn_json_begin_list(&json, false));
+    ck_assert(attn_json_begin_list(&json, true));
+    attn_json_integer(&json, 1);
+    attn_json_end(&json);
+    attn_json_end(&json);
+    expect(&out, "[null, [1]]");
+}
+END_TEST
+
 ATTN_SUITE("json_writer", separates_members_and_values, begins_lines_where_it_is_told_to,
-           separates_by_what_it_is_given, writes_numbers_that_read_back)
+           separates_by_what_it_is_given, writes_numbers_that_read_back,
+           a_list_that_is_not_there_is_null)

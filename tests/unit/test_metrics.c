@@ -331,15 +331,11 @@ static void repeat(const double *sums, double *values)
         values[i] = sums[0] + (double)i;
 }
 
-/* A measure of N_VALUE values, whose names nobody asks for. */
+/* A measure of N_VALUE values. */
 static struct attn_metric metric_of(size_t n_value)
 {
-    return (struct attn_metric){.name = "many",
-                                .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN),
-                                .n_value = n_value,
-                                .n_term = 1,
-                                .row = count_row,
-                                .finish = repeat};
+    return (struct attn_metric){
+        .name = "many", .n_value = n_value, .n_term = 1, .row = count_row, .finish = repeat};
 }
 
 START_TEST(a_measure_may_have_as_many_values_as_readers_have_room_for)

@@ -3,7 +3,6 @@
  */
 #include "attn.h"
 #include "base/given.h"
-#include "experiment/compare_internal.h"
 #include "model/session_internal.h"
 #include "tests/support/suite.h"
 #include "tool.h"
@@ -147,13 +146,11 @@ START_TEST(every_call_with_options_refuses_the_size_0)
     const struct attn_encode_options encode_options = {0};
     const struct attn_init_options init_options = {0};
     const struct attn_attend_args attend_args = {0};
-    const struct attn_compare_args compare_args = {0};
     struct attn_model *model;
     struct attn_session *session;
     struct attn_tokenizer *tokenizer;
     struct attn_encoding encoding = {0};
     struct attn_init *init;
-    struct attn_comparison *comparison;
     struct attn_error err = {0};
     size_t n_byte;
 
@@ -161,8 +158,6 @@ START_TEST(every_call_with_options_refuses_the_size_0)
     ck_assert(attn_model_open(&source, NULL, &model, &err) == ATTN_OK);
     ck_assert(attn_session_create(model, &session_options, &session, &err) == ATTN_INVALID);
     ck_assert(attn_session_measure(model, &session_options, &n_byte, &err) == ATTN_INVALID);
-    ck_assert(attn_compare_run(&compare_args, &comparison, &err) == ATTN_INVALID);
-    ck_assert(attn_compare_attend(&attend_args, NULL, 1, NULL, &comparison, &err) == ATTN_INVALID);
     ck_assert(attn_attend(&attend_args, &err) == ATTN_INVALID);
     ck_assert(attn_init_create(&init_options, &init, &err) == ATTN_INVALID);
     ck_assert(attn_tokenizer_open(&source, &tokenizer, NULL) == ATTN_OK);

@@ -240,7 +240,7 @@ START_TEST(makes_tables_of_predictions)
     struct attn_table *top, *continuations;
     struct attn_error err = {0};
 
-    request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 2};
+    request.predict = (struct attn_request_predict){.top = 2, .next = next, .n_next = 2};
     request.selection.queries = "0,-1";
     struct attn_result result = serve(host, &request);
 
@@ -462,7 +462,7 @@ START_TEST(survives_every_failed_allocation)
     struct attn_request request = text_request();
     enum attn_status status = ATTN_NO_MEMORY;
 
-    request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 1};
+    request.predict = (struct attn_request_predict){.top = 2, .next = next, .n_next = 1};
     request.edits.ablate = "0.1";
     request.selection.heads = "0-1";
     for (long n = 0; status != ATTN_OK; n++) {

@@ -2,7 +2,6 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
-#include "text/tokenizer_internal.h"
 
 #include <string.h>
 

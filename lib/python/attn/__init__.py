@@ -44,13 +44,13 @@ def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str 
     """Opens a model: a directory in Hugging Face's layout, a built-in name ("fable", "life-is-short"), or a name in
     the Hugging Face cache, OWNER/NAME[@REVISION]. Nothing is downloaded.
 
-    threads     1 to 1024; 0: as many as this process may use cores, and one for little work
+    threads     1 to 1024; 0: one per core that this process may use, and one for little work
     load        "map" the weights, or "read" them: safe from files that change
     compute     "f32", or "bf16": faster and less exact, or "bf16x3": nearly as exact as "f32", for
                 processors with AMX
     reuse       many runs will follow: weights are packed now, which takes 4 bytes for each
     config, vocab, weights
-                files in place of those of the directory
+                files instead of those of the directory
     """
     return Model(name, threads=threads, load=load, compute=compute, reuse=reuse, config=config, vocab=vocab,
                  weights=weights)

@@ -40,11 +40,11 @@ class _ArraysRequest(Request):
 
 def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queries=None, edits=(), threads: int = 0,
            on_event=None, **attention) -> Result:
-    """Attention on arrays: what torch's scaled_dot_product_attention does, with every stage given out.
+    """Attention on arrays: what torch's scaled_dot_product_attention does, and every stage of it can be kept.
 
     q, k, v     [T, E], [H, T, E] or [B, H, T, E]; the heads of k and v may divide those of q; float32 is not copied
                 when it is contiguous, other floats are rounded to it
-    scores      [T, S], [H, T, S] or [B, H, T, S] in place of q and k; v may be left out then: there is no z
+    scores      [T, S], [H, T, S] or [B, H, T, S] instead of q and k; v may be left out then: there is no z
     sites       default: pattern and z
     attention   a kind, as "window:64"; and mask ("causal", "none": the default, or an array of 0 and 1), masking,
                 scale, eps, similarity, algorithm, dropout, seed, dropout_mask

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Batch(NamedTuple):
     """What Model.batch came to. Numbers count records of earlier runs too.
 
-    n_record, n_failed   records, and those of them that have an error in place of results
+    n_record, n_failed   records, and those of them that have an error instead of results
     is_complete          the outputs were whole before, and nothing was computed
     seconds              of computing
     notes                what was odd and no failure

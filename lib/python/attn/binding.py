@@ -444,7 +444,7 @@ class attn_attention_change(Structure):
     pass
 
 
-class attn_question(Structure):
+class attn_request_predict(Structure):
     pass
 
 
@@ -754,6 +754,7 @@ attn_attention._fields_ = [
     ("dropout", c_double),
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
+    ("later", c_void_p * 4),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -876,6 +877,7 @@ attn_knockout._fields_ = [
     ("heads", c_char_p),
     ("name", c_char_p),
     ("text", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_patch._fields_ = [
     ("site", c_int),
@@ -885,6 +887,7 @@ attn_patch._fields_ = [
     ("values", attn_ndarray),
     ("name", c_char_p),
     ("text", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -963,6 +966,7 @@ attn_edit._fields_ = [
     ("factor", c_float),
     ("data", POINTER(c_float)),
     ("ld", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_edit_target._fields_ = [
     ("site", c_int),
@@ -991,8 +995,9 @@ attn_attention_change._fields_ = [
     ("to", attn_attention),
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
+    ("later", c_void_p * 4),
 ]
-attn_question._fields_ = [
+attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
@@ -1054,7 +1059,7 @@ attn_request._fields_ = [
     ("attention", attn_request_attention),
     ("selection", attn_request_selection),
     ("edits", attn_request_edits),
-    ("predict", attn_question),
+    ("predict", attn_request_predict),
     ("outputs", attn_request_outputs),
     ("on_note", attn_note_fn),
     ("on_progress", attn_progress_fn),
@@ -1654,6 +1659,7 @@ FUNCTIONS = {
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
+    "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
     "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
@@ -1695,9 +1701,7 @@ FUNCTIONS = {
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
-    "attn_record_failure_meaning": (c_char_p, [c_int]),
     "attn_measure_name": (c_char_p, [c_int]),
-    "attn_measures_count": (c_int, [c_uint64]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
@@ -1777,7 +1781,7 @@ FUNCTIONS = {
 
 
 def declare(library):
-    """Tells LIBRARY, a CDLL, what its functions take and return; returns it."""
+    """Declares the functions of LIBRARY, a CDLL, and returns it."""
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

@@ -1,4 +1,4 @@
-"""Tensors as they stream: what a callback of Model.run is told."""
+"""Tensors as they are computed: what a callback of Model.run gets."""
 from __future__ import annotations
 
 from ctypes import c_void_p, cast

@@ -45,7 +45,7 @@ def _inputs(values, what: str, keep: list):
 
 
 def _texts(args, texts, keep: list) -> None:
-    """Many texts in place of one, where they are given."""
+    """Many texts instead of one, where they are given."""
     if texts is not None:
         args.texts, args.n_text = _inputs(texts, "texts", keep)
 
@@ -74,7 +74,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     """What kind of head is each: a row a head, with entropy (nats), max, distance (tokens), self, previous, first,
     duplicate, induction, far (weights, 0 to 1) and type.
 
-    texts       in place of a text many: means, with columns NAME_sd
+    texts       many texts instead of one: means, with columns NAME_sd
     probe       True or a length: random tokens, repeated `repeats` times; `runs`: means over so many, from `seed` on
     measures    these columns, "entropy,punctuation" or a list; "all"; default: all but punctuation
     pattern     [T, T] of one's own: columns mul and abs
@@ -110,8 +110,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
-    texts         in place of a text many: means, with columns NAME_sd
-    cumulative    parts go one after another; control: so many random choices beside each
+    texts         many texts instead of one: means, with columns NAME_sd
+    cumulative    switch off one more part in each row; control: so many random choices beside each
     """
     request, args = Request(text, **options), c.ATTN_ABLATE_ARGS_DEFAULT()
     _texts(args, texts, request.keep)
@@ -128,7 +128,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 
 def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", **options) -> Table:
-    """Where the difference between two texts lives: one run with a tensor of the other in its place.
+    """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
                 [layer, head]
@@ -144,10 +144,10 @@ def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, met
 
 
 def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads_out: bool = False, **options) -> Table:
-    """What each layer already knows: the most probable next tokens of the residual stream behind each layer.
+    """What each layer already knows: the most probable next tokens of the residual stream after each layer.
 
-    texts       in place of a text many: means
-    target      a token in their place: its rank (from 1), prob and logit
+    texts       many texts instead of one: means
+    target      one token instead: its rank (from 1), prob and logit
     heads_out   what each head adds to the stream is read alone
     queries     positions, default the last; sites may add resid_mid and resid_post
     """
@@ -160,9 +160,9 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads
 
 def attribute(self: Model, text=None, *, texts=None, target, foil=None, at=None, by_token: bool = False, limit: int = 0,
               **options) -> Table:
-    """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, a row a part of the model.
+    """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, one row per part of the model.
 
-    texts       in place of a text many: means, with the column logit_sd
+    texts       many texts instead of one: means, with the column logit_sd
     by_token    each head by the key that it read from; limit: so many rows, default 20
     """
     request, args = Request(text, **options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
@@ -173,9 +173,9 @@ def attribute(self: Model, text=None, *, texts=None, target, foil=None, at=None,
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, **options) -> Table:
-    """How surprising each token is: bits, nats, rank (from 1), the most probable token in its place.
+    """How surprising each token is: bits, nats, rank (from 1), the most probable token at its position.
 
-    texts       in place of a text many: one row, with means over the texts
+    texts       many texts instead of one: one row, with means over the texts
     stride      a longer text is scored in windows of n_ctx that move by so many positions
     info        n_token, nats (their sum), perplexity
     """
@@ -203,7 +203,7 @@ def diff(self: Model, a, b=None, *, with_model: Model | None = None, with_attent
 
 def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
     """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
-    their mean over the text; a row a pair of heads, those that are most alike first.
+    their mean over the text; one row per pair of heads, those that are most alike first.
 
     limit       so many rows, default all
     """
@@ -219,9 +219,9 @@ def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
 class Comparison(NamedTuple):
     """What Model.compare found.
 
-    heads   a row a head: its difference from exact attention, alone (local) and carried through the model (propagated)
-    costs   a row a layer: pairs, bytes and seconds of both
-    logits  a row a position: kl in nats, the most probable next token of both
+    heads   one row per head: its difference from exact attention, alone (local) and carried through the model (propagated)
+    costs   one row per layer: pairs, bytes and seconds of both
+    logits  one row per position: kl in nats, the most probable next token of both
     """
 
     heads: Table
@@ -266,7 +266,7 @@ class Generation(NamedTuple):
 def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
              min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
              **options) -> Generation:
-    """Goes on with a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
+    """Continues a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
 
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
     """

@@ -35,7 +35,7 @@ def _load():
 lib, path = _load()
 
 
-# Where a failure belongs of which the library says no stage: it knows not what was parsed for.
+# The stage of a failure for which the library gives none: it does not know what a text was parsed for.
 _STAGES = (("_parse", "options"), ("attn_catalog_", "model"), ("attn_tokenizer_", "input"))
 
 
@@ -102,7 +102,7 @@ def reader(kind, *names):
 
 
 def callback(kind, function):
-    """FUNCTION as a callback of the type KIND, which gets addresses in place of pointers."""
+    """FUNCTION as a callback of the type KIND, which gets addresses instead of pointers."""
     plain = CFUNCTYPE(kind._restype_, *[c_void_p] * len(kind._argtypes_))(function)
     return cast(plain, kind)
 
@@ -203,7 +203,7 @@ _notes = threading.local()
 
 @c.attn_note_fn
 def on_note(_user, message):
-    """Keeps what is odd and no failure, for tell_notes."""
+    """Keeps what is odd but no failure, for take_notes."""
     kept = getattr(_notes, "kept", None)
     if kept is None:
         kept = _notes.kept = []

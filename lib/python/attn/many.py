@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .host import Host
     from .model import Model
 
-WINDOW = 1024  # most texts that are read ahead of the result that is taken
-HELD = 64 << 20  # most bytes of tensors that wait to be taken, beside those of one hand-over
-TOGETHER = 32  # most results that are handed over at once: each hand-over wakes a thread
+WINDOW = 1024  # at most so many texts are read ahead of the result that is taken
+HELD = 64 << 20  # at most so many bytes of tensors wait to be taken, beside those of one hand-over
+TOGETHER = 32  # at most so many results are handed over at once: each hand-over wakes a thread
 
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()

@@ -256,7 +256,7 @@ def _token(tokenizer, id: int) -> str:
 
 
 def perform(host: Host, request: Request, on_event=None) -> Result:
-    """Serves REQUEST: keeps the tensors, or tells ON_EVENT of them."""
+    """Serves REQUEST: keeps the tensors, or calls ON_EVENT with them."""
     run, found = c_void_p(), c.attn_result()
     result = Result()
     call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))

@@ -236,7 +236,7 @@ def scale(site: str, factor: float, *, layer=None, head=None, queries=None, colu
 
 
 def replace(site: str, data, *, layer=None, head=None, queries=None, columns=None) -> Edit:
-    """Puts `data` [queries, columns] in place of a part of a site; float32, from the first query and column on."""
+    """Replaces a part of a site by `data` [queries, columns]; float32, from the first query and column on."""
     return Edit(c.ATTN_EDIT_REPLACE, site, layer, head, queries, columns, data=data)
 
 

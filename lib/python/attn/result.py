@@ -74,7 +74,7 @@ class Site:
     site[layer, head, ...]      of one head: [T, S], [T, n], [S, n]; further indices go into that
     numpy.asarray(site)         all layers, one above the other (a copy)
 
-    Heads are counted as in the model, also where only some were kept; `site.heads(layer)` tells which.
+    Heads are counted as in the model, also where only some were kept; `site.heads(layer)` lists them.
     """
 
     def __init__(self, name: str, layout: int, arrays: dict[int, np.ndarray], heads: dict[int, list[int]]):

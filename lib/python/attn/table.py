@@ -50,7 +50,7 @@ class Table:
     name     what it is called: "heads"
     units    of the columns that have one: {"entropy": "nats"}
     info     what was found beside it: of score n_token, nats and perplexity, say
-    notes    what was odd and no failure
+    notes    what was odd but no failure
     """
 
     def __init__(self, name: str, columns: dict[str, np.ndarray], units: dict[str, str], text: str):

@@ -1,0 +1,337 @@
+/*
+ * help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
+ * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
+ * The macros are those of man(7) that groff and mandoc share.
+ */
+#include "cmd/line/help.h"
+#include "cmd/line/command.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Text as it is: a `-` must not become a hyphen nor a quote a typographic one, or what is pasted
+ * from the page does not run, and a line must not begin like a request. SIZE bytes, in one line.
+ */
+static void print_roff(struct attn_sink *out, const char *text, size_t size)
+{
+    static const char *const escapes[128] = {
+        ['\\'] = "\\e",  ['-'] = "\\-",   ['\''] = "\\(aq", ['"'] = "\\(dq",
+        ['`'] = "\\(ga", ['^'] = "\\(ha", ['~'] = "\\(ti",
+    };
+    if (size > 0 && text[0] == '.')
+        print_text(out, "\\&");
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        if (c < 128 && escapes[c])
+            print_text(out, escapes[c]);
+        else
+            attn_sink_write(out, text + i, 1);
+    }
+}
+
+/*
+ * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line
+ * that ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it.
+ */
+static void print_filled(struct attn_sink *out, const char *text, size_t size)
+{
+    enum { WIDTH = 70 };
+    char last = ' '; /* character of this line, if it has any */
+
+    for (size_t at = 0, column = 0; at < size;) {
+        const char *space = memchr(text + at, ' ', size - at);
+        size_t word = space ? (size_t)(space - text) - at : size - at;
+
+        if (column > 0 && column + 1 + word > WIDTH) {
+            print_text(out, strchr(".!?*", last) ? "\\&\n" : "\n");
+            column = 0;
+        } else if (column > 0) {
+            print_text(out, " ");
+        }
+        print_roff(out, text + at, word);
+        if (word > 0)
+            last = text[at + word - 1];
+        column += word + 1;
+        at += word + 1;
+    }
+    print_text(out, "\n");
+}
+
+static void print_line(struct attn_sink *out, const char *text)
+{
+    print_filled(out, text, strlen(text));
+}
+
+/* Paragraphs with an empty line between them; roff leaves an indented line as it is. */
+static void print_paragraphs(struct attn_sink *out, const char *text)
+{
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size = strcspn(text, "\n");
+        if (size == 0)
+            print_text(out, ".PP\n");
+        else
+            print_filled(out, text, size);
+    }
+}
+
+/* Examples have two spaces in front, for the help. */
+static void print_examples(struct attn_sink *out, const char *text)
+{
+    print_text(out, ".EX\n");
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size_t indent = strspn(text, " ");
+
+        size = strcspn(text, "\n");
+        print_roff(out, text + indent, size - indent);
+        print_text(out, "\n");
+    }
+    print_text(out, ".EE\n");
+}
+
+static void print_option(struct attn_sink *out, const struct option *option)
+{
+    print_text(out, ".TP\n");
+    if (option->letter)
+        print(out, "\\fB\\-%c\\fP, ", option->letter);
+    print_text(out, "\\fB\\-\\-");
+    print_roff(out, option->name, strlen(option->name));
+    print_text(out, "\\fP");
+    if (option->argument) {
+        print_text(out, " \\fI");
+        print_roff(out, option->argument, strlen(option->argument));
+        print_text(out, "\\fP");
+    }
+    print_text(out, "\n");
+    print_line(out, option->help);
+    if (option->environment)
+        print(out, "[\\fB%s\\fP]\n", option->environment);
+}
+
+static void print_command(struct attn_sink *out, const struct command *command)
+{
+    print(out, ".SH COMMAND %s\n", command->name);
+    print(out, ".B attn\\-cli %s\n", command->name);
+    print_line(out, command->usage);
+    print_text(out, ".PP\n");
+    if (command->description)
+        print_paragraphs(out, command->description);
+    else
+        print_line(out, command->summary);
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        if (walk.begins)
+            print(out, ".SS %s\n", walk.heading);
+        if (walk.option.name)
+            print_option(out, &walk.option);
+    }
+}
+
+/* What the help says of a topic: its text, and its rows. */
+static void print_topic(struct attn_sink *out, const struct topic *topic)
+{
+    struct topic_row row;
+
+    print(out, ".SH TOPIC %s\n", topic->name);
+    print_paragraphs(out, topic->text);
+    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+        print_text(out, ".TP\n.B ");
+        print_line(out, row.name);
+        print_line(out, row.text);
+    }
+}
+
+/* Whether COMMANDS before this one have an option that stands for the same variable. */
+static bool is_repeated(size_t n_before, const char *variable)
+{
+    for (size_t i = 0; i < n_before; i++)
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+            const char *other = walk.option.environment;
+            if (other && strcmp(other, variable) == 0)
+                return true;
+        }
+    return false;
+}
+
+static void print_environment(struct attn_sink *out)
+{
+    print_text(out, ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < n_command; i++)
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+            const struct option *option = &walk.option;
+            if (!option->environment || is_repeated(i, option->environment))
+                continue;
+            print(out, ".TP\n.B %s\n", option->environment);
+            print_text(out, "stands for \\fB\\-\\-");
+            print_roff(out, option->name, strlen(option->name));
+            print_text(out, "\\fP where that is not given\n");
+        }
+    print_text(
+        out, ".TP\n"
+             ".B ATTN_CLI_MODEL_PATH\n"
+             "folders of models, separated by colons, where a bare name is looked for first\n"
+             ".TP\n"
+             ".BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
+             "where the Hugging Face cache is, as its own programs have it:\n"
+             "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
+             "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n"
+             ".TP\n"
+             ".B OLLAMA_MODELS\n"
+             "the store of Ollama; else ~/.ollama/models and that of its service\n"
+             ".TP\n"
+             ".B ATTN_CLI_GEMM\n"
+             "\\fIjit\\fP makes all matrix products with libxsmm, \\fIportable\\fP with loops of\n"
+             "attn\\-cli's own, neither with AMX; \\fIauto\\fP, the default, with the fastest\n");
+}
+
+static void print_memory(struct attn_sink *out)
+{
+    print_text(
+        out, ".SH MEMORY\n"
+             "A run of T tokens needs memory for the weights that it uses, at most 64 MiB for\n"
+             "matrices, however many it writes, 50 MiB for the rest, and these bytes:\n"
+             ".PP\n"
+             ".RS\n"
+             "4 T (3 D + max(F, (H + G) (E + V)) + G (E + V))\n"
+             ".RE\n"
+             ".PP\n"
+             "for vectors of D components, an MLP of F, H heads, G key/value heads, and E and V\n"
+             "components of a key and a value. They hold, for each token, three rows of the\n"
+             "residual stream and q, k, v and z, whose memory the MLP uses later, and the packed\n"
+             "keys and values of one layer; with \\fB\\-\\-next\\fP, and with \\fB\\-\\-top\\fP at "
+             "chosen\n"
+             "positions, of all layers. \\fBattn\\-cli inspect \\-\\-length\\fP \\fIT\\fP adds it "
+             "up for\n"
+             "a model.\n");
+}
+
+static void print_exit_status(struct attn_sink *out)
+{
+    print_text(out, ".SH EXIT STATUS\n");
+#define EXIT_ROW(name, code, text)                                                                 \
+    print_text(out, ".TP\n.B " #code "\n");                                                        \
+    print_line(out, text);
+    EXIT_MAP(EXIT_ROW)
+#undef EXIT_ROW
+    print_text(out, ".TP\n.B 128+n\nended by signal n\n"
+                    ".PP\n"
+                    "A closed pipe ends the program quietly with 0.\n");
+}
+
+static void print_manual(struct attn_sink *out)
+{
+    print_text(out, ".TH ATTN\\-CLI 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION
+                    "\" \"User Commands\"\n"
+                    ".SH NAME\n"
+                    "attn\\-cli \\- run GPT\\-style models on a CPU and show their attention\n"
+                    ".SH SYNOPSIS\n");
+    for (size_t i = 0; i < n_command; i++) {
+        print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", commands[i]->name);
+        print_line(out, commands[i]->usage);
+    }
+    print_text(
+        out, ".br\n"
+             ".B attn\\-cli \\-\\-version\n"
+             ".SH DESCRIPTION\n"
+             "Runs GPT\\-style decoders on a CPU and shows what their attention does, as text or\n"
+             "as arrays.\n"
+             "It reads directories of Hugging Face, of GPT\\-2, Pythia, Llama and others, finds\n"
+             "them by name in the Hugging Face cache, and has small models of its own; without\n"
+             "\\fB\\-\\-model\\fP a small built\\-in example is used.\n"
+             ".PP\n"
+             "Options may be written \\fB\\-\\-name\\fP \\fIVALUE\\fP,\n"
+             "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
+             "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
+             "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
+             "An option that takes one value is given once.\n"
+             "Standard output holds data only. An error is one line on standard error; a second\n"
+             "line may be a hint what to try.\n");
+    for (size_t i = 0; i < n_command; i++)
+        print_command(out, commands[i]);
+    for (size_t i = 0; i < n_topic; i++)
+        print_topic(out, &topics[i]);
+    print_memory(out);
+    print_exit_status(out);
+    print_environment(out);
+    print_text(out, ".SH FILES\n"
+                    ".TP\n"
+                    ".I ../share/attn\\-cli/models\n"
+                    "models that come with the program, found from the folder it lies in\n"
+                    ".TP\n"
+                    ".I .attn\\-XXXXXX.tmp\n"
+                    "an output that is not whole yet, in the folder of the output.\n"
+                    "Only SIGKILL and a loss of power leave such files, which nothing needs.\n"
+                    "This removes those in DIR that are older than a day:\n"
+                    ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq "
+                    "\\-mtime +0 \\-delete\n"
+                    ".SH EXAMPLES\n");
+    for (size_t i = 0; i < n_command; i++)
+        if (commands[i]->examples)
+            print_examples(out, commands[i]->examples);
+    print_text(out, ".SH SEE ALSO\n"
+                    "The library that the program is made of: \\fI<attn.h>\\fP,\n"
+                    ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
+
+struct help_args {
+    struct text_list names; /* a command or a topic */
+    bool is_manual;
+};
+
+static const struct option rows[] = {
+    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
+    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
+};
+
+static const struct option_group own_options = OPTION_GROUP("Output", rows);
+
+static const struct option_part parts[] = {{&own_options, 0}};
+
+static enum attn_status help(struct call *call, struct attn_error *err);
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[COMMAND|TOPIC]",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct help_args),
+    .work = help,
+};
+
+static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
+{
+    char hint[128] = "'attn-cli --help' lists commands and topics";
+    struct typo typo = {.typed = name, .size = strlen(name)};
+
+    for (size_t i = 0; i < n_command; i++)
+        typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; i < n_topic; i++)
+        typo_try(&typo, topics[i].name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+    return refuse(err, hint, "unknown command or topic '%s'", name);
+}
+
+static enum attn_status help(struct call *call, struct attn_error *err)
+{
+    const struct help_args *args = call->args;
+    const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
+
+    if (args->names.n > 1)
+        return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
+    if (args->is_manual)
+        print_manual(call->out);
+    else if (name && topic_find(name))
+        topic_print(call->out, topic_find(name));
+    else if (!name || command_find(name))
+        help_print(call->out, name ? command_find(name) : NULL, false);
+    else
+        return refuse_unknown(name, err);
+    return ATTN_OK;
+}

@@ -1,0 +1,28 @@
+/* comparison_forms.h - a comparison with exact attention as text, CSV and JSON. */
+#ifndef ATTN_EXPERIMENT_COMPARISON_FORMS_H
+#define ATTN_EXPERIMENT_COMPARISON_FORMS_H
+
+#include "experiment/comparison.h"
+#include "output/outputs.h"
+
+/* What is compared, and how to call it. */
+struct attn_compared_run {
+    const struct attn_comparison *found;
+    const struct attn_labels *labels; /* model, options, tokens, ids; of arrays options and axes */
+    const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
+    size_t n;                               /* tokens, or queries of arrays */
+    const struct attn_attention *attention; /* what was chosen, of the first layer */
+    int n_recalled;                         /* K of the recall */
+    const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
+};
+
+/* Writes it as text. */
+enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
+                                       struct attn_sink *out, struct attn_error *err);
+
+/* Writes it to OUTPUT, whose format holds tensors and tables: a folder of tables, or a document. */
+enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
+                                       const struct attn_output *output, int precision,
+                                       struct attn_error *err);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
+ * blocks of data (page_data.c), what it says of its run (page_run.c), and what it shows where no
+ * script runs (page_first_view.c). page_writer.c puts them together.
+ */
+#ifndef ATTN_PAGE_PAGE_INTERNAL_H
+#define ATTN_PAGE_PAGE_INTERNAL_H
+
+#include "analysis/metric.h"
+#include "output/token_text.h"
+#include "output/writer.h"
+
+/* --- Heads (page_heads.c) -------------------------------------------------------------------- */
+
+/*
+ * Of each there are, beside its data block, as its rows come: a thumbnail, five measures, and cells
+ * that no level says.
+ *
+ * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
+ * at most 32 x 32 cells, each the largest of k x k. Where k is above 1 there are three of them: as
+ * it is, without the first key, and without it and divided by what is left, as cells that are
+ * pooled cannot be divided later. Of a run that is compared there are those of chosen and of exact
+ * attention, and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
+ */
+
+/* X(name): measures of a head, in the order in which the page lists them. */
+#define ATTN_PAGE_MEASURE_MAP(X)                                                                   \
+    X(first)                                                                                       \
+    X(previous)                                                                                    \
+    X(self)                                                                                        \
+    X(entropy)                                                                                     \
+    X(far)
+
+enum {
+#define ATTN_PAGE_MEASURE_ENUM(name) ATTN_PAGE_##name,
+    ATTN_PAGE_MEASURE_MAP(ATTN_PAGE_MEASURE_ENUM)
+#undef ATTN_PAGE_MEASURE_ENUM
+        ATTN_PAGE_N_MEASURE,
+    ATTN_PAGE_THUMB = 32,   /* cells of the side of a thumbnail, at most */
+    ATTN_PAGE_N_PLANE = 3,  /* thumbnails of a head that is pooled */
+    ATTN_PAGE_ID_SIZE = 32, /* of "L0H3" */
+};
+
+struct attn_page_head {
+    char id[ATTN_PAGE_ID_SIZE];
+    int layer, head;   /* as events have them */
+    int group, number; /* layer and head; of arrays batch and head of it */
+    bool is_source;    /* its keys are rows of a source */
+    size_t n_row, n_column;
+    size_t k;                           /* cells that are pooled; 1: none */
+    size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
+    size_t n_plane;                     /* of one set, 1 or ATTN_PAGE_N_PLANE */
+    size_t n_thumb;                     /* of all, the difference too */
+    unsigned char *thumb;               /* [n_thumb * rows * columns] owns; levels */
+    double values[ATTN_PAGE_N_MEASURE]; /* NaN: there is none; set by attn_page_heads_end */
+    size_t n_outside;                   /* weights below 0 or above 1 */
+    struct attn_buffer not_finite;      /* "row,column,n" of each run of such cells, as JSON */
+};
+
+/* Initialize with = {0}; end with attn_page_heads_release, after a failed _init too. */
+struct attn_page_heads {
+    struct attn_page_head *items;                               /* [n] owns; by layer and head */
+    size_t n, n_cell;                                           /* of all of them */
+    size_t *first_of_layer;                                     /* [n_layer] owns */
+    struct attn_measurement *measurements[ATTN_PAGE_N_MEASURE]; /* owns */
+};
+
+enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
+                                      struct attn_error *err);
+void attn_page_heads_release(struct attn_page_heads *heads);
+
+/* Adds all rows of an event, which is of the pattern, to the measures. Returns its head. */
+struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
+                                            const struct attn_trace_event *event,
+                                            const struct attn_place *place);
+
+/* Takes ROW of HEAD for its thumbnail: WEIGHTS [n_column], NaN where they are masked. */
+void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights);
+
+/* The same of exact attention, and of CHOSEN minus EXACT. */
+void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
+                               const float *exact);
+
+/* After the last row of HEAD: its measures become known. */
+void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
+
+/* The level of a weight of which SQUARE_ROOT is the root, 0 to 1; TOP is 254, or 65534 of two
+ * bytes. */
+static inline unsigned attn_page_level(float square_root, float top)
+{
+    return 1 + (unsigned)(square_root * top + 0.5F);
+}
+
+/* --- Data (page_data.c) ---------------------------------------------------------------------- */
+
+/*
+ * The data blocks of a page: bytes as base64 of raw deflate, each block in an element of its own,
+ * which a browser does not show.
+ *
+ *     attn_page_data_create(pool, sink, &data, &err);
+ *     attn_page_data_begin(data, "L0H3");
+ *     for each row:
+ *         memcpy(attn_page_data_reserve(data, n), row, n);        // NULL: no memory
+ *         attn_page_data_flush(data, &err);                       // now and then
+ *     attn_page_data_end(data);
+ *     attn_page_data_finish(data, &err);                          // all that waits is written
+ *
+ * Bytes wait until there is work for all threads of the pool, which deflate pieces of 64 KiB, each
+ * by itself. Raw deflate that ends with a full flush can be followed by more, and is filled with
+ * empty blocks to a multiple of 3 bytes, as base64 can be followed by more then.
+ */
+
+struct attn_page_data;
+
+/* POOL, which may be NULL, and SINK are borrowed. */
+enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
+                                       struct attn_page_data **data, struct attn_error *err);
+
+/* Begins the block ID, at most 31 characters that need no escape. */
+void attn_page_data_begin(struct attn_page_data *data, const char *id);
+
+/* Room for N more bytes of the block, until the next call; NULL after a failure, which
+ * attn_page_data_flush and _finish report. */
+unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
+
+void attn_page_data_end(struct attn_page_data *data);
+
+/* Writes what waits when there is enough of it. The sink's failure is for the caller to look at. */
+enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err);
+
+/* Writes all that waits; between blocks. */
+enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_error *err);
+
+void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
+
+/* --- The page (page_writer.c) ----------------------------------------------------------------- */
+
+struct attn_page {
+    struct attn_writer base;
+    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
+    struct attn_sink *svg;      /* owns; what it writes */
+    struct attn_page_heads heads;
+    struct attn_page_data *data; /* owns */
+    struct attn_token_texts
+        texts[2]; /* of the run's tokens and its source's, as tables show them */
+    struct attn_token_texts names[2];  /* likewise, for people */
+    struct attn_buffer title, heading; /* itself, and printable */
+    struct attn_buffer text;           /* of all tokens */
+    struct attn_buffer predictions;    /* JSON; empty: none were asked for */
+    const char *rest;                  /* of the document, from the next mark on */
+    float top;                         /* the level of 1, without that of 0 */
+    int n_byte;                        /* of a cell in the data blocks, 1 or 2 */
+
+    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
+    float *row, *exact_row;
+    struct attn_buffer low;                   /* low bytes of the head that comes */
+    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
+    size_t n_row;                             /* of it that came */
+
+    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
+    float *cells, *best;
+    size_t n_kept; /* 0: no head is small enough */
+    size_t start;  /* the head that is shown first */
+    bool has_best; /* its cells are kept */
+};
+
+/* --- The run (page_run.c) -------------------------------------------------------------------- */
+
+/*
+ * What a page knows of its run, as one JSON object in an element that a browser does not show:
+ * sizes, tokens, options, heads with their measures, colours, predictions. Texts are themselves;
+ * where the page shows something else, printable text or words, that has a key of its own.
+ */
+
+/* What follows the id of a head in that of the block of its exact attention. */
+#define ATTN_PAGE_EXACT "-exact"
+
+/* Appends PREDICTIONS as an object, to be given later. */
+void attn_page_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions);
+
+/* Writes the element with the object. Nothing in it ends the element or begins a comment: `<`, `>`,
+ * `&` and line separators are escapes. */
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
+
+/* --- The first view (page_first_view.c) ------------------------------------------------------ */
+
+/* What a page shows before its script runs, and where none runs: all heads as one picture, and a
+ * table of one of them. */
+
+enum { ATTN_PAGE_MOST_ROWS = 64 }; /* and columns of a head that is shown as a table */
+
+/* Writes both to the page's sink, whose failure is for the caller to look at. */
+enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err);
+
+/* Appends what a head is called: "layer 2, head 5"; of arrays "batch 0, head 3", "head 3". */
+void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
+                                const struct attn_labels *labels);
+
+#endif
