@@ -168,25 +168,126 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
     }
 }
 
-/* Columns of blocks, or of F64, which lie along k: 16 at a time, a piece of all of them. */
-static void pack_decoded(const struct attn_matrix *matrix, const unsigned char *const *columns,
+/* Columns of F64, which lie along k: 16 at a time, a piece of all of them. */
+static void pack_doubles(const struct attn_matrix *matrix, const unsigned char *const *columns,
                          size_t m, size_t width, float *panel)
 {
-    enum { PIECE = 256 }; /* values: a block of any type, or more */
-    float values[TILE][PIECE];
+    float values[TILE][TILE];
 
-    for (size_t k = 0; k < matrix->n_row; k += PIECE) {
-        const size_t n_k = matrix->n_row - k < PIECE ? matrix->n_row - k : PIECE;
-        const size_t at = attn_dtype_n_byte(matrix->dtype, k);
+    for (size_t k = 0; k < matrix->n_row; k += TILE) {
+        const size_t n_k = matrix->n_row - k < TILE ? matrix->n_row - k : TILE;
 
         for (size_t c = 0; c < m; c += TILE) {
             const size_t n_c = m - c < TILE ? m - c : TILE;
 
             for (size_t l = 0; l < n_c; l++)
                 ATTN_FOR_ISA(attn_vector_convert)
-            (columns[c + l] + at, matrix->dtype, n_k, values[l]);
-            transpose(values[0], PIECE, n_c, n_k, panel + k * width + c, width);
+            (columns[c + l] + k * sizeof(double), matrix->dtype, n_k, values[l]);
+            transpose(values[0], TILE, n_c, n_k, panel + k * width + c, width);
         }
+    }
+}
+
+/* --- Blocks ----------------------------------------------------------------------------------- */
+
+enum { N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE }; /* of a register; 16s of values in it */
+
+/* Values of 16 columns, as blocks have them and with columns side by side. */
+struct block_tile {
+    struct attn_codes codes[TILE];
+    float scale[ATTN_MOST_SCALES][TILE], minimum[ATTN_MOST_SCALES][TILE];
+    int8_t turned[TILE][N_BYTE]; /* value 16 i + j of what is at work on: [j][16 i + column] */
+};
+
+/* Turns N_BYTE values of each column round, from K on. */
+static inline void turn_codes(struct block_tile *tile, size_t k)
+{
+    vb x[TILE], y[TILE];
+
+    for (int l = 0; l < TILE; l++)
+        memcpy(&x[l], tile->codes[l].n + k, sizeof x[l]);
+#pragma GCC unroll 4
+    for (int round = 0; round < 4; round++) {
+#pragma GCC unroll 8
+        for (int l = 0; l < TILE / 2; l++) {
+            y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
+            y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
+        }
+        memcpy(x, y, sizeof x);
+    }
+    memcpy(tile->turned, x, sizeof x);
+}
+
+/* Values I * 16 + (0 .. 15) of what was turned, of group G, into rows of a panel. Inlined where N_C,
+ * the columns that exist, is a constant. */
+static inline void multiply_codes(const struct block_tile *tile, size_t i, size_t g,
+                                  bool has_minimum, size_t n_c, size_t width, float *panel)
+{
+    for (size_t c = 0; c < n_c; c += LANES) {
+        const vf scale = v_load(tile->scale[g] + c), minimum = v_load(tile->minimum[g] + c);
+
+#pragma GCC unroll 16
+        for (size_t k = 0; k < TILE; k++) {
+            vf y = v_load_bytes(&tile->turned[k][TILE * i + c]) * scale;
+
+            y = has_minimum ? y - minimum : y;
+            v_store_some(panel + k * width + c, y, n_c - c);
+        }
+    }
+}
+
+/* What was turned, from K of N_K on. Inlined as above. */
+static inline void multiply_turned(const struct block_tile *tile, size_t k, size_t n_k,
+                                   bool has_minimum, size_t n_c, size_t width, float *panel)
+{
+    for (size_t i = 0; i < N_DEEP && k < n_k; i++, k += TILE)
+        multiply_codes(tile, i, k / tile->codes[0].group, has_minimum, n_c, width,
+                       panel + k * width);
+}
+
+/* N_K values of N_C columns of blocks into a panel. */
+static void pack_block_tile(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                            size_t at, size_t n_k, size_t n_c, size_t width, float *panel)
+{
+    const size_t n_byte = attn_dtype_n_byte(matrix->dtype, n_k);
+    const size_t ld = sizeof(struct attn_codes) / sizeof(float);
+    struct block_tile tile;
+    bool has_minimum;
+    size_t n_group;
+
+    for (size_t l = 0; l < TILE; l++) { /* one that does not exist is another */
+        const unsigned char *column = columns[l < n_c ? l : 0] + at;
+
+        fetch_row(column + n_byte, n_byte);
+        ATTN_FOR_ISA(attn_vector_split)(column, matrix->dtype, n_k, &tile.codes[l]);
+    }
+    has_minimum = tile.codes[0].has_minimum;
+    n_group = n_k / tile.codes[0].group;
+    transpose(tile.codes[0].scale, ld, TILE, n_group, tile.scale[0], TILE);
+    if (has_minimum)
+        transpose(tile.codes[0].minimum, ld, TILE, n_group, tile.minimum[0], TILE);
+    for (size_t k = 0; k < n_k; k += N_BYTE) {
+        turn_codes(&tile, k);
+        if (n_c < TILE)
+            multiply_turned(&tile, k, n_k, has_minimum, n_c, width, panel);
+        else if (has_minimum)
+            multiply_turned(&tile, k, n_k, true, TILE, width, panel);
+        else
+            multiply_turned(&tile, k, n_k, false, TILE, width, panel);
+    }
+}
+
+/* Columns of blocks, which lie along k: 16 at a time, a piece of all of them. */
+static void pack_blocks(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                        size_t m, size_t width, float *panel)
+{
+    for (size_t k = 0; k < matrix->n_row; k += ATTN_MOST_CODES) {
+        const size_t left = matrix->n_row - k,
+                     n_k = left < ATTN_MOST_CODES ? left : ATTN_MOST_CODES;
+
+        for (size_t c = 0; c < m; c += TILE)
+            pack_block_tile(matrix, columns + c, attn_dtype_n_byte(matrix->dtype, k), n_k,
+                            m - c < TILE ? m - c : TILE, width, panel + k * width + c);
     }
 }
 
@@ -212,15 +313,18 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
                                           size_t width, float *panel)
 {
     const unsigned char *columns[ATTN_PANEL];
-    const bool is_decoded = attn_dtype_block(matrix->dtype) > 1 || matrix->dtype == ATTN_DTYPE_F64;
+    const bool is_of_blocks = attn_dtype_block(matrix->dtype) > 1;
+    const bool is_double = matrix->dtype == ATTN_DTYPE_F64;
 
     assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
-           m <= matrix->n_col - first && (!is_decoded || matrix->row_stride == 1));
+           m <= matrix->n_col - first && (!(is_of_blocks || is_double) || matrix->row_stride == 1));
     for (size_t c = 0; c < m; c++)
         columns[c] = (const unsigned char *)matrix->data +
                      attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
-    if (is_decoded)
-        pack_decoded(matrix, columns, m, width, panel);
+    if (is_of_blocks)
+        pack_blocks(matrix, columns, m, width, panel);
+    else if (is_double)
+        pack_doubles(matrix, columns, m, width, panel);
     else if (matrix->row_stride == 1)
         pack_transposed(matrix, columns, m, width, panel);
     else
