@@ -147,6 +147,16 @@ static inline vf v_fma(vf a, vf b, vf c)
 #endif
 }
 
+/* a b + c where a b is exact, so that there is one rounding in any case. */
+static inline vf v_exact_fma(vf a, vf b, vf c)
+{
+#if defined __AVX2__ || defined __ARM_NEON
+    return v_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 static inline vf v_load_first(const float *p, size_t n)
 {
 #if defined __AVX512F__

@@ -24,13 +24,13 @@
 ATTN_VECTOR_MAP(ATTN_VECTOR_DECLARE)
 #undef ATTN_VECTOR_DECLARE
 
-/* Up to 256 values of blocks: value i is scale[i / group] n[i] - minimum[i / group]. */
+/* Up to 256 values of blocks: value i is scale[i / group] n[i] + offset[i / group]. */
 enum { ATTN_MOST_CODES = 256, ATTN_MOST_SCALES = 16 };
 struct attn_codes {
-    int8_t n[ATTN_MOST_CODES];
-    float scale[ATTN_MOST_SCALES], minimum[ATTN_MOST_SCALES];
-    unsigned group;   /* 16 or 32 */
-    bool has_minimum; /* else they are 0, and not written */
+    _Alignas(64) int8_t n[ATTN_MOST_CODES];
+    float scale[ATTN_MOST_SCALES], offset[ATTN_MOST_SCALES];
+    size_t group;    /* 16 or 32 */
+    bool has_offset; /* else there is none: they are not written */
 };
 
 /* CODES = the first N values, 1 .. 256, of blocks of DTYPE, a type of ATTN_BLOCK_DTYPE_MAP. */

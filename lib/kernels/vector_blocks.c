@@ -84,7 +84,7 @@ static void split_q4_1(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 20) {
         c->scale[i] = half(b);
-        c->minimum[i] = -half(b + 2);
+        c->offset[i] = half(b + 2);
         split_halves(b + 4, 0, c->n + 32 * i);
     }
 }
@@ -103,7 +103,7 @@ static void split_q5_1(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 24) {
         c->scale[i] = half(b);
-        c->minimum[i] = -half(b + 2);
+        c->offset[i] = half(b + 2);
         split_fives(b + 8, b + 4, 0, c->n + 32 * i);
     }
 }
@@ -193,7 +193,7 @@ static void split_q2_k(bytes b, size_t n_block, struct attn_codes *c)
         minima[j] = (int8_t)(b[j] >> 4);
     }
     scale_all(half(b + 80), scales, 16, c->scale);
-    scale_all(half(b + 82), minima, 16, c->minimum);
+    scale_all(-half(b + 82), minima, 16, c->offset);
 }
 
 /* h[32], q[64], s[12], d: scales of 6 bits for 16 values */
@@ -227,7 +227,7 @@ static inline void split_sixes(bytes b, struct attn_codes *c)
 
     memcpy(scales, words, sizeof scales);
     scale_all(half(b), scales, 8, c->scale);
-    scale_all(half(b + 2), scales + 8, 8, c->minimum);
+    scale_all(-half(b + 2), scales + 8, 8, c->offset);
 }
 
 /* d, m, s[12], q[128] */
@@ -286,11 +286,11 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
 {
     static const struct {
         void (*split)(bytes block, size_t n_block, struct attn_codes *codes);
-        unsigned n_value, group;
-        bool has_minimum;
+        size_t n_value, group;
+        bool has_offset;
     } types[ATTN_N_DTYPE] = {
-#define TYPE_ROW(splitter, type, values, group, has_minimum)                                       \
-    [ATTN_DTYPE_##type] = {split_##splitter, values, group, has_minimum}
+#define TYPE_ROW(splitter, type, values, group, has_offset)                                        \
+    [ATTN_DTYPE_##type] = {split_##splitter, values, group, has_offset}
         TYPE_ROW(q4_0, Q4_0, 32, 32, false),     TYPE_ROW(q4_1, Q4_1, 32, 32, true),
         TYPE_ROW(q5_0, Q5_0, 32, 32, false),     TYPE_ROW(q5_1, Q5_1, 32, 32, true),
         TYPE_ROW(q8_0, Q8_0, 32, 32, false),     TYPE_ROW(q2_k, Q2_K, 256, 16, true),
@@ -302,7 +302,7 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
     };
 
     codes->group = types[dtype].group;
-    codes->has_minimum = types[dtype].has_minimum;
+    codes->has_offset = types[dtype].has_offset;
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);
 }
 
@@ -311,10 +311,10 @@ static void join(const struct attn_codes *restrict codes, size_t n, float *restr
 {
     for (size_t i = 0; i < n; i += 16) { /* all of a group */
         const float scale = codes->scale[i / codes->group];
-        const float minimum = codes->has_minimum ? codes->minimum[i / codes->group] : 0;
+        const float offset = codes->has_offset ? codes->offset[i / codes->group] : -0.0F;
 
-        for (size_t j = i; j < i + 16; j++) /* x - 0 is x, of either sign */
-            y[j] = scale * (float)codes->n[j] - minimum;
+        for (size_t j = i; j < i + 16; j++) /* x + -0 is x, of either sign */
+            y[j] = scale * (float)codes->n[j] + offset;
     }
 }
 

@@ -195,9 +195,27 @@ enum { N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE }; /* of a register; 16s of v
 /* Values of 16 columns, as blocks have them and with columns side by side. */
 struct block_tile {
     struct attn_codes codes[TILE];
-    float scale[ATTN_MOST_SCALES][TILE], minimum[ATTN_MOST_SCALES][TILE];
-    int8_t turned[TILE][N_BYTE]; /* value 16 i + j of what is at work on: [j][16 i + column] */
+    float scale[ATTN_MOST_SCALES][TILE], offset[ATTN_MOST_SCALES][TILE];
+    vb turned[TILE]; /* value 16 i + j of what is at work on: [j][16 i + column] */
 };
+
+/* A piece of columns of blocks. */
+struct block_piece {
+    enum attn_dtype dtype;
+    const unsigned char *const *columns;
+    size_t at, n_byte; /* of each */
+    size_t n_k;        /* values of each, up to 256 */
+};
+
+/* A round of bytes that are turned round. */
+static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
+{
+#pragma GCC unroll 8
+    for (int l = 0; l < TILE / 2; l++) {
+        y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
+        y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
+    }
+}
 
 /* Turns N_BYTE values of each column round, from K on. */
 static inline void turn_codes(struct block_tile *tile, size_t k)
@@ -206,74 +224,67 @@ static inline void turn_codes(struct block_tile *tile, size_t k)
 
     for (int l = 0; l < TILE; l++)
         memcpy(&x[l], tile->codes[l].n + k, sizeof x[l]);
-#pragma GCC unroll 4
-    for (int round = 0; round < 4; round++) {
-#pragma GCC unroll 8
-        for (int l = 0; l < TILE / 2; l++) {
-            y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
-            y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
-        }
-        memcpy(x, y, sizeof x);
-    }
-    memcpy(tile->turned, x, sizeof x);
+    shuffle_bytes(x, y);
+    shuffle_bytes(y, x);
+    shuffle_bytes(x, y);
+    shuffle_bytes(y, tile->turned);
 }
 
-/* Values I * 16 + (0 .. 15) of what was turned, of group G, into rows of a panel. Inlined where N_C,
- * the columns that exist, is a constant. */
-static inline void multiply_codes(const struct block_tile *tile, size_t i, size_t g,
-                                  bool has_minimum, size_t n_c, size_t width, float *panel)
+/* What was turned, from value K of N_K on, into rows of a panel. Inlined where the last three are
+ * constants: the columns that exist, at most 16, and the floats of a row of the panel. */
+static inline void join_codes(const struct block_tile *tile, size_t k, size_t n_k, float *panel,
+                              bool has_offset, size_t n_c, size_t width)
 {
-    for (size_t c = 0; c < n_c; c += LANES) {
-        const vf scale = v_load(tile->scale[g] + c), minimum = v_load(tile->minimum[g] + c);
+    const size_t group = tile->codes[0].group;
+
+    for (size_t i = 0; i < N_DEEP && k < n_k; i++, k += TILE)
+        for (size_t c = 0; c < n_c; c += LANES) {
+            const vf scale = v_load(tile->scale[k / group] + c);
+            const vf offset = v_load(tile->offset[k / group] + c);
 
 #pragma GCC unroll 16
-        for (size_t k = 0; k < TILE; k++) {
-            vf y = v_load_bytes(&tile->turned[k][TILE * i + c]) * scale;
+            for (size_t j = 0; j < TILE; j++) {
+                const vf n = v_load_bytes((const char *)&tile->turned[j] + TILE * i + c);
 
-            y = has_minimum ? y - minimum : y;
-            v_store_some(panel + k * width + c, y, n_c - c);
+                v_store_some(panel + (k + j) * width + c,
+                             has_offset ? v_exact_fma(n, scale, offset) : n * scale, n_c - c);
+            }
         }
-    }
 }
 
-/* What was turned, from K of N_K on. Inlined as above. */
-static inline void multiply_turned(const struct block_tile *tile, size_t k, size_t n_k,
-                                   bool has_minimum, size_t n_c, size_t width, float *panel)
+static void split_columns(const struct block_piece *piece, size_t n_c, struct block_tile *tile)
 {
-    for (size_t i = 0; i < N_DEEP && k < n_k; i++, k += TILE)
-        multiply_codes(tile, i, k / tile->codes[0].group, has_minimum, n_c, width,
-                       panel + k * width);
-}
-
-/* N_K values of N_C columns of blocks into a panel. */
-static void pack_block_tile(const struct attn_matrix *matrix, const unsigned char *const *columns,
-                            size_t at, size_t n_k, size_t n_c, size_t width, float *panel)
-{
-    const size_t n_byte = attn_dtype_n_byte(matrix->dtype, n_k);
-    const size_t ld = sizeof(struct attn_codes) / sizeof(float);
-    struct block_tile tile;
-    bool has_minimum;
+    const size_t ld = sizeof *tile->codes / sizeof(float);
     size_t n_group;
 
-    for (size_t l = 0; l < TILE; l++) { /* one that does not exist is another */
-        const unsigned char *column = columns[l < n_c ? l : 0] + at;
+    for (size_t l = 0; l < TILE; l++) { /* one that does not exist is as the first */
+        const unsigned char *column = piece->columns[l < n_c ? l : 0] + piece->at;
 
-        fetch_row(column + n_byte, n_byte);
-        ATTN_FOR_ISA(attn_vector_split)(column, matrix->dtype, n_k, &tile.codes[l]);
+        fetch_row(column + piece->n_byte, piece->n_byte);
+        ATTN_FOR_ISA(attn_vector_split)(column, piece->dtype, piece->n_k, &tile->codes[l]);
     }
-    has_minimum = tile.codes[0].has_minimum;
-    n_group = n_k / tile.codes[0].group;
-    transpose(tile.codes[0].scale, ld, TILE, n_group, tile.scale[0], TILE);
-    if (has_minimum)
-        transpose(tile.codes[0].minimum, ld, TILE, n_group, tile.minimum[0], TILE);
-    for (size_t k = 0; k < n_k; k += N_BYTE) {
+    n_group = piece->n_k / tile->codes[0].group;
+    transpose(tile->codes[0].scale, ld, TILE, n_group, tile->scale[0], TILE);
+    if (tile->codes[0].has_offset)
+        transpose(tile->codes[0].offset, ld, TILE, n_group, tile->offset[0], TILE);
+}
+
+/* N_C columns of PIECE into a panel. */
+static void pack_piece(const struct block_piece *piece, size_t n_c, size_t width, float *panel)
+{
+    struct block_tile tile;
+    bool has_offset;
+
+    split_columns(piece, n_c, &tile);
+    has_offset = tile.codes[0].has_offset;
+    for (size_t k = 0; k < piece->n_k; k += N_BYTE) {
         turn_codes(&tile, k);
-        if (n_c < TILE)
-            multiply_turned(&tile, k, n_k, has_minimum, n_c, width, panel);
-        else if (has_minimum)
-            multiply_turned(&tile, k, n_k, true, TILE, width, panel);
+        if (n_c < TILE || width < ATTN_PANEL)
+            join_codes(&tile, k, piece->n_k, panel, has_offset, n_c, width);
+        else if (has_offset)
+            join_codes(&tile, k, piece->n_k, panel, true, TILE, ATTN_PANEL);
         else
-            multiply_turned(&tile, k, n_k, false, TILE, width, panel);
+            join_codes(&tile, k, piece->n_k, panel, false, TILE, ATTN_PANEL);
     }
 }
 
@@ -281,13 +292,15 @@ static void pack_block_tile(const struct attn_matrix *matrix, const unsigned cha
 static void pack_blocks(const struct attn_matrix *matrix, const unsigned char *const *columns,
                         size_t m, size_t width, float *panel)
 {
-    for (size_t k = 0; k < matrix->n_row; k += ATTN_MOST_CODES) {
-        const size_t left = matrix->n_row - k,
-                     n_k = left < ATTN_MOST_CODES ? left : ATTN_MOST_CODES;
+    struct block_piece piece = {.dtype = matrix->dtype};
 
-        for (size_t c = 0; c < m; c += TILE)
-            pack_block_tile(matrix, columns + c, attn_dtype_n_byte(matrix->dtype, k), n_k,
-                            m - c < TILE ? m - c : TILE, width, panel + k * width + c);
+    for (size_t k = 0; k < matrix->n_row; k += piece.n_k, piece.at += piece.n_byte) {
+        piece.n_k = matrix->n_row - k < ATTN_MOST_CODES ? matrix->n_row - k : ATTN_MOST_CODES;
+        piece.n_byte = attn_dtype_n_byte(matrix->dtype, piece.n_k);
+        for (size_t c = 0; c < m; c += TILE) {
+            piece.columns = columns + c;
+            pack_piece(&piece, m - c < TILE ? m - c : TILE, width, panel + k * width + c);
+        }
     }
 }
 
