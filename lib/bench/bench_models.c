@@ -93,7 +93,8 @@ static double block_bytes(const struct attn_bench *bench, const struct attn_cost
                (double)output->weight.n_col;
 }
 
-/* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
+/* Bytes of the weights that a run with logits reads, from packed ones where they are; files have one
+ * type. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_model *model = bench->options->model;
@@ -102,6 +103,8 @@ static double read_bytes(const struct attn_bench *bench, const struct attn_cost 
     const size_t packed =
         attn_panel_element(model->compute) * attn_panel_n_plane(dtype, model->compute);
 
+    if (!model->weights.unembed.packed)
+        return (double)cost->weights;
     return (double)cost->weights * (double)packed / stored;
 }
 

@@ -20,9 +20,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifndef PD
-#define PD 512
-#endif
 enum {
     ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
@@ -30,7 +27,7 @@ enum {
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
-    PACKED_DEPTH = (PD), /* rows of a piece of blocks that is packed alone: whole blocks */
+    PACKED_DEPTH = 512, /* rows of a piece of blocks that is packed alone: whole blocks */
     TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
