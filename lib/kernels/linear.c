@@ -271,12 +271,26 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
     pass->a = (const char *)strip->packed;
 }
 
+/* A strip of blocks of full width by the only row. */
+static void multiply_row(const struct split_map *map, const struct strip *strip)
+{
+    const struct attn_linear_args *args = map->args;
+
+    args->engine->kernels->multiply_blocks(&map->linear->weight, args->first_col + strip->column,
+                                           args->x, args->y + strip->column);
+    finish_tile(map, strip, 0, 1);
+}
+
 /* Tiles BEGIN .. END-1 over a strip. */
 static void multiply_strip(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
     const size_t n_row = map->args->n_row, n_pass = map->n_term * map->n_piece;
 
+    if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL) {
+        multiply_row(map, strip);
+        return;
+    }
     for (size_t i = 0; i < n_pass; i++) {
         struct pass pass = find_pass(map, strip, i);
         const bool is_last = i + 1 == n_pass;

@@ -118,6 +118,15 @@ static void transpose(const float *x, size_t ldx, size_t rows, size_t n, float *
 
 enum { TILE = 16 };
 
+/* Where the columns FIRST .. FIRST+N-1 begin. */
+static void find_columns(const struct attn_matrix *matrix, size_t first, size_t n,
+                         const unsigned char **columns)
+{
+    for (size_t c = 0; c < n; c++)
+        columns[c] = (const unsigned char *)matrix->data +
+                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
+}
+
 /*
  * What is read next lies in many places, which no processor sees coming: without a word ahead, each
  * is waited for. Distances were measured on a Zen 5 core: elements of a column, rows.
@@ -207,6 +216,13 @@ struct block_piece {
     size_t n_k;        /* values of each, up to 256 */
 };
 
+/* PIECE is what follows, where LEFT values are left. */
+static inline void set_piece(struct block_piece *piece, size_t left)
+{
+    piece->n_k = left < ATTN_MOST_CODES ? left : ATTN_MOST_CODES;
+    piece->n_byte = attn_dtype_n_byte(piece->dtype, piece->n_k);
+}
+
 /* A round of bytes that are turned round. */
 static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
 {
@@ -288,6 +304,75 @@ static void pack_piece(const struct block_piece *piece, size_t n_c, size_t width
     }
 }
 
+enum { N_TILE = ATTN_PANEL / TILE, N_PART_TILE = TILE / LANES };
+
+/* SUM += x [16] times 16 values of 64 columns, which were turned and begin with the N_BYTE's part I;
+ * all are of the group G. Inlined where HAS_OFFSET is a constant. */
+static inline void add_products(const struct block_tile tiles[N_TILE], size_t i, size_t g,
+                                bool has_offset, const float *x, vf sum[N_TILE][N_PART_TILE])
+{
+    vf total[N_TILE][N_PART_TILE]; /* in registers */
+
+    memcpy(total, sum, sizeof total);
+    for (size_t j = 0; j < TILE; j++) {
+        const vf x_j = v_splat(x[j]);
+
+#pragma GCC unroll 16
+        for (size_t t = 0; t < N_TILE; t++)
+#pragma GCC unroll 16
+            for (size_t v = 0; v < N_PART_TILE; v++) {
+                const vf scale = v_load(tiles[t].scale[g] + v * LANES);
+                const vf offset = v_load(tiles[t].offset[g] + v * LANES);
+                const vf n = v_load_bytes((const char *)&tiles[t].turned[j] + TILE * i + v * LANES);
+
+                total[t][v] =
+                    v_fma(x_j, has_offset ? v_exact_fma(n, scale, offset) : n * scale, total[t][v]);
+            }
+    }
+    memcpy(sum, total, sizeof total);
+}
+
+/* The same for all values of a piece. */
+static void add_piece(const struct block_piece *piece, const float *x, vf sum[N_TILE][N_PART_TILE])
+{
+    struct block_tile tiles[N_TILE];
+    struct block_piece columns = *piece;
+    bool has_offset;
+    size_t group;
+
+    for (size_t t = 0; t < N_TILE; t++, columns.columns += TILE)
+        split_columns(&columns, TILE, &tiles[t]);
+    group = tiles[0].codes[0].group;
+    has_offset = tiles[0].codes[0].has_offset;
+    for (size_t k = 0; k < piece->n_k;) {
+        for (size_t t = 0; t < N_TILE; t++)
+            turn_codes(&tiles[t], k);
+        for (size_t i = 0; i < N_DEEP && k < piece->n_k; i++, k += TILE)
+            if (has_offset)
+                add_products(tiles, i, k / group, true, x + k, sum);
+            else
+                add_products(tiles, i, k / group, false, x + k, sum);
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix, size_t first,
+                                               const float *x, float *y)
+{
+    const unsigned char *columns[ATTN_PANEL];
+    struct block_piece piece = {.dtype = matrix->dtype, .columns = columns};
+    vf sum[N_TILE][N_PART_TILE] = {{{0}}};
+
+    find_columns(matrix, first, ATTN_PANEL, columns);
+    set_piece(&piece, matrix->n_row);
+    for (size_t c = 0; c < ATTN_PANEL; c++)
+        fetch_row(columns[c], piece.n_byte);
+    for (size_t k = 0; k < matrix->n_row; k += piece.n_k, piece.at += piece.n_byte) {
+        set_piece(&piece, matrix->n_row - k);
+        add_piece(&piece, x + k, sum);
+    }
+    memcpy(y, sum, sizeof sum);
+}
+
 /* Columns of blocks, which lie along k: 16 at a time, a piece of all of them. */
 static void pack_blocks(const struct attn_matrix *matrix, const unsigned char *const *columns,
                         size_t m, size_t width, float *panel)
@@ -295,8 +380,7 @@ static void pack_blocks(const struct attn_matrix *matrix, const unsigned char *c
     struct block_piece piece = {.dtype = matrix->dtype};
 
     for (size_t k = 0; k < matrix->n_row; k += piece.n_k, piece.at += piece.n_byte) {
-        piece.n_k = matrix->n_row - k < ATTN_MOST_CODES ? matrix->n_row - k : ATTN_MOST_CODES;
-        piece.n_byte = attn_dtype_n_byte(matrix->dtype, piece.n_k);
+        set_piece(&piece, matrix->n_row - k);
         for (size_t c = 0; c < m; c += TILE) {
             piece.columns = columns + c;
             pack_piece(&piece, m - c < TILE ? m - c : TILE, width, panel + k * width + c);
@@ -331,9 +415,7 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
 
     assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
            m <= matrix->n_col - first && (!(is_of_blocks || is_double) || matrix->row_stride == 1));
-    for (size_t c = 0; c < m; c++)
-        columns[c] = (const unsigned char *)matrix->data +
-                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
+    find_columns(matrix, first, m, columns);
     if (is_of_blocks)
         pack_blocks(matrix, columns, m, width, panel);
     else if (is_double)
