@@ -39,13 +39,20 @@ static inline uint32_t word(const unsigned char *p)
 
 /* --- Blocks of 32, several at a time ---------------------------------------------------------- */
 
+/* Loops of 16 and 32 bytes gcc unrolls before it sees vectors in them, so these are written. */
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
+
 /* The codes of 32 values, less ZERO: the low halves of 16 bytes, then the high ones. */
-static inline void split_halves(bytes q, int zero, int8_t n[restrict 32])
+static inline void split_halves(bytes q, uint8_t zero, int8_t n[restrict 32])
 {
-    for (int i = 0; i < 16; i++) {
-        n[i] = (int8_t)((q[i] & 15) - zero);
-        n[i + 16] = (int8_t)((q[i] >> 4) - zero);
-    }
+    sixteen both, low, high;
+
+    memcpy(&both, q, sizeof both);
+    low = (both & 15) - zero;
+    high = (both >> 4) - zero;
+    memcpy(n, &low, sizeof low);
+    memcpy(n + 16, &high, sizeof high);
 }
 
 /* Bit i of BITS in byte i. */
@@ -57,17 +64,17 @@ static inline uint64_t spread_bits(unsigned bits)
 }
 
 /* The same with a fifth bit each, of H. */
-static inline void split_fives(bytes q, bytes h, int zero, int8_t n[restrict 32])
+static inline void split_fives(bytes q, bytes h, uint8_t zero, int8_t n[restrict 32])
 {
-    uint64_t high[4];
-    int8_t fifth[32];
+    const two first = {spread_bits(h[0]), spread_bits(h[1])};
+    const two second = {spread_bits(h[2]), spread_bits(h[3])};
+    sixteen both, low, high;
 
-    for (int i = 0; i < 4; i++)
-        high[i] = spread_bits(h[i]);
-    memcpy(fifth, high, sizeof fifth);
-    split_halves(q, zero, n);
-    for (int i = 0; i < 32; i++)
-        n[i] = (int8_t)(n[i] + 16 * fifth[i]);
+    memcpy(&both, q, sizeof both);
+    low = (both & 15) + ((sixteen)first << 4) - zero;
+    high = (both >> 4) + ((sixteen)second << 4) - zero;
+    memcpy(n, &low, sizeof low);
+    memcpy(n + 16, &high, sizeof high);
 }
 
 /* d, q[16] */
