@@ -8,6 +8,7 @@
  */
 #include "kernels/vector.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef const unsigned char *restrict bytes;
@@ -277,7 +278,7 @@ static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
     int8_t scales[8];
 
     (void)n_block;
-    for (int g = 0; g < 8; g++) {
+    for (size_t g = 0; g < 8; g++) {
         const int low = b[4 + g / 2] >> 4 * (g % 2) & 15;
 
         scales[g] = (int8_t)((low | (int)(high >> 2 * g & 3) << 4) - 32);
@@ -308,6 +309,7 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
 #undef TYPE_ROW
     };
 
+    assert(types[dtype].n_value > 0);
     codes->group = types[dtype].group;
     codes->has_offset = types[dtype].has_offset;
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);

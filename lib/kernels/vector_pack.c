@@ -205,6 +205,7 @@ enum { N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE }; /* of a register; 16s of v
 struct block_tile {
     struct attn_codes codes[TILE];
     float scale[ATTN_MOST_SCALES][TILE], offset[ATTN_MOST_SCALES][TILE];
+    size_t n_k;      /* values of each column */
     vb turned[TILE]; /* value 16 i + j of what is at work on: [j][16 i + column] */
 };
 
@@ -227,7 +228,7 @@ static inline void set_piece(struct block_piece *piece, size_t left)
 static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
 {
 #pragma GCC unroll 8
-    for (int l = 0; l < TILE / 2; l++) {
+    for (size_t l = 0; l < TILE / 2; l++) {
         y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
         y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
     }
@@ -246,14 +247,14 @@ static inline void turn_codes(struct block_tile *tile, size_t k)
     shuffle_bytes(y, tile->turned);
 }
 
-/* What was turned, from value K of N_K on, into rows of a panel. Inlined where the last three are
+/* What was turned, from value K on, into rows of a panel. Inlined where the last three are
  * constants: the columns that exist, at most 16, and the floats of a row of the panel. */
-static inline void join_codes(const struct block_tile *tile, size_t k, size_t n_k, float *panel,
+static inline void join_codes(const struct block_tile *tile, size_t k, float *panel,
                               bool has_offset, size_t n_c, size_t width)
 {
     const size_t group = tile->codes[0].group;
 
-    for (size_t i = 0; i < N_DEEP && k < n_k; i++, k += TILE)
+    for (size_t i = 0; i < N_DEEP && k < tile->n_k; i++, k += TILE)
         for (size_t c = 0; c < n_c; c += LANES) {
             const vf scale = v_load(tile->scale[k / group] + c);
             const vf offset = v_load(tile->offset[k / group] + c);
@@ -279,6 +280,7 @@ static void split_columns(const struct block_piece *piece, size_t n_c, struct bl
         fetch_row(column + piece->n_byte, piece->n_byte);
         ATTN_FOR_ISA(attn_vector_split)(column, piece->dtype, piece->n_k, &tile->codes[l]);
     }
+    tile->n_k = piece->n_k;
     n_group = piece->n_k / tile->codes[0].group;
     transpose(tile->codes[0].scale, ld, TILE, n_group, tile->scale[0], TILE);
     if (tile->codes[0].has_offset)
@@ -296,11 +298,11 @@ static void pack_piece(const struct block_piece *piece, size_t n_c, size_t width
     for (size_t k = 0; k < piece->n_k; k += N_BYTE) {
         turn_codes(&tile, k);
         if (n_c < TILE || width < ATTN_PANEL)
-            join_codes(&tile, k, piece->n_k, panel, has_offset, n_c, width);
+            join_codes(&tile, k, panel, has_offset, n_c, width);
         else if (has_offset)
-            join_codes(&tile, k, piece->n_k, panel, true, TILE, ATTN_PANEL);
+            join_codes(&tile, k, panel, true, TILE, ATTN_PANEL);
         else
-            join_codes(&tile, k, piece->n_k, panel, false, TILE, ATTN_PANEL);
+            join_codes(&tile, k, panel, false, TILE, ATTN_PANEL);
     }
 }
 
