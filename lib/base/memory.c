@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Defined by tests that want an allocation to fail; elsewhere its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
@@ -113,6 +114,16 @@ char *attn_strndup(const char *text, size_t size, struct attn_error *err)
 void attn_free(void *block)
 {
     free(block);
+}
+
+size_t attn_memory_of_machine(void)
+{
+    const long n_page = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t n_byte;
+
+    return n_page > 0 && page > 0 && attn_checked_mul((size_t)n_page, (size_t)page, &n_byte)
+               ? n_byte
+               : SIZE_MAX;
 }
 
 /* What may not be touched takes no memory, and counts for `ulimit -v` all the same. */

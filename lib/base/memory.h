@@ -42,6 +42,9 @@ char *attn_strndup(const char *text, size_t size, struct attn_error *err);
 
 void attn_free(void *block); /* NULL is allowed */
 
+/* Bytes of memory that the machine has, used or not. */
+size_t attn_memory_of_machine(void);
+
 /*
  * Whether the process may take SIZE bytes of address space more, as of now. For calls of libraries
  * that end the process when they get no memory.

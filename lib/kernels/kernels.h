@@ -179,6 +179,11 @@ struct attn_kernels {
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                        float *panel);
 
+    /* y [64] = x [n_row] times the columns first .. first+63 of MATRIX, of blocks; each element one
+     * chain. For a panel that would be read once. */
+    void (*multiply_blocks)(const struct attn_matrix *matrix, size_t first, const float *x,
+                            float *y);
+
     /* y [n] = elements of a row of DTYPE at SRC (any alignment), as float32: F32, F16, BF16, F64,
      * or of blocks, the first of which begins there. */
     void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);

@@ -35,6 +35,7 @@ enum { LANES = 4 };
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));      /* bits, or a mask of 0 and -1 */
 typedef uint16_t halves __attribute__((vector_size(2 * LANES))); /* 16-bit floats of any kind */
+typedef uint8_t vb __attribute__((vector_size(4 * LANES)));      /* bytes */
 typedef float quad __attribute__((vector_size(16))); /* four floats, whatever LANES is */
 
 static inline vi v_splat_int(int32_t x)
@@ -70,12 +71,15 @@ static inline vi v_first(size_t n)
 #if defined __AVX512F__
 #define V_OP(name) _mm512_##name
 typedef __m512 v_register;
+typedef __m512i v_integers;
 #elif defined __AVX2__
 #define V_OP(name) _mm256_##name
 typedef __m256 v_register;
+typedef __m256i v_integers;
 #else
 #define V_OP(name) _mm_##name
 typedef __m128 v_register;
+typedef __m128i v_integers;
 #endif
 
 static inline vf v_splat(float x)
@@ -143,6 +147,16 @@ static inline vf v_fma(vf a, vf b, vf c)
 #endif
 }
 
+/* a b + c where a b is exact, so that there is one rounding in any case. */
+static inline vf v_exact_fma(vf a, vf b, vf c)
+{
+#if defined __AVX2__ || defined __ARM_NEON
+    return v_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 static inline vf v_load_first(const float *p, size_t n)
 {
 #if defined __AVX512F__
@@ -203,6 +217,60 @@ static inline vf v_abs(vf x)
 static inline vf v_copy_sign(vf magnitude, vf sign)
 {
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
+}
+
+/*
+ * Of each 16 bytes of two registers the first eight, of A and B by turns; and the last eight. Four
+ * rounds of it turn 16 x 16 bytes round.
+ */
+static inline vb v_low_bytes(vb a, vb b)
+{
+#if defined __x86_64__
+    return (vb)V_OP(unpacklo_epi8)((v_integers)a, (v_integers)b);
+#else
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+#endif
+}
+
+static inline vb v_high_bytes(vb a, vb b)
+{
+#if defined __x86_64__
+    return (vb)V_OP(unpackhi_epi8)((v_integers)a, (v_integers)b);
+#else
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                   31);
+#endif
+}
+
+/* LANES bytes with a sign, as floats. */
+static inline vf v_load_bytes(const void *p)
+{
+#if defined __AVX2__
+    __m128i x = {0};
+
+    memcpy(&x, p, LANES);
+    return __builtin_convertvector((vi)V_OP(cvtepi8_epi32)(x), vf);
+#else
+    int8_t x __attribute__((vector_size(LANES)));
+
+    memcpy(&x, p, sizeof x);
+    return __builtin_convertvector(__builtin_convertvector(x, vi), vf);
+#endif
+}
+
+/* y [16] = those of TABLE that INDEX [16], 0 to 15, names. */
+static inline void bytes_look_up(const int8_t table[16], const int8_t index[16], int8_t y[16])
+{
+#if defined __AVX2__
+    const __m128i all = _mm_loadu_si128((const __m128i *)table);
+
+    _mm_storeu_si128((__m128i *)y, _mm_shuffle_epi8(all, _mm_loadu_si128((const __m128i *)index)));
+#elif defined __ARM_NEON
+    vst1q_s8(y, vqtbl1q_s8(vld1q_s8(table), vld1q_u8((const uint8_t *)index)));
+#else
+    for (int i = 0; i < 16; i++)
+        y[i] = table[index[i]];
+#endif
 }
 
 /* v_max of four floats. */

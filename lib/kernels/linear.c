@@ -5,7 +5,7 @@
  * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
  * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
  * the last tile passes, the next piece is prefetched. What follows the product is done as soon
- * as a tile is complete.
+ * as a tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied.
  *
  * Where numbers are sums of parts, a product is made of a few: all of the depth for one, then for
  * the next, the smallest first. So an element is one chain, however the depth is cut.
@@ -27,6 +27,7 @@ enum {
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
+    PACKED_DEPTH = 512, /* rows of a piece of blocks that is packed alone: whole blocks */
     TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
@@ -114,6 +115,7 @@ struct split_map {
     size_t n_chunk;      /* tasks that share a panel, each with its own tiles */
     size_t depth;        /* of the panels */
     size_t n_piece;      /* of the depth */
+    size_t piece_step;   /* rows that a piece is a multiple of, but for the last one */
     size_t size;         /* bytes of an element of them */
     size_t n_term;       /* products that are added up */
     size_t n_task;
@@ -128,9 +130,10 @@ struct split_maps {
 
 /* A panel [n_in, width] with stride lda, n_col of its columns real. */
 struct strip {
-    const char *a;     /* float32, or planes in bfloat16 */
+    const char *a;     /* float32, or planes in bfloat16; NULL: pieces are packed one by one */
     const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
     const float *bias; /* NULL: none */
+    float *packed;     /* where that is done */
     float *padded;     /* [tile, width] for a panel with columns that do not exist */
     size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
@@ -164,11 +167,18 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
     return data + (first / w->group * w->group_stride + first % w->group) * map->size;
 }
 
+/* Whether panels that must be packed are, a piece at a time. */
+static bool packs_pieces(const struct split_map *map)
+{
+    return map->args->compute == ATTN_COMPUTE_F32 &&
+           attn_dtype_block(map->linear->weight.dtype) > 1;
+}
+
 /* A piece of the depth of one term, which goes over all rows before the next one does. */
 struct pass {
     const char *a; /* of the strip */
     const char *x; /* of row 0 */
-    size_t k, ldx;
+    size_t first, k, ldx;
     bool is_continued;
 };
 
@@ -184,14 +194,14 @@ static struct pass find_pass(const struct split_map *map, const struct strip *st
     const bool is_f32 = args->compute == ATTN_COMPUTE_F32;
     const char *x = is_f32 ? (const char *)args->x : (const char *)args->rounded;
     const struct term *term = find_term(map, i);
-    const size_t piece = i % map->n_piece, n_block = map->depth / ATTN_TILE_DEPTH;
-    const size_t first = n_block * piece / map->n_piece * ATTN_TILE_DEPTH;
+    const size_t piece = i % map->n_piece, n_step = map->depth / map->piece_step;
+    const size_t first = n_step * piece / map->n_piece * map->piece_step;
     const bool is_end = piece + 1 == map->n_piece;
-    const size_t last =
-        is_end ? map->depth : n_block * (piece + 1) / map->n_piece * ATTN_TILE_DEPTH;
+    const size_t last = is_end ? map->depth : n_step * (piece + 1) / map->n_piece * map->piece_step;
     const size_t row = term->plane * map->depth + first; /* of the panel with all its planes */
 
-    return (struct pass){.a = strip->a + row * strip->lda * map->size,
+    return (struct pass){.a = strip->a ? strip->a + row * strip->lda * map->size : NULL,
+                         .first = first,
                          .x = x + (term->part * args->n_row * map->depth + first) * map->size,
                          .k = last - first,
                          .ldx = is_f32 ? args->ldx : map->depth,
@@ -249,16 +259,44 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
+/* Packs the piece of a strip of blocks that PASS multiplies by. */
+static void pack_piece(const struct split_map *map, const struct strip *strip, struct pass *pass)
+{
+    struct attn_matrix piece = map->linear->weight;
+
+    piece.data = (const char *)piece.data + attn_dtype_n_byte(piece.dtype, pass->first);
+    piece.n_row = pass->k;
+    attn_panel_pack(&piece, map->args->engine->kernels, map->args->compute,
+                    map->args->first_col + strip->column, strip->n_col, strip->packed);
+    pass->a = (const char *)strip->packed;
+}
+
+/* A strip of blocks of full width by the only row. */
+static void multiply_row(const struct split_map *map, const struct strip *strip)
+{
+    const struct attn_linear_args *args = map->args;
+
+    args->engine->kernels->multiply_blocks(&map->linear->weight, args->first_col + strip->column,
+                                           args->x, args->y + strip->column);
+    finish_tile(map, strip, 0, 1);
+}
+
 /* Tiles BEGIN .. END-1 over a strip. */
 static void multiply_strip(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
     const size_t n_row = map->args->n_row, n_pass = map->n_term * map->n_piece;
 
+    if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL) {
+        multiply_row(map, strip);
+        return;
+    }
     for (size_t i = 0; i < n_pass; i++) {
-        const struct pass pass = find_pass(map, strip, i);
+        struct pass pass = find_pass(map, strip, i);
         const bool is_last = i + 1 == n_pass;
 
+        if (!pass.a)
+            pack_piece(map, strip, &pass);
         for (size_t t = begin; t < end; t++) {
             struct tile tile = {.row = t * map->tile};
 
@@ -330,15 +368,16 @@ static void run_task(void *context, size_t task, int worker)
     struct strip strip = {.column = attn_panel_first(&map->panels, panel),
                           .width = attn_panel_width(&map->panels, panel),
                           .n_col = attn_panel_n_col(&map->panels, panel),
+                          .packed = packed,
                           .padded = bias + ATTN_PANEL};
     const size_t first = args->first_col + strip.column;
     size_t begin, end, step;
 
     strip.a = find_panel(map, panel, &strip.lda);
-    if (!strip.a) {
+    if (!strip.a && !packs_pieces(map)) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);
         strip.a = (const char *)packed;
-    } else if (args->n_row >= AHEAD_FROM &&
+    } else if (strip.a && args->n_row >= AHEAD_FROM &&
                (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
         strip.next = find_next(maps, task, &strip);
@@ -401,6 +440,11 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     map->tile = (even + rows.step - 1) / rows.step * rows.step;
     map->n_tile = (args->n_row + map->tile - 1) / map->tile;
     map->n_piece = (map->depth * map->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
+    map->piece_step = ATTN_TILE_DEPTH;
+    if (packs_pieces(map)) {
+        map->n_piece = (map->depth + PACKED_DEPTH - 1) / PACKED_DEPTH;
+        map->piece_step = PACKED_DEPTH / 2;
+    }
     if (n_thread > 1 && map->panels.n_panel < TASKS_EACH * n_thread)
         map->n_chunk = (TASKS_EACH * n_thread + map->panels.n_panel - 1) / map->panels.n_panel;
     if (map->n_chunk > map->n_tile)

@@ -118,6 +118,15 @@ static void transpose(const float *x, size_t ldx, size_t rows, size_t n, float *
 
 enum { TILE = 16 };
 
+/* Where the columns FIRST .. FIRST+N-1 begin. */
+static void find_columns(const struct attn_matrix *matrix, size_t first, size_t n,
+                         const unsigned char **columns)
+{
+    for (size_t c = 0; c < n; c++)
+        columns[c] = (const unsigned char *)matrix->data +
+                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
+}
+
 /*
  * What is read next lies in many places, which no processor sees coming: without a word ahead, each
  * is waited for. Distances were measured on a Zen 5 core: elements of a column, rows.
@@ -168,24 +177,215 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
     }
 }
 
-/* Columns of blocks, or of F64, which lie along k: 16 at a time, a piece of all of them. */
-static void pack_decoded(const struct attn_matrix *matrix, const unsigned char *const *columns,
+/* Columns of F64, which lie along k: 16 at a time, a piece of all of them. */
+static void pack_doubles(const struct attn_matrix *matrix, const unsigned char *const *columns,
                          size_t m, size_t width, float *panel)
 {
-    enum { PIECE = 256 }; /* values: a block of any type, or more */
-    float values[TILE][PIECE];
+    float values[TILE][TILE];
 
-    for (size_t k = 0; k < matrix->n_row; k += PIECE) {
-        const size_t n_k = matrix->n_row - k < PIECE ? matrix->n_row - k : PIECE;
-        const size_t at = attn_dtype_n_byte(matrix->dtype, k);
+    for (size_t k = 0; k < matrix->n_row; k += TILE) {
+        const size_t n_k = matrix->n_row - k < TILE ? matrix->n_row - k : TILE;
 
         for (size_t c = 0; c < m; c += TILE) {
             const size_t n_c = m - c < TILE ? m - c : TILE;
 
             for (size_t l = 0; l < n_c; l++)
                 ATTN_FOR_ISA(attn_vector_convert)
-            (columns[c + l] + at, matrix->dtype, n_k, values[l]);
-            transpose(values[0], PIECE, n_c, n_k, panel + k * width + c, width);
+            (columns[c + l] + k * sizeof(double), matrix->dtype, n_k, values[l]);
+            transpose(values[0], TILE, n_c, n_k, panel + k * width + c, width);
+        }
+    }
+}
+
+/* --- Blocks ----------------------------------------------------------------------------------- */
+
+enum { N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE }; /* of a register; 16s of values in it */
+
+/* Values of 16 columns, as blocks have them and with columns side by side. */
+struct block_tile {
+    struct attn_codes codes[TILE];
+    float scale[ATTN_MOST_SCALES][TILE], offset[ATTN_MOST_SCALES][TILE];
+    size_t n_k;      /* values of each column */
+    vb turned[TILE]; /* value 16 i + j of what is at work on: [j][16 i + column] */
+};
+
+/* A piece of columns of blocks. */
+struct block_piece {
+    enum attn_dtype dtype;
+    const unsigned char *const *columns;
+    size_t at, n_byte; /* of each */
+    size_t n_k;        /* values of each, up to 256 */
+};
+
+/* PIECE is what follows, where LEFT values are left. */
+static inline void set_piece(struct block_piece *piece, size_t left)
+{
+    piece->n_k = left < ATTN_MOST_CODES ? left : ATTN_MOST_CODES;
+    piece->n_byte = attn_dtype_n_byte(piece->dtype, piece->n_k);
+}
+
+/* A round of bytes that are turned round. */
+static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
+{
+#pragma GCC unroll 8
+    for (size_t l = 0; l < TILE / 2; l++) {
+        y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
+        y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
+    }
+}
+
+/* Turns N_BYTE values of each column round, from K on. */
+static inline void turn_codes(struct block_tile *tile, size_t k)
+{
+    vb x[TILE], y[TILE];
+
+    for (int l = 0; l < TILE; l++)
+        memcpy(&x[l], tile->codes[l].n + k, sizeof x[l]);
+    shuffle_bytes(x, y);
+    shuffle_bytes(y, x);
+    shuffle_bytes(x, y);
+    shuffle_bytes(y, tile->turned);
+}
+
+/* What was turned, from value K on, into rows of a panel. Inlined where the last three are
+ * constants: the columns that exist, at most 16, and the floats of a row of the panel. */
+static inline void join_codes(const struct block_tile *tile, size_t k, float *panel,
+                              bool has_offset, size_t n_c, size_t width)
+{
+    const size_t group = tile->codes[0].group;
+
+    for (size_t i = 0; i < N_DEEP && k < tile->n_k; i++, k += TILE)
+        for (size_t c = 0; c < n_c; c += LANES) {
+            const vf scale = v_load(tile->scale[k / group] + c);
+            const vf offset = v_load(tile->offset[k / group] + c);
+
+#pragma GCC unroll 16
+            for (size_t j = 0; j < TILE; j++) {
+                const vf n = v_load_bytes((const char *)&tile->turned[j] + TILE * i + c);
+
+                v_store_some(panel + (k + j) * width + c,
+                             has_offset ? v_exact_fma(n, scale, offset) : n * scale, n_c - c);
+            }
+        }
+}
+
+static void split_columns(const struct block_piece *piece, size_t n_c, struct block_tile *tile)
+{
+    const size_t ld = sizeof *tile->codes / sizeof(float);
+    size_t n_group;
+
+    for (size_t l = 0; l < TILE; l++) { /* one that does not exist is as the first */
+        const unsigned char *column = piece->columns[l < n_c ? l : 0] + piece->at;
+
+        fetch_row(column + piece->n_byte, piece->n_byte);
+        ATTN_FOR_ISA(attn_vector_split)(column, piece->dtype, piece->n_k, &tile->codes[l]);
+    }
+    tile->n_k = piece->n_k;
+    n_group = piece->n_k / tile->codes[0].group;
+    transpose(tile->codes[0].scale, ld, TILE, n_group, tile->scale[0], TILE);
+    if (tile->codes[0].has_offset)
+        transpose(tile->codes[0].offset, ld, TILE, n_group, tile->offset[0], TILE);
+}
+
+/* N_C columns of PIECE into a panel. */
+static void pack_piece(const struct block_piece *piece, size_t n_c, size_t width, float *panel)
+{
+    struct block_tile tile;
+    bool has_offset;
+
+    split_columns(piece, n_c, &tile);
+    has_offset = tile.codes[0].has_offset;
+    for (size_t k = 0; k < piece->n_k; k += N_BYTE) {
+        turn_codes(&tile, k);
+        if (n_c < TILE || width < ATTN_PANEL)
+            join_codes(&tile, k, panel, has_offset, n_c, width);
+        else if (has_offset)
+            join_codes(&tile, k, panel, true, TILE, ATTN_PANEL);
+        else
+            join_codes(&tile, k, panel, false, TILE, ATTN_PANEL);
+    }
+}
+
+enum { N_TILE = ATTN_PANEL / TILE, N_PART_TILE = TILE / LANES };
+
+/* SUM += x [16] times 16 values of 64 columns, which were turned and begin with the N_BYTE's part I;
+ * all are of the group G. Inlined where HAS_OFFSET is a constant. */
+static inline void add_products(const struct block_tile tiles[N_TILE], size_t i, size_t g,
+                                bool has_offset, const float *x, vf sum[N_TILE][N_PART_TILE])
+{
+    vf total[N_TILE][N_PART_TILE]; /* in registers */
+
+    memcpy(total, sum, sizeof total);
+    for (size_t j = 0; j < TILE; j++) {
+        const vf x_j = v_splat(x[j]);
+
+#pragma GCC unroll 16
+        for (size_t t = 0; t < N_TILE; t++)
+#pragma GCC unroll 16
+            for (size_t v = 0; v < N_PART_TILE; v++) {
+                const vf scale = v_load(tiles[t].scale[g] + v * LANES);
+                const vf offset = v_load(tiles[t].offset[g] + v * LANES);
+                const vf n = v_load_bytes((const char *)&tiles[t].turned[j] + TILE * i + v * LANES);
+
+                total[t][v] =
+                    v_fma(x_j, has_offset ? v_exact_fma(n, scale, offset) : n * scale, total[t][v]);
+            }
+    }
+    memcpy(sum, total, sizeof total);
+}
+
+/* The same for all values of a piece. */
+static void add_piece(const struct block_piece *piece, const float *x, vf sum[N_TILE][N_PART_TILE])
+{
+    struct block_tile tiles[N_TILE];
+    struct block_piece columns = *piece;
+    bool has_offset;
+    size_t group;
+
+    for (size_t t = 0; t < N_TILE; t++, columns.columns += TILE)
+        split_columns(&columns, TILE, &tiles[t]);
+    group = tiles[0].codes[0].group;
+    has_offset = tiles[0].codes[0].has_offset;
+    for (size_t k = 0; k < piece->n_k;) {
+        for (size_t t = 0; t < N_TILE; t++)
+            turn_codes(&tiles[t], k);
+        for (size_t i = 0; i < N_DEEP && k < piece->n_k; i++, k += TILE)
+            if (has_offset)
+                add_products(tiles, i, k / group, true, x + k, sum);
+            else
+                add_products(tiles, i, k / group, false, x + k, sum);
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix, size_t first,
+                                               const float *x, float *y)
+{
+    const unsigned char *columns[ATTN_PANEL];
+    struct block_piece piece = {.dtype = matrix->dtype, .columns = columns};
+    vf sum[N_TILE][N_PART_TILE] = {{{0}}};
+
+    find_columns(matrix, first, ATTN_PANEL, columns);
+    set_piece(&piece, matrix->n_row);
+    for (size_t c = 0; c < ATTN_PANEL; c++)
+        fetch_row(columns[c], piece.n_byte);
+    for (size_t k = 0; k < matrix->n_row; k += piece.n_k, piece.at += piece.n_byte) {
+        set_piece(&piece, matrix->n_row - k);
+        add_piece(&piece, x + k, sum);
+    }
+    memcpy(y, sum, sizeof sum);
+}
+
+/* Columns of blocks, which lie along k: 16 at a time, a piece of all of them. */
+static void pack_blocks(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                        size_t m, size_t width, float *panel)
+{
+    struct block_piece piece = {.dtype = matrix->dtype};
+
+    for (size_t k = 0; k < matrix->n_row; k += piece.n_k, piece.at += piece.n_byte) {
+        set_piece(&piece, matrix->n_row - k);
+        for (size_t c = 0; c < m; c += TILE) {
+            piece.columns = columns + c;
+            pack_piece(&piece, m - c < TILE ? m - c : TILE, width, panel + k * width + c);
         }
     }
 }
@@ -212,15 +412,16 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
                                           size_t width, float *panel)
 {
     const unsigned char *columns[ATTN_PANEL];
-    const bool is_decoded = attn_dtype_block(matrix->dtype) > 1 || matrix->dtype == ATTN_DTYPE_F64;
+    const bool is_of_blocks = attn_dtype_block(matrix->dtype) > 1;
+    const bool is_double = matrix->dtype == ATTN_DTYPE_F64;
 
     assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
-           m <= matrix->n_col - first && (!is_decoded || matrix->row_stride == 1));
-    for (size_t c = 0; c < m; c++)
-        columns[c] = (const unsigned char *)matrix->data +
-                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
-    if (is_decoded)
-        pack_decoded(matrix, columns, m, width, panel);
+           m <= matrix->n_col - first && (!(is_of_blocks || is_double) || matrix->row_stride == 1));
+    find_columns(matrix, first, m, columns);
+    if (is_of_blocks)
+        pack_blocks(matrix, columns, m, width, panel);
+    else if (is_double)
+        pack_doubles(matrix, columns, m, width, panel);
     else if (matrix->row_stride == 1)
         pack_transposed(matrix, columns, m, width, panel);
     else

@@ -142,6 +142,9 @@ static enum attn_status open_files(const struct attn_source *source,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
+    const struct attn_packing packing = {.compute = options->compute,
+                                         .most_of_blocks = attn_memory_of_machine() / 4,
+                                         .pool = options->pool};
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -168,8 +171,7 @@ static enum attn_status open_files(const struct attn_source *source,
     if (m->gguf)
         ATTN_TRY(attn_weights_check_unused(m->naming, &m->config, m->st, err));
     if (options->reuse)
-        ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool,
-                                   err));
+        ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, &packing, err));
     if (options->on_note)
         report_unused(m, options);
     return ATTN_OK;

@@ -28,7 +28,9 @@ struct attn_model_options {
     size_t size;               /* of this struct */
     enum attn_load load;       /* how weights are brought in */
     bool reuse;                /* many runs will follow: weights are packed now, as products read
-                                  them. Speed only; takes 4 bytes for each, or 2 for BF16 */
+                                  them. Speed only; takes 4 bytes for each, or 2 for BF16. Blocks
+                                  stay as they are in float32, and where their panels would take
+                                  more than a quarter of the machine's memory */
     enum attn_compute compute; /* in which numbers sessions multiply the weights */
     struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
     attn_note_fn on_note;   /* or NULL */

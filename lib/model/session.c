@@ -168,7 +168,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_session_options *options)
 {
     const struct attn_config *config = &model->config;
-    const bool is_staged = options->reads_once && !model->weights.packed.base;
+    const bool is_staged = options->reads_once && !model->weights.is_reused;
     const bool is_part =
         options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
     size_t n_key; /* that some layer reads: positions, rows of a source, or low-rank mixtures */
@@ -257,12 +257,12 @@ static enum attn_status build(struct attn_session *s, const struct attn_model *m
                               const struct attn_session_options *options, struct attn_error *err)
 {
     struct attn_forward *f = &s->forward;
-    double work = (double)INFINITY; /* a model that was packed will be run often */
+    double work = (double)INFINITY; /* a model that is reused will be run often */
 
     ATTN_TRY(prepare(s, model, options, err));
     ATTN_TRY(attn_arena_allocate(&s->arena, err));
     attn_plan_memory(f, &s->arena);
-    if (!model->weights.packed.base)
+    if (!model->weights.is_reused)
         work = attn_plan_work(f, f->dims.n_position);
     f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);

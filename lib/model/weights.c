@@ -507,23 +507,49 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
 /* --- packed copies ---------------------------------------------------------------------------- */
 
-/* The place for LINEAR. The same code measures and carves; see base/memory.h. */
-static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,
-                        enum attn_compute compute)
-{
-    if (!linear->weight.data)
-        return;
-    linear->packed = attn_arena_take(&weights->packed, attn_linear_packed_size(linear, compute), 1);
-    linear->packed_for = compute;
-}
-
-static void plan_packed(struct attn_weights *weights, const struct attn_config *config,
-                        enum attn_compute compute)
+/* Calls VISIT for every map. */
+static void visit_linears(struct attn_weights *weights, const struct attn_config *config,
+                          void (*visit)(struct attn_linear *linear, void *context), void *context)
 {
     for (size_t layer = 0; layer < config->n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
-            plan_linear(weights, &weights->blocks[layer].linears[i], compute);
-    plan_linear(weights, &weights->unembed, compute);
+            if (weights->blocks[layer].linears[i].weight.data)
+                visit(&weights->blocks[layer].linears[i], context);
+    if (weights->unembed.weight.data)
+        visit(&weights->unembed, context);
+}
+
+static bool is_of_blocks(const struct attn_linear *linear)
+{
+    return attn_dtype_block(linear->weight.dtype) > 1;
+}
+
+struct packed_plan {
+    struct attn_arena *arena;
+    enum attn_compute compute;
+    bool has_blocks;       /* these are packed, too */
+    size_t size_of_blocks; /* the panels of those visited */
+};
+
+static void measure_blocks(struct attn_linear *linear, void *context)
+{
+    struct packed_plan *plan = context;
+
+    if (is_of_blocks(linear))
+        plan->size_of_blocks = attn_saturated_add(plan->size_of_blocks,
+                                                  attn_linear_packed_size(linear, plan->compute));
+}
+
+/* The place for LINEAR. The same code measures and carves; see base/memory.h. */
+static void plan_linear(struct attn_linear *linear, void *context)
+{
+    const struct packed_plan *plan = context;
+
+    if (is_of_blocks(linear) && !plan->has_blocks)
+        return;
+    linear->packed =
+        attn_arena_take(plan->arena, attn_linear_packed_size(linear, plan->compute), 1);
+    linear->packed_for = plan->compute;
 }
 
 /* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all
@@ -544,17 +570,23 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
 }
 
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_tensor_files *st, enum attn_compute compute,
-                                   struct attn_pool *pool, struct attn_error *err)
+                                   const struct attn_tensor_files *st,
+                                   const struct attn_packing *packing, struct attn_error *err)
 {
-    plan_packed(weights, config, compute);
+    struct packed_plan plan = {.arena = &weights->packed, .compute = packing->compute};
+
+    visit_linears(weights, config, measure_blocks, &plan);
+    plan.has_blocks =
+        packing->compute != ATTN_COMPUTE_F32 && plan.size_of_blocks <= packing->most_of_blocks;
+    visit_linears(weights, config, plan_linear, &plan);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
-    plan_packed(weights, config, compute);
+    visit_linears(weights, config, plan_linear, &plan);
     /* The largest one first: while it is packed, its pages are in memory, too, but little else
      * is. */
-    pack_linears(&weights->unembed, 1, st, pool);
+    pack_linears(&weights->unembed, 1, st, packing->pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, pool);
+        pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->pool);
+    weights->is_reused = true;
     return ATTN_OK;
 }
 

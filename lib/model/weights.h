@@ -66,6 +66,7 @@ struct attn_weights {
     struct attn_norm_weights ln_final;
     struct attn_linear unembed; /* [D, V] */
     struct attn_arena packed;   /* owns what attn_weights_pack made */
+    bool is_reused;             /* it was called, whatever it packed */
 };
 
 enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
@@ -95,11 +96,21 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
                                    const struct attn_family *naming,
                                    const struct attn_tensor_files *st, struct attn_error *err);
 
-/* Makes a packed copy of every matrix for products in COMPUTE, on POOL, and gives the pages of ST
- * that hold them back. */
+/* How weights are packed. */
+struct attn_packing {
+    enum attn_compute compute;
+    size_t most_of_blocks;  /* bytes that the panels of all blocks may take */
+    struct attn_pool *pool; /* NULL: the caller's thread alone */
+};
+
+/*
+ * Makes a packed copy of every matrix, and gives the pages of ST that hold them back. Blocks stay
+ * as they are for products in float32, where decoding them takes less time than reading their
+ * panels, and where panels would take more than PACKING allows: each feed makes these anew.
+ */
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_tensor_files *st, enum attn_compute compute,
-                                   struct attn_pool *pool, struct attn_error *err);
+                                   const struct attn_tensor_files *st,
+                                   const struct attn_packing *packing, struct attn_error *err);
 
 void attn_weights_release(struct attn_weights *weights);
 

@@ -92,4 +92,57 @@ START_TEST(instruction_sets_give_the_same_bits)
 }
 END_TEST
 
-ATTN_SUITE("blocks", blocks_have_the_values_of_ggml, instruction_sets_give_the_same_bits)
+/* A panel, and one row multiplied without it, hold what convert gives: depths of whole blocks of
+ * 256, and for blocks of 32 others, too. */
+static void check_columns(enum attn_dtype dtype, size_t depth, size_t n_col)
+{
+    enum { MOST_DEPTH = 1024, MOST_BYTE = MOST_DEPTH * 34 / 32 };
+    static unsigned char blocks[ATTN_PANEL * MOST_BYTE];
+    static float values[ATTN_PANEL][MOST_DEPTH], panel[MOST_DEPTH * ATTN_PANEL], x[MOST_DEPTH];
+    const size_t n_byte = attn_dtype_n_byte(dtype, depth);
+    const struct attn_matrix matrix = {blocks, dtype, depth, n_col, 1, depth, n_col, 0, false};
+    float expected[ATTN_PANEL] = {0}, y[ATTN_PANEL];
+    uint32_t random = 7;
+
+    for (size_t i = 0; i < n_col * n_byte; i++) {
+        random = random * 1664525 + 1013904223;
+        blocks[i] = (unsigned char)(random >> 24) & 0xbb; /* no exponent of all ones */
+    }
+    for (size_t k = 0; k < depth; k++)
+        x[k] = (float)(k % 7) - 3;
+    for (size_t c = 0; c < n_col; c++) {
+        attn_kernels_find(ATTN_ISA_BASELINE)->convert(blocks + c * n_byte, dtype, depth, values[c]);
+        for (size_t k = 0; k < depth; k++)
+            expected[c] = fmaf(x[k], values[c][k], expected[c]);
+    }
+    for (int isa = 0; isa <= (int)attn_isa_detect(); isa++) {
+        const struct attn_kernels *kernels = attn_kernels_find((enum attn_isa)isa);
+
+        kernels->pack_panel(&matrix, 0, n_col, n_col, panel);
+        for (size_t c = 0; c < n_col; c++) {
+            for (size_t k = 0; k < depth; k++)
+                x[k] = panel[k * n_col + c];
+            attn_assert_same_bits(attn_dtype_name(dtype), x, values[c], depth);
+        }
+        for (size_t k = 0; k < depth; k++)
+            x[k] = (float)(k % 7) - 3;
+        if (n_col == ATTN_PANEL) {
+            kernels->multiply_blocks(&matrix, 0, x, y);
+            attn_assert_same_bits(attn_dtype_name(dtype), y, expected, n_col);
+        }
+    }
+}
+
+START_TEST(panels_and_products_hold_the_same_values)
+{
+    for (size_t t = 0; t < N_TYPE; t++)
+        for (size_t n_col = 17; n_col <= ATTN_PANEL; n_col += 47) {
+            check_columns(types[t], 768, n_col);
+            if (attn_dtype_block(types[t]) == 32)
+                check_columns(types[t], 608, n_col);
+        }
+}
+END_TEST
+
+ATTN_SUITE("blocks", panels_and_products_hold_the_same_values, blocks_have_the_values_of_ggml,
+           instruction_sets_give_the_same_bits)

@@ -228,6 +228,57 @@ START_TEST(every_type_and_layout_gives_the_chain_plus_bias)
 }
 END_TEST
 
+/* Blocks that lie along k: their values as convert gives them (test_blocks.c). */
+static void check_blocks(enum attn_dtype dtype, const struct sizes *s)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t n_row_byte = attn_dtype_n_byte(dtype, s->n_in);
+    unsigned char *stored = allocate(n_row_byte, s->n_out);
+    struct attn_linear linear = {.weight = {.data = stored,
+                                            .dtype = dtype,
+                                            .n_row = s->n_in,
+                                            .n_col = s->n_out,
+                                            .row_stride = 1,
+                                            .col_stride = s->n_in,
+                                            .group = s->n_out}};
+    float *x, *w, *bias, *column = allocate(s->n_in, sizeof *column);
+    struct attn_vector vector;
+    uint32_t random = 1;
+
+    make_numbers(s, &x, &w, &bias);
+    vector = (struct attn_vector){bias, ATTN_DTYPE_F32, s->n_out, s->n_out, 0, false};
+    for (size_t i = 0; i < n_row_byte * s->n_out; i++) {
+        random = random * 1664525 + 1013904223;
+        stored[i] = (unsigned char)(random >> 24) & 0xbb; /* no exponent of all ones */
+    }
+    for (size_t j = 0; j < s->n_out; j++) {
+        kernels->convert(stored + j * n_row_byte, dtype, s->n_in, column);
+        for (size_t k = 0; k < s->n_in; k++)
+            w[k * s->n_out + j] = column[k];
+    }
+    check_settings(&linear, w, bias, &vector, x, s);
+    attn_free(stored), attn_free(column);
+    attn_free(x), attn_free(w), attn_free(bias);
+}
+
+START_TEST(blocks_give_the_chain_of_their_values)
+{
+    static const struct sizes short_rows[] = {
+        {1, 32, 5}, {3, 96, 64}, {50, 544, 70}, {2, 1056, 17}};
+    static const struct sizes long_rows[] = {{1, 256, 150}, {7, 768, 33}, {49, 1280, 64}};
+
+    for (int i = 0; i < 4; i++) {
+        check_blocks(ATTN_DTYPE_Q8_0, &short_rows[i]);
+        check_blocks(ATTN_DTYPE_Q5_1, &short_rows[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        check_blocks(ATTN_DTYPE_Q4_K, &long_rows[i]);
+        check_blocks(ATTN_DTYPE_Q6_K, &long_rows[i]);
+        check_blocks(ATTN_DTYPE_IQ4_XS, &long_rows[i]);
+    }
+}
+END_TEST
+
 /* W_Q [5, 21, 24] with rows ROW_STRIDE apart: with gaps a panel seems to fit in place. Its bias
  * lies in groups as well. */
 static void check_groups(size_t row_stride)
@@ -475,7 +526,8 @@ START_TEST(no_rows_and_no_columns_are_no_work)
 END_TEST
 
 ATTN_SUITE("gemm: linear", every_type_and_layout_gives_the_chain_plus_bias,
-           groups_of_columns_are_heads, no_element_is_further_from_double_than_rounding_allows,
+           blocks_give_the_chain_of_their_values, groups_of_columns_are_heads,
+           no_element_is_further_from_double_than_rounding_allows,
            a_large_map_agrees_with_a_random_vector,
            what_follows_a_product_is_done_once_for_each_element,
            a_product_that_is_not_finite_is_seen_before_its_activation,
