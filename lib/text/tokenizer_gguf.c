@@ -351,7 +351,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
 static enum attn_status check_scores(const struct reading *reading, struct attn_error *err)
 {
     struct attn_gguf_pair scores, types;
-    double score, first = NAN;
+    double score, first = (double)NAN;
     bool differ = false;
 
     ATTN_TRY(get_list(reading, KEY("scores"), ATTN_GGUF_F32, &scores, err));
