@@ -68,8 +68,8 @@ static void align(struct attn_buffer *buffer, size_t alignment)
         attn_buffer_append_char(buffer, '\0');
 }
 
-void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint32_t type,
-                          uint32_t n_dim, const size_t *dims, size_t n_byte)
+void attn_gguf_put_data(struct attn_gguf_image *image, const char *name, uint32_t type,
+                        uint32_t n_dim, const size_t *dims, const void *data, size_t n_byte)
 {
     append_text(&image->tensors, name);
     append_u32(&image->tensors, n_dim);
@@ -78,9 +78,19 @@ void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint3
     append_u32(&image->tensors, type);
     align(&image->data, image->alignment);
     append_u64(&image->tensors, image->data.size);
-    for (size_t i = 0; i < n_byte; i++)
-        attn_buffer_append_char(&image->data, (char)i);
+    attn_buffer_append(&image->data, data, n_byte);
     image->n_tensor++;
+}
+
+void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint32_t type,
+                          uint32_t n_dim, const size_t *dims, size_t n_byte)
+{
+    struct attn_buffer data = {0};
+
+    for (size_t i = 0; i < n_byte; i++)
+        attn_buffer_append_char(&data, (char)i);
+    attn_gguf_put_data(image, name, type, n_dim, dims, data.data, n_byte);
+    attn_buffer_release(&data);
 }
 
 struct attn_buffer attn_gguf_image_make(struct attn_gguf_image *image)
