@@ -169,7 +169,7 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
         if (added.is_special || type == TYPE_USER)
             ATTN_TRY(attn_added_append(&tokenizer->added, added, text, size, err));
     }
-    return attn_vocabulary_finish(&tokenizer->vocabulary, reading->path, true, err);
+    return attn_vocabulary_finish(&tokenizer->vocabulary, tokenizer->unread->path, true, err);
 }
 
 /* --- Merges ----------------------------------------------------------------------------------- */
@@ -481,6 +481,9 @@ static enum attn_status read_llama(struct reading *reading, struct attn_error *e
     tokenizer->unread->read = read_scores;
     ATTN_TRY(add_stages(reading, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
+    /* Tokens are any bytes. */
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder,
+                             (struct attn_decode_step){.run = attn_decode_valid}, NULL, NULL, err));
     return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);
 }
 
