@@ -477,7 +477,7 @@ static enum attn_status read_llama(struct reading *reading, struct attn_error *e
         if (!model->unk)
             return ATTN_NO_MEMORY;
     }
-    model->has_byte_fallback = model->fuses_unk = model->spells_after = true;
+    model->has_byte_fallback = model->spells_after = true;
     tokenizer->unread->read = read_scores;
     ATTN_TRY(add_stages(reading, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
