@@ -4,6 +4,8 @@
  */
 #include "base/escape.h"
 #include "formats/json.h"
+#include "model/model.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/suite.h"
@@ -553,6 +555,54 @@ START_TEST(more_tokens_than_rows_are_refused)
 }
 END_TEST
 
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+/* A model and a tokenizer of BYTES, and a text: ATTN_OK, or what the first failure was. */
+static enum attn_status use(const struct attn_buffer *bytes, struct attn_error *err)
+{
+    const struct attn_blob blob = {"model.gguf", bytes->data, bytes->size};
+    const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
+    struct attn_encoding encoding = {0};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_model *model = NULL;
+    enum attn_status status = attn_model_open(&source, NULL, &model, err);
+
+    if (status == ATTN_OK)
+        status = attn_tokenizer_open(&source, &tokenizer, err);
+    if (status == ATTN_OK)
+        status = attn_tokenizer_encode(tokenizer, "a cat\xe6\x97\xa5", 8, NULL, &encoding, err);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_free(tokenizer);
+    attn_model_free(model);
+    return status;
+}
+
+START_TEST(every_failed_allocation_is_reported)
+{
+    static const char *const files[] = {"llama_q8_0/model.gguf", "qwen2_q5/model.gguf",
+                                        "llama_k_mixture/model.gguf"};
+
+    for (size_t i = 0; i < N(files); i++) {
+        struct attn_buffer bytes = attn_gguf_member("models", files[i]);
+        bool has_failed = true;
+
+        for (long n = 0; has_failed; n++) {
+            struct attn_error err = {0};
+            enum attn_status status;
+
+            attn_alloc_fail_at(n);
+            status = use(&bytes, &err);
+            has_failed = attn_alloc_count() > n;
+            attn_alloc_fail_off();
+            /* PCRE2 can do without JIT */
+            ck_assert_msg(status == ATTN_NO_MEMORY || status == ATTN_OK, "%s, allocation %ld: %s",
+                          files[i], n, err.message);
+        }
+        attn_buffer_release(&bytes);
+    }
+}
+END_TEST
+
 ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            the_highest_score_is_joined_first_and_the_leftmost_of_equals,
            characters_may_be_parts_of_tokens_alone,
@@ -562,4 +612,4 @@ ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            only_tokens_of_type_1_are_made, tokens_that_are_no_text_are_decoded_to_text,
            bytes_are_merged_and_split_by_the_name_of_the_rule,
            a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
-           more_tokens_than_rows_are_refused)
+           more_tokens_than_rows_are_refused, every_failed_allocation_is_reported)
