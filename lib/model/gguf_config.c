@@ -518,25 +518,26 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 
 /* --- What no config.json says ------------------------------------------------------------------ */
 
-/* The tokens that end a text: of a text, of a turn, of a message. */
-static enum attn_status read_end_ids(const struct attn_gguf *gguf, struct attn_config *config,
-                                     struct attn_error *err)
+/* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends nothing:
+ * it is the tokenizer's affair, which a run by ids needs not. */
+static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
 
     config->n_end_id = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct attn_error unused = {0};
         size_t id = SIZE_MAX;
         bool is_known = false;
 
-        ATTN_TRY(attn_gguf_get_size(gguf, keys[i], &id, err));
+        if (attn_gguf_get_size(gguf, keys[i], &id, &unused) != ATTN_OK)
+            continue;
         for (size_t j = 0; j < config->n_end_id; j++)
             is_known = is_known || config->end_ids[j] == (int32_t)id;
         if (id < config->n_vocab && !is_known)
             config->end_ids[config->n_end_id++] = (int32_t)id;
     }
-    return ATTN_OK;
 }
 
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
@@ -549,7 +550,7 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
 
     if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
         config->norm = ATTN_NORM_RMSNORM;
-    ATTN_TRY(read_end_ids(gguf, config, err));
+    read_end_ids(gguf, config);
     if (strcmp(config->model_type, "llama") != 0 ||
         !attn_tensor_files_find(attn_gguf_files(gguf), "rope_freqs.weight", &entry))
         return ATTN_OK;

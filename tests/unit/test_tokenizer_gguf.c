@@ -555,6 +555,108 @@ START_TEST(more_tokens_than_rows_are_refused)
 }
 END_TEST
 
+/* --- Types ------------------------------------------------------------------------------------ */
+
+static const char *changed; /* a key, its type and value */
+static const struct value {
+    enum attn_gguf_type type;
+    size_t size;
+    enum kind { IS_SIZE, IS_REAL, IS_BOOL, IS_TEXT } kind;
+} values[] = {
+    {ATTN_GGUF_U8, 1, IS_SIZE},  {ATTN_GGUF_I16, 2, IS_SIZE},  {ATTN_GGUF_U32, 4, IS_SIZE},
+    {ATTN_GGUF_I32, 4, IS_SIZE}, {ATTN_GGUF_U64, 8, IS_SIZE},  {ATTN_GGUF_F32, 4, IS_REAL},
+    {ATTN_GGUF_F64, 8, IS_REAL}, {ATTN_GGUF_BOOL, 1, IS_BOOL}, {ATTN_GGUF_STRING, 8, IS_TEXT},
+};
+static const struct value *value;
+static bool is_array;
+
+static void put_changed(struct attn_gguf_image *image)
+{
+    const uint64_t bits = 0;
+
+    if (strcmp(changed, KEY("bos_token_id")) != 0)
+        attn_gguf_put_u32(image, KEY("bos_token_id"), 1);
+    if (strcmp(changed, KEY("eos_token_id")) == 0)
+        attn_gguf_put(image, KEY("add_eos_token"), ATTN_GGUF_BOOL, "\1", 1);
+    if (is_array)
+        attn_gguf_put_array(image, changed, value->type, 1, &bits, value->size);
+    else
+        attn_gguf_put(image, changed, value->type, &bits, value->size);
+}
+
+START_TEST(a_key_of_any_other_type_is_refused_by_its_name)
+{
+    static const struct {
+        const char *key;
+        enum kind kind;
+    } keys[] = {{KEY("bos_token_id"), IS_SIZE},         {KEY("eos_token_id"), IS_SIZE},
+                {KEY("unknown_token_id"), IS_SIZE},     {KEY("add_bos_token"), IS_BOOL},
+                {KEY("add_space_prefix"), IS_BOOL},     {KEY("add_eos_token"), IS_BOOL},
+                {"tokenizer.huggingface.json", IS_TEXT}};
+
+    for (size_t k = 0; k < N(keys); k++)
+        for (size_t v = 0; v < 2 * N(values); v++) {
+            const struct written written = {.tokens = TOKENS, .more = put_changed};
+            struct attn_tokenizer *tokenizer = NULL;
+            struct attn_error err = {0};
+            enum attn_status status;
+
+            value = &values[v / 2];
+            is_array = v % 2;
+            changed = keys[k].key;
+            status = try_written(&written, &tokenizer, &err);
+            attn_tokenizer_free(tokenizer);
+            if (value->kind != keys[k].kind)
+                ck_assert_msg(status == ATTN_FORMAT && strstr(err.message, changed),
+                              "'%s' of type %d: %s", changed, (int)value->type, err.message);
+            else if (!is_array)
+                ck_assert_msg(!strstr(err.message, "of type"), "%s", err.message);
+        }
+}
+END_TEST
+
+/* Makes the type of KEY, if it is there, another one of the same size. */
+static bool change_type(struct attn_buffer *bytes, const char *key)
+{
+    static const unsigned char others[] = {[ATTN_GGUF_U32] = ATTN_GGUF_F32,
+                                           [ATTN_GGUF_I32] = ATTN_GGUF_F32,
+                                           [ATTN_GGUF_F32] = ATTN_GGUF_I32,
+                                           [ATTN_GGUF_BOOL] = ATTN_GGUF_U8};
+    char *found = memmem(bytes->data, bytes->size, key, strlen(key));
+
+    if (!found)
+        return false;
+    found += strlen(key);
+    if (*found == ATTN_GGUF_ARRAY)
+        found += 4;
+    ck_assert_uint_lt((unsigned char)*found, sizeof others);
+    *found = (char)others[(unsigned char)*found];
+    return true;
+}
+
+START_TEST(a_model_opens_whatever_its_tokenizer_is)
+{
+    static const char *const keys[] = {
+        KEY("bos_token_id"),     KEY("eos_token_id"), KEY("unknown_token_id"), KEY("add_bos_token"),
+        KEY("add_space_prefix"), KEY("scores"),       KEY("token_type")};
+    size_t n = 0;
+
+    for (size_t k = 0; k < N(keys); k++) {
+        struct attn_buffer bytes = attn_gguf_member("models", "gemma3_q4_0/model.gguf");
+        const struct attn_blob blob = {"model.gguf", bytes.data, bytes.size};
+        const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
+        struct attn_model *model = NULL;
+        struct attn_error err = {0};
+
+        n += change_type(&bytes, keys[k]);
+        ck_assert_msg(attn_model_open(&source, NULL, &model, &err) == ATTN_OK, "%s", err.message);
+        attn_model_free(model);
+        attn_buffer_release(&bytes);
+    }
+    ck_assert_uint_ge(n, 6);
+}
+END_TEST
+
 /* --- Memory ----------------------------------------------------------------------------------- */
 
 /* A model and a tokenizer of BYTES, and a text: ATTN_OK, or what the first failure was. */
@@ -612,4 +714,5 @@ ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            only_tokens_of_type_1_are_made, tokens_that_are_no_text_are_decoded_to_text,
            bytes_are_merged_and_split_by_the_name_of_the_rule,
            a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
-           more_tokens_than_rows_are_refused, every_failed_allocation_is_reported)
+           more_tokens_than_rows_are_refused, every_failed_allocation_is_reported,
+           a_key_of_any_other_type_is_refused_by_its_name, a_model_opens_whatever_its_tokenizer_is)
