@@ -3,12 +3,14 @@
  * every site: 13 models of all architectures and types, however they are fed, loaded and computed,
  * and in other forms of the file.
  */
+#include "formats/gguf.h"
 #include "kernels/kernels.h"
 #include "tests/support/folder.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,9 +325,9 @@ START_TEST(biases_of_llama_are_interleaved_as_their_rows_are)
 }
 END_TEST
 
-/* Whether the patterns of the first layer are the same bits. */
-static bool has_patterns_of(const struct attn_recording *a, const struct attn_recording *b,
-                            enum attn_site site, int layer)
+/* Whether a site of a layer has the same bits in both. */
+static bool has_site_of(const struct attn_recording *a, const struct attn_recording *b,
+                        enum attn_site site, int layer)
 {
     const struct attn_recorded *x = attn_recording_find(a, site, layer);
     const struct attn_recorded *y = attn_recording_find(b, site, layer);
@@ -350,8 +352,8 @@ START_TEST(a_twin_whose_rows_were_not_moved_is_another_model)
         wrong = open_twin(&fixture, NULL);
         record(&actual, model, longest(&fixture), &ATTN_SESSION_OPTIONS_DEFAULT, MOST);
         record(&expected, wrong, longest(&fixture), &ATTN_SESSION_OPTIONS_DEFAULT, MOST);
-        ck_assert_msg(!has_patterns_of(&actual, &expected, ATTN_SITE_PATTERN, 0), "%s", changed[i]);
-        ck_assert(!has_patterns_of(&actual, &expected, ATTN_SITE_LOGITS, ATTN_NO_LAYER));
+        ck_assert_msg(!has_site_of(&actual, &expected, ATTN_SITE_PATTERN, 0), "%s", changed[i]);
+        ck_assert(!has_site_of(&actual, &expected, ATTN_SITE_LOGITS, ATTN_NO_LAYER));
         attn_recording_release(&actual);
         attn_recording_release(&expected);
         attn_model_free(model);
@@ -361,8 +363,43 @@ START_TEST(a_twin_whose_rows_were_not_moved_is_another_model)
 }
 END_TEST
 
+START_TEST(divisors_of_frequencies_are_finite_and_above_0)
+{
+    static const struct {
+        float value;
+        const char *words;
+    } rows[] = {{0, "holds 0 at element 3"},
+                {-1, "holds -1 at element 3"},
+                {INFINITY, "holds inf at element 3"},
+                {NAN, "holds nan at element 3"}};
+    struct attn_buffer bytes = read_member("llama_k_mixture", "model.gguf");
+    const struct attn_blob blob = {"model.gguf", bytes.data, bytes.size};
+    const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+    struct attn_tensor_entry entry;
+    struct attn_error err = {0};
+
+    ck_assert(attn_file_open_part(&source, "model.gguf", ATTN_READ, &file, &err) == ATTN_OK);
+    ck_assert(attn_gguf_take(&file, ATTN_READ, &gguf, &err) == ATTN_OK);
+    ck_assert(attn_tensor_files_find(attn_gguf_files(gguf), "rope_freqs.weight", &entry));
+    attn_gguf_free(gguf);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_model *model = NULL;
+
+        err = (struct attn_error){0};
+        memcpy(bytes.data + entry.offset + 12, &rows[i].value, sizeof rows[i].value);
+        ck_assert(attn_model_open(&source, NULL, &model, &err) == ATTN_FORMAT);
+        ck_assert_ptr_nonnull(strstr(err.message, "'rope_freqs.weight' in 'm/model.gguf' "));
+        ck_assert_msg(strstr(err.message, rows[i].words) != NULL, "%s", err.message);
+    }
+    attn_buffer_release(&bytes);
+}
+END_TEST
+
 ATTN_SUITE("gguf_models", every_site_has_the_bits_of_the_decoded_values,
            feeds_threads_instruction_sets_and_loading_change_nothing,
            products_in_bfloat16_are_of_the_decoded_values, other_forms_of_a_file_give_the_same_bits,
            biases_of_llama_are_interleaved_as_their_rows_are,
-           a_twin_whose_rows_were_not_moved_is_another_model)
+           a_twin_whose_rows_were_not_moved_is_another_model,
+           divisors_of_frequencies_are_finite_and_above_0)
