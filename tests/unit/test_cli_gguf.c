@@ -179,6 +179,45 @@ START_TEST(ids_run_where_the_tokenizer_is_refused)
 }
 END_TEST
 
+static void assert_tokens(const char *const *args, const char *expected)
+{
+    struct attn_ran ran = attn_command(args);
+
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    ck_assert_str_eq(ran.out, expected);
+    attn_ran_release(&ran);
+}
+
+/* Of a folder with one file of each; the one of the file is not in doubt, the other may be a
+ * stranger's. */
+START_TEST(a_tokenizer_beside_the_file_is_taken_where_it_is_asked_for_alone)
+{
+    static const char json[] = "{\"model\": {\"vocab\": {\"a\": 5, \"b\": 7}, \"merges\": []}}";
+    struct attn_buffer good = attn_gguf_member("hostile", "accept/00.gguf");
+    struct attn_buffer refused = attn_gguf_member("hostile", "tokenizer/00.gguf");
+    struct attn_ran ran;
+
+    attn_folder_enter();
+    attn_folder_write("model.gguf", good.data, good.size);
+    attn_folder_write("tokenizer.json", json, sizeof json - 1);
+    assert_tokens((const char *const[]){"tokenize", "-m", ".", "ab", NULL}, "0\t22\t0\t2\tab\n");
+    assert_tokens(
+        (const char *const[]){"tokenize", "-m", ".", "--vocab", "tokenizer.json", "ab", NULL},
+        "0\t5\t0\t1\ta\n1\t7\t1\t2\tb\n");
+    attn_folder_write("model.gguf", refused.data, refused.size);
+    ran = attn_command((const char *const[]){"tokenize", "-m", ".", "ab", NULL});
+    attn_assert_failed("a score that is NaN", &ran, 3);
+    ck_assert_ptr_nonnull(strstr(ran.err, "scores"));
+    attn_ran_release(&ran);
+    assert_tokens(
+        (const char *const[]){"tokenize", "-m", ".", "--vocab", "tokenizer.json", "ab", NULL},
+        "0\t5\t0\t1\ta\n1\t7\t1\t2\tb\n");
+    attn_folder_leave();
+    attn_buffer_release(&good);
+    attn_buffer_release(&refused);
+}
+END_TEST
+
 /* Every length, of a file of two layers and 47 KB; one in many of them in `make test`. */
 START_TEST(a_model_that_was_cut_is_refused_wherever)
 {
@@ -226,5 +265,6 @@ START_TEST(a_flipped_bit_is_refused_or_harmless)
 END_TEST
 
 ATTN_SUITE("cli_gguf", damaged_files_are_refused_in_a_line_and_odd_ones_taken,
-           ids_run_where_the_tokenizer_is_refused, a_model_that_was_cut_is_refused_wherever,
-           a_flipped_bit_is_refused_or_harmless)
+           ids_run_where_the_tokenizer_is_refused,
+           a_tokenizer_beside_the_file_is_taken_where_it_is_asked_for_alone,
+           a_model_that_was_cut_is_refused_wherever, a_flipped_bit_is_refused_or_harmless)

@@ -13,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a copy of BYTES of exactly its size, so that a sanitizer sees a read past the end. */
+/* Opens a copy of BYTES of exactly its size, so that a sanitizer sees a read past the end. What is
+ * opened borrows it until the next file. */
 static enum attn_status try_bytes(const void *bytes, size_t size, struct attn_gguf **gguf,
                                   struct attn_error *err)
 {
+    static void *last;
     void *copy = malloc(size > 0 ? size : 1);
     const struct attn_blob blob = {"m.gguf", copy, size};
     const struct attn_source source = {.name = "made", .blobs = &blob, .n_blob = 1};
@@ -24,6 +26,8 @@ static enum attn_status try_bytes(const void *bytes, size_t size, struct attn_gg
     enum attn_status status;
 
     ck_assert_ptr_nonnull(copy);
+    free(last);
+    last = copy;
     memcpy(copy, bytes, size);
     *err = (struct attn_error){0};
     ck_assert(attn_file_open_part(&source, "m.gguf", ATTN_READ, &file, err) == ATTN_OK);
@@ -31,11 +35,8 @@ static enum attn_status try_bytes(const void *bytes, size_t size, struct attn_gg
     status = attn_gguf_take(&file, ATTN_READ, gguf, err);
     ck_assert((status == ATTN_OK) == (*gguf != NULL));
     ck_assert_ptr_null(file.data);
-    if (status != ATTN_OK) {
-        ck_assert_str_ne(err->message, "");
-        free(copy);
-    }
-    return status; /* what was opened borrows the copy, which the end of the test frees */
+    ck_assert(status == ATTN_OK || err->message[0] != '\0');
+    return status;
 }
 
 /* A file with a value of each type, and tensors of two. */
