@@ -518,8 +518,8 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 
 /* --- What no config.json says ------------------------------------------------------------------ */
 
-/* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends nothing:
- * it is the tokenizer's affair, which a run by ids needs not. */
+/* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends
+ * nothing: the tokenizer is another's affair, and a run by ids needs none. */
 static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",

@@ -392,3 +392,25 @@ struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned f
     attn_gguf_free(gguf);
     return written;
 }
+
+struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count)
+{
+    struct attn_gguf *gguf = open_bytes(bytes);
+    const struct attn_tensor_files *files = attn_gguf_files(gguf);
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+    struct attn_buffer written;
+
+    if (no == 0)
+        copy_pairs(&image, gguf, bytes);
+    attn_gguf_put_u32(&image, "split.no", no);
+    attn_gguf_put_u32(&image, "split.count", count);
+    attn_gguf_put_u32(&image, "split.tensors.count", (uint32_t)attn_tensor_files_count(files));
+    for (size_t i = no; i < attn_tensor_files_count(files); i += count) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+
+        put(&image, entry.name, &entry.tensor);
+    }
+    written = attn_gguf_image_make(&image);
+    attn_gguf_free(gguf);
+    return written;
+}

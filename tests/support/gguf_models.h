@@ -5,9 +5,9 @@
  *     struct attn_buffer gguf = attn_gguf_member("models", "llama_q8_0/model.gguf");
  *     struct attn_buffer twin = attn_gguf_twin("llama_q8_0", &gguf, ATTN_TWIN_RIGHT);
  *
- * A twin holds the decoded values in Hugging Face's names and order of rows. It is made by the lines
- * "tensor" of twin.txt, and must have the digests there, which are those of a model that the package
- * gguf, llama.cpp's converter and transformers agreed on (PROVENANCE.md).
+ * A twin holds the decoded values in Hugging Face's names and order of rows. It is made by the
+ * lines "tensor" of twin.txt, and must have the digests there, which are those of a model that the
+ * package gguf, llama.cpp's converter and transformers agreed on (PROVENANCE.md).
  */
 #ifndef ATTN_TESTS_GGUF_MODELS_H
 #define ATTN_TESTS_GGUF_MODELS_H
@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define ATTN_GGUF_MODEL_MAP(X)                                                                     \
     X(gemma2_q8_0)                                                                                 \
@@ -60,5 +61,8 @@ enum attn_gguf_form {
 
 /* The file GGUF written so, to be released. */
 struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *gguf, unsigned form);
+
+/* Part NO of COUNT of it, every COUNT-th tensor, to be released; number 0 has the metadata. */
+struct attn_buffer attn_gguf_shard(const struct attn_buffer *gguf, uint32_t no, uint32_t count);
 
 #endif

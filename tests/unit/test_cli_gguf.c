@@ -52,8 +52,8 @@ static struct row read_row(const char *line)
     return row;
 }
 
-/* Calls CHECK for each row in a folder of its own, which has the file as model.gguf. Returns how many
- * there were. */
+/* Calls CHECK for each row in a folder of its own, which has the file as model.gguf. Returns how
+ * many there were. */
 static size_t each_row(void (*check)(const struct row *row))
 {
     struct attn_buffer rows = attn_gguf_member("hostile", "expected.tsv");

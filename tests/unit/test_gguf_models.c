@@ -363,6 +363,43 @@ START_TEST(a_twin_whose_rows_were_not_moved_is_another_model)
 }
 END_TEST
 
+static void write_shards(const struct attn_buffer *gguf, uint32_t count)
+{
+    for (uint32_t no = 0; no < count; no++) {
+        struct attn_buffer shard = attn_gguf_shard(gguf, no, count);
+        char name[40];
+
+        snprintf(name, sizeof name, "m-%05d-of-%05d.gguf", (int)no + 1, (int)count);
+        attn_folder_write(name, shard.data, shard.size);
+        attn_buffer_release(&shard);
+    }
+}
+
+START_TEST(shards_give_the_bits_of_one_file)
+{
+    static const struct attn_override first = {"model.gguf", "m-00001-of-00003.gguf"};
+    struct fixture fixtures[N_NAME];
+
+    for (int i = 0; i < N_NAME; i++)
+        fixtures[i] = open_fixture(names[i]);
+    attn_folder_enter();
+    for (int i = 0; i < N_NAME; i++) {
+        const struct attn_source source = {
+            .name = names[i], .directory = ".", .overrides = &first, .n_override = 1};
+
+        write_shards(&fixtures[i].gguf, 3);
+        for (int load = ATTN_MAP; load <= ATTN_READ; load++) {
+            struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+
+            options.load = (enum attn_load)load;
+            assert_same(&fixtures[i], open_source(&source, &options), NULL, longest(&fixtures[i]));
+        }
+        close_fixture(&fixtures[i]);
+    }
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(divisors_of_frequencies_are_finite_and_above_0)
 {
     static const struct {
@@ -402,4 +439,4 @@ ATTN_SUITE("gguf_models", every_site_has_the_bits_of_the_decoded_values,
            products_in_bfloat16_are_of_the_decoded_values, other_forms_of_a_file_give_the_same_bits,
            biases_of_llama_are_interleaved_as_their_rows_are,
            a_twin_whose_rows_were_not_moved_is_another_model,
-           divisors_of_frequencies_are_finite_and_above_0)
+           divisors_of_frequencies_are_finite_and_above_0, shards_give_the_bits_of_one_file)

@@ -1,6 +1,6 @@
 /*
- * test_tokenizer_gguf.c - the tokenizers in GGUF files: the ids of the models' own tokenizers for all
- * texts of fixtures/gguf, and what is refused.
+ * test_tokenizer_gguf.c - the tokenizers in GGUF files: the ids of the models' own tokenizers for
+ * all texts of fixtures/gguf, and what is refused.
  */
 #include "base/escape.h"
 #include "formats/json.h"
