@@ -424,6 +424,37 @@ START_TEST(what_is_not_read_is_refused_by_name)
 }
 END_TEST
 
+MORE(put_theta_of_0, REAL("rope.freq_base", 0))
+MORE(put_small_theta_of_windows, REAL("rope.freq_base_swa", -5))
+MORE(put_cap_below_0, REAL("attn_logit_softcapping", -3))
+MORE(put_logits_cap_below_0, REAL("final_logit_softcapping", -1))
+MORE(put_factor_below_0, REAL("rope.scaling.factor", -2))
+MORE(put_eps_of_2, REAL("attention.layer_norm_rms_epsilon", 2))
+
+START_TEST(numbers_out_of_range_are_refused_by_the_key_of_the_file)
+{
+    assert_refused("llama", put_theta_of_0,
+                   "'llama.rope.freq_base' in 'made/model.gguf' is 0, expected a number from 1 to "
+                   "1e+30");
+    assert_refused("gemma3", put_small_theta_of_windows,
+                   "'gemma3.rope.freq_base_swa' in 'made/model.gguf' is -5, expected a number from "
+                   "1 to 1e+30");
+    assert_refused("gemma2", put_cap_below_0,
+                   "'gemma2.attn_logit_softcapping' in 'made/model.gguf' is -3, expected a number "
+                   "from 0 to 1e+30");
+    assert_refused("gemma2", put_logits_cap_below_0,
+                   "'gemma2.final_logit_softcapping' in 'made/model.gguf' is -1, expected a number "
+                   "from 0 to 1e+30");
+    assert_refused("llama", put_factor_below_0,
+                   "'llama.rope.scaling.factor' in 'made/model.gguf' is -2, expected a number from "
+                   "0 to 1e+30");
+    left_out = "attention.layer_norm_rms_epsilon";
+    assert_refused("llama", put_eps_of_2,
+                   "'llama.attention.layer_norm_rms_epsilon' in 'made/model.gguf' is 2, expected a "
+                   "number from 0 to 1");
+}
+END_TEST
+
 START_TEST(sizes_that_do_not_fit_are_refused_by_name)
 {
     left_out = "attention.head_count";
@@ -461,4 +492,5 @@ ATTN_SUITE("gguf_config", common_keys_are_those_of_config_json, scaling_of_type_
            what_the_metadata_do_not_say_is_the_architectures,
            the_largest_gemmas_scale_by_the_width_of_the_model,
            a_key_of_any_other_type_is_refused_by_its_name, what_is_not_read_is_refused_by_name,
+           numbers_out_of_range_are_refused_by_the_key_of_the_file,
            sizes_that_do_not_fit_are_refused_by_name, keys_that_are_missing_are_named)
