@@ -485,9 +485,10 @@ static enum attn_status find_architecture(struct writing *w)
     char names[200];
 
     ATTN_TRY(attn_gguf_get_text(w->gguf, "general.architecture", &name, &size, w->err));
-    if (!name)
-        return attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'",
-                              w->path);
+    if (!name) {
+        attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'", w->path);
+        return ATTN_FORMAT;
+    }
     for (size_t i = 0; i < N_ARCHITECTURE; i++) {
         const struct architecture *row = &architectures[i];
 

@@ -451,7 +451,7 @@ static enum attn_status find_rule(const struct reading *reading, const struct sp
 static enum attn_status read_gpt2(struct reading *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
-    const struct split_rule *rule = NULL;
+    const struct split_rule *rule = split_rules;
 
     ATTN_TRY(find_rule(reading, &rule, err));
     tokenizer->bpe.takes_whole_pieces = rule->takes_whole_pieces;

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { N_TOKEN = 24, N_CTX = 16, WIDTH = 8, HALF_HEAD = 4 };
+enum { N_TOKEN = 24, N_CTX = 16, WIDTH = 8, THREE_WIDTHS = 24, HALF_HEAD = 4 };
 
 /* Tensors with ROWS (0: a vector) of COLUMNS, by the bit of the input that asks for them. */
 static const struct tensor {
@@ -31,7 +31,7 @@ static const struct tensor {
     {"blk.0.attn_q.weight", WIDTH, WIDTH, 1},
     {"blk.0.attn_k.weight", WIDTH, WIDTH, 1},
     {"blk.0.attn_v.weight", WIDTH, WIDTH, 1},
-    {"blk.0.attn_qkv.weight", WIDTH * 3, WIDTH, 2},
+    {"blk.0.attn_qkv.weight", THREE_WIDTHS, WIDTH, 2},
     {"blk.0.ffn_norm.weight", 0, WIDTH, 3},
     {"blk.0.ffn_gate.weight", WIDTH, WIDTH, 4},
     {"blk.0.post_attention_norm.weight", 0, WIDTH, 5},
@@ -42,7 +42,7 @@ static const struct tensor {
     {"output_norm.bias", 0, WIDTH, 8},
     {"blk.0.attn_norm.bias", 0, WIDTH, 8},
     {"blk.0.ffn_norm.bias", 0, WIDTH, 9},
-    {"blk.0.attn_qkv.bias", 0, WIDTH * 3, 10},
+    {"blk.0.attn_qkv.bias", 0, THREE_WIDTHS, 10},
     {"blk.0.attn_q.bias", 0, WIDTH, 11},
     {"blk.0.attn_k.bias", 0, WIDTH, 11},
     {"blk.0.attn_v.bias", 0, WIDTH, 11},

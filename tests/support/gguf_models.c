@@ -141,7 +141,7 @@ static void append_tensor(const struct line *line, const struct attn_gguf *gguf,
     n = n_row * n_column;
     ck_assert_uint_eq(n, attn_tensor_n_element(&entry.tensor));
     x = decode(&entry.tensor);
-    y = malloc(n * sizeof *y);
+    y = calloc(n, sizeof *y);
     ck_assert_ptr_nonnull(y);
     change_order(line, x, n_row, n_column, y);
     add_one(line, y, n, -1);
@@ -229,12 +229,7 @@ static uint32_t code_of(enum attn_dtype dtype)
 
 static void put(struct attn_gguf_image *image, const char *name, const struct attn_tensor *tensor)
 {
-    size_t dims[4];
-
-    for (int i = 0; i < tensor->rank; i++)
-        dims[i] = tensor->shape[tensor->rank - 1 - i];
-    attn_gguf_put_data(image, name, code_of(tensor->dtype), (uint32_t)tensor->rank, dims,
-                       tensor->data, attn_tensor_n_byte(tensor));
+    attn_gguf_put_data(image, name, code_of(tensor->dtype), tensor);
 }
 
 /* The same values as F32 or F64, in a new block. */

@@ -47,7 +47,7 @@ struct attn_buffer attn_gguf_twin(const char *name, const struct attn_buffer *gg
                                   enum attn_twin twin);
 
 /* The same from the lines of RECIPE. */
-struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffer *gguf,
+struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffer *bytes,
                                      enum attn_twin twin);
 
 /* How a file says the same in another way; bits. */
@@ -59,10 +59,10 @@ enum attn_gguf_form {
     ATTN_GGUF_WITH_BIAS = 16 /* each attn_q, attn_k, attn_v and attn_output has a bias */
 };
 
-/* The file GGUF written so, to be released. */
-struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *gguf, unsigned form);
+/* The file BYTES written so, to be released. */
+struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned form);
 
 /* Part NO of COUNT of it, every COUNT-th tensor, to be released; number 0 has the metadata. */
-struct attn_buffer attn_gguf_shard(const struct attn_buffer *gguf, uint32_t no, uint32_t count);
+struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count);
 
 #endif

@@ -168,7 +168,8 @@ static enum attn_status try_written(const struct written *written,
     put_lists(&image, written);
     if (written->more)
         written->more(&image);
-    attn_gguf_put_tensor(&image, "token_embd.weight", 0, 2, (const size_t[]){1, MOST}, 4 * MOST);
+    attn_gguf_put_tensor(&image, "token_embd.weight", 0, 2, (const size_t[]){1, MOST},
+                         (size_t)4 * MOST);
     bytes = attn_gguf_image_make(&image);
     return try_bytes(&bytes, tokenizer, err);
 }
