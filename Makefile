@@ -292,6 +292,7 @@ valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
+	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_gguf.py $(BUILD)/check_gguf
 	@$(MAKE) check-ctypes check-module
 
 check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)

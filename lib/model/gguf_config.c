@@ -64,6 +64,8 @@ static const struct architecture {
 
 enum { N_ARCHITECTURE = sizeof architectures / sizeof *architectures, KEY_SIZE = 96 };
 
+static const double max_number = 1e30; /* as in config_rope.c */
+
 /* What the functions of one writing share. */
 struct writing {
     const struct attn_gguf *gguf;
@@ -120,6 +122,21 @@ static enum attn_status get_real(const struct writing *w, const char *key, doubl
 
     write_key(w, key, full);
     return attn_gguf_get_real(w->gguf, full, value, w->err);
+}
+
+/* A number from LOW to HIGH; absent it stays. */
+static enum attn_status get_within(const struct writing *w, const char *key, double low,
+                                   double high, double *value)
+{
+    char full[KEY_SIZE];
+
+    ATTN_TRY(get_real(w, key, value));
+    if (!has_key(w, key) || (*value >= low && *value <= high))
+        return ATTN_OK;
+    write_key(w, key, full);
+    return attn_error_set(w->err, ATTN_FORMAT,
+                          "'%s' in '%s' is %g, expected a number from %g to %g", full, w->path,
+                          *value, low, high);
 }
 
 /* --- What is refused -------------------------------------------------------------------------- */
@@ -279,7 +296,7 @@ static enum attn_status put_eps(const struct writing *w)
     const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
     double eps = -1;
 
-    ATTN_TRY(get_real(w, key, &eps));
+    ATTN_TRY(get_within(w, key, 0, 1, &eps));
     if (eps < 0 && !has_key(w, key))
         return refuse_missing(w, key);
     put_real(w, w->family->form.eps_key, eps);
@@ -306,8 +323,8 @@ static enum attn_status put_scaling(const struct writing *w)
         type = "linear", size = 6;
     write_key(w, "rope.scaling.type", full);
     ATTN_TRY(attn_gguf_get_text(w->gguf, full, &type, &size, w->err));
-    ATTN_TRY(get_real(w, "rope.scale_linear", &factor));
-    ATTN_TRY(get_real(w, "rope.scaling.factor", &factor));
+    ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
+    ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
     if (size == 4 && memcmp(type, "none", 4) == 0)
         return ATTN_OK;
     factor = factor > 0 ? factor : 1;
@@ -321,8 +338,8 @@ static enum attn_status put_scaling(const struct writing *w)
                               "'%s' in '%s' is '%s', this version reads none, linear and yarn",
                               full, w->path, attn_quote(type, size).text);
     ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n_original));
-    ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_fast", &fast));
-    ATTN_TRY(get_real(w, "rope.scaling.yarn_beta_slow", &slow));
+    ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_fast", 0, max_number, &fast));
+    ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_slow", 0, max_number, &slow));
     attn_buffer_append_format(w->json,
                               ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
                               "\"original_max_position_embeddings\": %zu, \"beta_fast\": %.17g, "
@@ -339,12 +356,12 @@ static enum attn_status put_rope(const struct writing *w)
 
     if (!form->rope.theta)
         return ATTN_OK;
-    ATTN_TRY(get_real(w, "rope.global.freq_base", &theta)); /* Ollama's name */
-    ATTN_TRY(get_real(w, "rope.freq_base", &theta));
+    ATTN_TRY(get_within(w, "rope.global.freq_base", 1, max_number, &theta)); /* Ollama's name */
+    ATTN_TRY(get_within(w, "rope.freq_base", 1, max_number, &theta));
     put_real(w, form->rope.theta, theta);
     if (form->rope_of_windows.theta) {
-        ATTN_TRY(get_real(w, "rope.local.freq_base", &local));
-        ATTN_TRY(get_real(w, "rope.freq_base_swa", &local));
+        ATTN_TRY(get_within(w, "rope.local.freq_base", 1, max_number, &local));
+        ATTN_TRY(get_within(w, "rope.freq_base_swa", 1, max_number, &local));
         put_real(w, form->rope_of_windows.theta, local);
     }
     ATTN_TRY(get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, &d_rotary));
@@ -416,8 +433,8 @@ static enum attn_status put_gemma(const struct writing *w)
     if (form->query_scalar > 0)
         put_real(w, "query_pre_attn_scalar",
                  is_large ? (double)w->d_model / (double)w->n_head : (double)w->d_head);
-    ATTN_TRY(get_real(w, "attn_logit_softcapping", &score_cap));
-    ATTN_TRY(get_real(w, "final_logit_softcapping", &logits_cap));
+    ATTN_TRY(get_within(w, "attn_logit_softcapping", 0, max_number, &score_cap));
+    ATTN_TRY(get_within(w, "final_logit_softcapping", 0, max_number, &logits_cap));
     if (form->score_cap > 0 && score_cap > 0)
         put_real(w, "attn_logit_softcapping", score_cap);
     else if (form->score_cap > 0)
@@ -468,9 +485,10 @@ static enum attn_status find_architecture(struct writing *w)
     char names[200];
 
     ATTN_TRY(attn_gguf_get_text(w->gguf, "general.architecture", &name, &size, w->err));
-    if (!name)
-        return attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'",
-                              w->path);
+    if (!name) {
+        attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'", w->path);
+        return ATTN_FORMAT;
+    }
     for (size_t i = 0; i < N_ARCHITECTURE; i++) {
         const struct architecture *row = &architectures[i];
 
@@ -518,25 +536,26 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 
 /* --- What no config.json says ------------------------------------------------------------------ */
 
-/* The tokens that end a text: of a text, of a turn, of a message. */
-static enum attn_status read_end_ids(const struct attn_gguf *gguf, struct attn_config *config,
-                                     struct attn_error *err)
+/* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends
+ * nothing: the tokenizer is another's affair, and a run by ids needs none. */
+static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
 
     config->n_end_id = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct attn_error unused = {0};
         size_t id = SIZE_MAX;
         bool is_known = false;
 
-        ATTN_TRY(attn_gguf_get_size(gguf, keys[i], &id, err));
+        if (attn_gguf_get_size(gguf, keys[i], &id, &unused) != ATTN_OK)
+            continue;
         for (size_t j = 0; j < config->n_end_id; j++)
             is_known = is_known || config->end_ids[j] == (int32_t)id;
         if (id < config->n_vocab && !is_known)
             config->end_ids[config->n_end_id++] = (int32_t)id;
     }
-    return ATTN_OK;
 }
 
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
@@ -549,7 +568,7 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
 
     if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
         config->norm = ATTN_NORM_RMSNORM;
-    ATTN_TRY(read_end_ids(gguf, config, err));
+    read_end_ids(gguf, config);
     if (strcmp(config->model_type, "llama") != 0 ||
         !attn_tensor_files_find(attn_gguf_files(gguf), "rope_freqs.weight", &entry))
         return ATTN_OK;

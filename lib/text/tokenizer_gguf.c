@@ -169,7 +169,7 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
         if (added.is_special || type == TYPE_USER)
             ATTN_TRY(attn_added_append(&tokenizer->added, added, text, size, err));
     }
-    return attn_vocabulary_finish(&tokenizer->vocabulary, reading->path, true, err);
+    return attn_vocabulary_finish(&tokenizer->vocabulary, tokenizer->unread->path, true, err);
 }
 
 /* --- Merges ----------------------------------------------------------------------------------- */
@@ -351,7 +351,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
 static enum attn_status check_scores(const struct reading *reading, struct attn_error *err)
 {
     struct attn_gguf_pair scores, types;
-    double score, first = NAN;
+    double score, first = (double)NAN;
     bool differ = false;
 
     ATTN_TRY(get_list(reading, KEY("scores"), ATTN_GGUF_F32, &scores, err));
@@ -451,7 +451,7 @@ static enum attn_status find_rule(const struct reading *reading, const struct sp
 static enum attn_status read_gpt2(struct reading *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
-    const struct split_rule *rule = NULL;
+    const struct split_rule *rule = split_rules;
 
     ATTN_TRY(find_rule(reading, &rule, err));
     tokenizer->bpe.takes_whole_pieces = rule->takes_whole_pieces;
@@ -477,10 +477,13 @@ static enum attn_status read_llama(struct reading *reading, struct attn_error *e
         if (!model->unk)
             return ATTN_NO_MEMORY;
     }
-    model->has_byte_fallback = model->fuses_unk = model->spells_after = true;
+    model->has_byte_fallback = model->spells_after = true;
     tokenizer->unread->read = read_scores;
     ATTN_TRY(add_stages(reading, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
+    /* Tokens are any bytes. */
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder,
+                             (struct attn_decode_step){.run = attn_decode_valid}, NULL, NULL, err));
     return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);
 }
 

@@ -1,6 +1,8 @@
 /* gguf_image.c - see gguf_image.h. */
 #include "tests/support/gguf_image.h"
 
+#include "base/dtype_internal.h"
+
 #include <check.h>
 #include <string.h>
 
@@ -68,8 +70,9 @@ static void align(struct attn_buffer *buffer, size_t alignment)
         attn_buffer_append_char(buffer, '\0');
 }
 
-void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint32_t type,
-                          uint32_t n_dim, const size_t *dims, size_t n_byte)
+/* An entry whose data come next. */
+static void put_entry(struct attn_gguf_image *image, const char *name, uint32_t type,
+                      uint32_t n_dim, const size_t *dims)
 {
     append_text(&image->tensors, name);
     append_u32(&image->tensors, n_dim);
@@ -78,9 +81,27 @@ void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint3
     append_u32(&image->tensors, type);
     align(&image->data, image->alignment);
     append_u64(&image->tensors, image->data.size);
+    image->n_tensor++;
+}
+
+void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint32_t type,
+                          uint32_t n_dim, const size_t *dims, size_t n_byte)
+{
+    put_entry(image, name, type, n_dim, dims);
     for (size_t i = 0; i < n_byte; i++)
         attn_buffer_append_char(&image->data, (char)i);
-    image->n_tensor++;
+}
+
+void attn_gguf_put_data(struct attn_gguf_image *image, const char *name, uint32_t type,
+                        const struct attn_tensor *tensor)
+{
+    size_t dims[4] = {0};
+
+    ck_assert_int_le(tensor->rank, 4);
+    for (int i = 0; i < tensor->rank; i++)
+        dims[i] = tensor->shape[tensor->rank - 1 - i];
+    put_entry(image, name, type, (uint32_t)tensor->rank, dims);
+    attn_buffer_append(&image->data, tensor->data, attn_tensor_n_byte(tensor));
 }
 
 struct attn_buffer attn_gguf_image_make(struct attn_gguf_image *image)

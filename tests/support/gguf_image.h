@@ -44,6 +44,10 @@ void attn_gguf_put_texts(struct attn_gguf_image *image, const char *key, const c
 void attn_gguf_put_tensor(struct attn_gguf_image *image, const char *name, uint32_t type,
                           uint32_t n_dim, const size_t *dims, size_t n_byte);
 
+/* The same with the shape, in our order, and the data of TENSOR. */
+void attn_gguf_put_data(struct attn_gguf_image *image, const char *name, uint32_t type,
+                        const struct attn_tensor *tensor);
+
 /* The file; the image is empty after it. */
 struct attn_buffer attn_gguf_image_make(struct attn_gguf_image *image);
 

@@ -215,6 +215,23 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
     }
 }
 
+/* Appends BYTES with U+FFFD for each maximal subpart of what is not UTF-8. */
+static void append_valid(const struct attn_buffer *bytes, struct attn_strings *out)
+{
+    for (size_t at = 0; at < bytes->size;) {
+        const size_t left = bytes->size - at;
+        size_t n_valid = attn_utf8_valid_length(bytes->data + at, left);
+        uint32_t n_bad = 0;
+
+        attn_buffer_append(&out->bytes, bytes->data + at, n_valid);
+        if (n_valid < left) {
+            (void)attn_utf8_decode(bytes->data + at + n_valid, left - n_valid, &n_bad);
+            attn_buffer_append(&out->bytes, replacement, sizeof replacement - 1);
+        }
+        at += n_valid + n_bad;
+    }
+}
+
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out)
 {
@@ -233,21 +250,18 @@ void attn_decode_byte_level(const struct attn_decode_step *step, const struct at
         else
             attn_buffer_append(&bytes, text, size);
     }
-    for (size_t at = 0; at < bytes.size;) { /* U+FFFD for each maximal subpart */
-        const size_t left = bytes.size - at;
-        size_t n_valid = attn_utf8_valid_length(bytes.data + at, left);
-        uint32_t n_bad = 0;
-
-        attn_buffer_append(&out->bytes, bytes.data + at, n_valid);
-        if (n_valid < left) {
-            (void)attn_utf8_decode(bytes.data + at + n_valid, left - n_valid, &n_bad);
-            attn_buffer_append(&out->bytes, replacement, sizeof replacement - 1);
-        }
-        at += n_valid + n_bad;
-    }
+    append_valid(&bytes, out);
     end_string(out);
     out->has_failed = out->has_failed || bytes.has_failed;
     attn_buffer_release(&bytes);
+}
+
+void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
+                       struct attn_strings *out)
+{
+    (void)step;
+    append_valid(&in->bytes, out);
+    end_string(out);
 }
 
 void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,

@@ -81,6 +81,9 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
 /* GPT-2's alphabet becomes bytes, all in one string; what is not UTF-8 in it becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
+/* One string of all, in which what is not UTF-8 becomes U+FFFD. */
+void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
+                       struct attn_strings *out);
 /* One string of all, with A, if there is one, between. */
 void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,
                       struct attn_strings *out);

@@ -1,0 +1,68 @@
+/*
+ * gguf_models.h - the models of fixtures/gguf/models.zip, their twins in safetensors, and the same
+ * models written in other ways.
+ *
+ *     struct attn_buffer gguf = attn_gguf_member("models", "llama_q8_0/model.gguf");
+ *     struct attn_buffer twin = attn_gguf_twin("llama_q8_0", &gguf, ATTN_TWIN_RIGHT);
+ *
+ * A twin holds the decoded values in Hugging Face's names and order of rows. It is made by the
+ * lines "tensor" of twin.txt, and must have the digests there, which are those of a model that the
+ * package gguf, llama.cpp's converter and transformers agreed on (PROVENANCE.md).
+ */
+#ifndef ATTN_TESTS_GGUF_MODELS_H
+#define ATTN_TESTS_GGUF_MODELS_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ATTN_GGUF_MODEL_MAP(X)                                                                     \
+    X(gemma2_q8_0)                                                                                 \
+    X(gemma3_q4_0)                                                                                 \
+    X(gpt2_q8_0)                                                                                   \
+    X(gptneox_bf16)                                                                                \
+    X(llama_f32)                                                                                   \
+    X(llama_k_mixture)                                                                             \
+    X(llama_q8_0)                                                                                  \
+    X(mistral_f16)                                                                                 \
+    X(olmo2_q4_1)                                                                                  \
+    X(phi2_q8_0)                                                                                   \
+    X(qwen2_q5)                                                                                    \
+    X(qwen3_iq4_nl)                                                                                \
+    X(smollm_q4_0)
+
+/* A member of fixtures/gguf/ARCHIVE.zip, to be released; has_failed where there is none. */
+struct attn_buffer attn_gguf_member(const char *archive, const char *name);
+
+enum attn_twin {
+    ATTN_TWIN_RIGHT,
+    ATTN_TWIN_AS_IT_LIES, /* wrong: no row is moved, and no 1 is taken off */
+};
+
+/* The model.safetensors of model NAME whose file is GGUF, to be released. Digests are checked where
+ * it is right, and the line has one. */
+struct attn_buffer attn_gguf_twin(const char *name, const struct attn_buffer *gguf,
+                                  enum attn_twin twin);
+
+/* The same from the lines of RECIPE. */
+struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffer *bytes,
+                                     enum attn_twin twin);
+
+/* How a file says the same in another way; bits. */
+enum attn_gguf_form {
+    ATTN_GGUF_AS_F64 = 1,    /* all tensors but vectors are F64 */
+    ATTN_GGUF_AS_F32 = 2,    /* or F32 */
+    ATTN_GGUF_FUSED = 4,     /* q, k and v are attn_qkv, if their types are equal */
+    ATTN_GGUF_SPLIT = 8,     /* and attn_qkv is three of equal size */
+    ATTN_GGUF_WITH_BIAS = 16 /* each attn_q, attn_k, attn_v and attn_output has a bias */
+};
+
+/* The file BYTES written so, to be released. */
+struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned form);
+
+/* Part NO of COUNT of it, every COUNT-th tensor, to be released; number 0 has the metadata. */
+struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count);
+
+#endif

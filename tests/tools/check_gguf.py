@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Compares GGUF files in attn-cli with the packages that define them.
+
+    check_gguf.py FOLDER      FOLDER is made anew; attn-cli is the one in PATH
+
+The package gguf writes a model whose embedding is 20,000 random blocks of each type; what the first
+layer sees of them are the values of gguf.quants.dequantize, bit for bit. sentencepiece and
+tokenizers learn small vocabularies from this project's texts, which the package gguf writes as
+metadata; attn-cli gives their ids for random texts.
+"""
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+try:
+    import gguf
+    import numpy as np
+    import sentencepiece
+    import tokenizers
+    from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+except ImportError as error:
+    print(f"check-gguf: skipped: {error}; install all with: pip install gguf sentencepiece tokenizers")
+    sys.exit(0)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WIDTH, N_BLOCK, N_TEXT = 2048, 20000, 300
+TYPES = "Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 F16 BF16 F32".split()
+# Where the F16 of a block are.
+SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
+          "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
+
+
+def attn(*arguments, text=None):
+    return subprocess.run(["attn-cli", *map(str, arguments)], check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, input=text).stdout
+
+
+# --- Blocks -----------------------------------------------------------------------------------
+
+def random_blocks(name, generator):
+    """Blocks of any bytes whose scales are finite: of all sizes, negative, zero and subnormal."""
+    n_value, n_byte = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]]
+    n = -(-max(N_BLOCK, WIDTH // n_value) * n_value // WIDTH) * WIDTH // n_value  # whole rows
+    blocks = generator.integers(0, 256, (n, n_byte), np.uint8)
+    for at in SCALES.get(name, []):
+        bits = generator.integers(0, 1 << 16, n).astype("<u2")
+        bits[(bits & 0x7C00) == 0x7C00] ^= 0x4000  # neither infinite nor NaN
+        blocks[:, at:at + 2] = bits[:, None].view(np.uint8)
+    if name == "MXFP4":
+        blocks[:, 0] = generator.integers(0, 180, n)  # squares of the values fit a float
+    if name in ("F16", "BF16", "F32"):
+        exponent = {"F16": (1, 0x7C), "BF16": (1, 0x7F), "F32": (3, 0x7F)}[name]
+        is_large = (blocks[:, exponent[0]] & exponent[1]) >= (exponent[1] if name == "F16" else 0x50)
+        blocks[is_large, exponent[0]] ^= 0x40
+    return blocks.reshape(-1, WIDTH // n_value * n_byte)
+
+
+def write_blocks(path, name, rows):
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(rows.shape[0])
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(1)
+    writer.add_head_count(1)
+    writer.add_key_length(2)
+    writer.add_value_length(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    shapes = {"attn_norm": (WIDTH,), "ffn_norm": (WIDTH,), "attn_q": (2, WIDTH), "attn_k": (2, WIDTH),
+              "attn_v": (2, WIDTH), "attn_output": (WIDTH, 2), "ffn_gate": (1, WIDTH), "ffn_up": (1, WIDTH),
+              "ffn_down": (WIDTH, 1)}
+    writer.add_tensor("token_embd.weight", rows, raw_dtype=gguf.GGMLQuantizationType[name])
+    writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
+    for part, shape in shapes.items():
+        writer.add_tensor(f"blk.0.{part}.weight", np.zeros(shape, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def check_blocks(folder):
+    generator = np.random.default_rng(30)
+    for name in TYPES:
+        rows = random_blocks(name, generator)
+        kind = gguf.GGMLQuantizationType[name]
+        wanted = gguf.quants.dequantize(rows, kind).astype("<f4").reshape(-1, WIDTH)
+        write_blocks(folder / "model.gguf", name, rows)
+        ids = ",".join(map(str, range(rows.shape[0])))
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        attn("run", "-m", folder, "--ids", ids, "--sites", "resid_pre", "--npy", folder / "out", "-q")
+        found = np.load(next((folder / "out").glob("*resid_pre*.npy"))).reshape(wanted.shape)
+        assert found.dtype == np.float32 and np.isfinite(wanted).all(), name
+        assert (found.view(np.uint32) == wanted.view(np.uint32)).all(), f"{name}: values differ"
+        n_value = gguf.GGML_QUANT_SIZES[kind][0]
+        print(f"check-gguf: {wanted.size // n_value} blocks of {name} have the values of gguf "
+              f"{getattr(gguf, '__version__', '')}".rstrip())
+
+
+# --- Tokenizers -------------------------------------------------------------------------------
+
+def texts():
+    """Pieces of this project's text, and characters that tokenizers stumble over."""
+    generator = random.Random(30)
+    words = (ROOT / "README.md").read_text("utf-8").split(" ")
+    odd = ["  ", "\n", "\n\n", "\t", "\r\n", "\u00a0", "\u3000", "\u200b", "e\u0301", "\u00e9", "\u0439", "\u65e5\u672c",
+           "\U0001f999", "\U0001f468\u200d\U0001f469", "\uac00\u11a8", "\u0627\u0644", "\u0e01\u0e33", "1234567", "3.14", "don't",
+           "WE'LL", "x=[1,2];", "\u2581", "\u00c5", "\u212b", "\ufb01", "_", "--", "...", "\u2026", "\u0130", "\u00df", "a" * 40]
+    for _ in range(N_TEXT):
+        parts = [generator.choice(words if generator.random() < 0.6 else odd)
+                 for _ in range(generator.randrange(1, 12))]
+        yield generator.choice(["", " "]).join(parts)
+
+
+def corpus():
+    return [(ROOT / name).read_text("utf-8") for name in ("README.md", "cmd/README.md", "CONTRIBUTING.md")]
+
+
+def write_tokenizer(folder, add):
+    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
+    add(writer)
+    writer.add_tensor("output_norm.weight", np.ones(1, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def ids_of(folder, text):
+    lines = attn("tokenize", "-m", folder, "--special-tokens", "off", "-f", "-", "--raw", text=text.encode())
+    return [int(line.split(b"\t")[1]) for line in lines.splitlines()]
+
+
+def compare(what, folder, encode):
+    n = 0
+    for text in texts():
+        found, wanted = ids_of(folder, text), encode(text)
+        assert found == wanted, f"{what}: {text!r} has ids {found}, expected {wanted}"
+        n += 1
+    print(f"check-gguf: {n} texts have the ids of {what}")
+
+
+def check_sentencepiece(folder, has_bytes, has_prefix):
+    (folder / "corpus").write_text("\n".join(corpus()), "utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "corpus"), model_prefix=str(folder / "sp"), model_type="bpe", vocab_size=900,
+        byte_fallback=has_bytes, add_dummy_prefix=has_prefix, normalization_rule_name="identity",
+        remove_extra_whitespaces=False, character_coverage=0.99, minloglevel=2)
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sp.model"))
+    n = range(model.vocab_size())
+    types = [2 if model.is_unknown(i) else 3 if model.is_control(i) else 6 if model.is_byte(i) else 1 for i in n]
+
+    def add(writer):
+        writer.add_tokenizer_model("llama")
+        writer.add_token_list([model.id_to_piece(i).encode() for i in n])
+        writer.add_token_scores([model.get_score(i) for i in n])
+        writer.add_token_types(types)
+        writer.add_unk_token_id(model.unk_id())
+        writer.add_bos_token_id(model.bos_id())
+        writer.add_add_space_prefix(has_prefix)
+
+    write_tokenizer(folder, add)
+    compare(f"sentencepiece, {'bytes' if has_bytes else 'unknown tokens'}, {'' if has_prefix else 'no '}prefix",
+            folder, model.encode)
+
+
+def split(digits):
+    return pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|" + digits +
+            r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def check_byte_level(folder):
+    whole = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    digits = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), whole])
+    rows = {"gpt-2": (None, whole), "olmo": (normalizers.NFC(), whole), "smollm": (None, digits),
+            "llama-bpe": (None, split(r"\p{N}{1,3}")), "dbrx": (None, split(r"\p{N}{1,3}")),
+            "qwen2": (normalizers.NFC(), split(r"\p{N}"))}
+    for name, (normalizer, pre_tokenizer) in rows.items():
+        tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=name == "llama-bpe"))
+        tokenizer.pre_tokenizer = pre_tokenizer
+        if normalizer:
+            tokenizer.normalizer = normalizer
+        tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
+            vocab_size=900, show_progress=False, special_tokens=["<s>"],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+        state = json.loads(tokenizer.to_str())["model"]
+
+        def add(writer):
+            writer.add_tokenizer_model("gpt2")
+            writer.add_tokenizer_pre(name)
+            by_id = sorted(state["vocab"], key=state["vocab"].get)
+            writer.add_token_list(by_id)
+            writer.add_token_types([3] + [1] * (len(by_id) - 1))
+            writer.add_token_merges([" ".join(pair) for pair in state["merges"]])
+            writer.add_bos_token_id(0)
+
+        write_tokenizer(folder, add)
+        compare(f"tokenizers {tokenizers.__version__}, {name}", folder,
+                lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def main(path):
+    folder = pathlib.Path(path).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    check_blocks(folder)
+    for has_bytes in (True, False):
+        for has_prefix in (True, False):
+            check_sentencepiece(folder, has_bytes, has_prefix)
+    check_byte_level(folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

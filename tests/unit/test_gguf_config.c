@@ -1,0 +1,496 @@
+/*
+ * test_gguf_config.c - the config.json that is made of the metadata of a GGUF file: each
+ * architecture, each key with every type of value, and what is refused by name.
+ */
+#include "model/gguf_config.h"
+#include "tests/support/gguf_image.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof *(array))
+
+typedef void (*put_fn)(struct attn_gguf_image *image);
+
+static const char *architecture; /* of the file that is made */
+
+static const char *full(const char *key)
+{
+    static char text[100];
+
+    snprintf(text, sizeof text, "%s.%s", architecture, key);
+    return text;
+}
+
+/* A key that is left out of the common ones; NULL: none. */
+static const char *left_out;
+
+static void put_size(struct attn_gguf_image *image, const char *key, uint32_t value)
+{
+    if (!left_out || strcmp(key, left_out) != 0)
+        attn_gguf_put_u32(image, full(key), value);
+}
+
+static void put_common(struct attn_gguf_image *image)
+{
+    static const char *const keys[] = {"attention.layer_norm_epsilon",
+                                       "attention.layer_norm_rms_epsilon"};
+
+    if (!left_out || strcmp(left_out, "general.architecture") != 0)
+        attn_gguf_put_text(image, "general.architecture", architecture);
+    put_size(image, "block_count", 7);
+    put_size(image, "context_length", 64);
+    put_size(image, "embedding_length", 32);
+    put_size(image, "feed_forward_length", 80);
+    put_size(image, "attention.head_count", 2);
+    for (size_t i = 0; i < N(keys); i++)
+        if (!left_out || strcmp(keys[i], left_out) != 0)
+            attn_gguf_put_f32(image, full(keys[i]), 0.5F);
+}
+
+/* What comes of the common keys of architecture NAME and MORE. */
+static enum attn_status write_config(const char *name, put_fn more, char **json,
+                                     struct attn_error *err)
+{
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+    struct attn_buffer bytes, text = {0};
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+    struct attn_blob blob = {.name = ATTN_GGUF_PART};
+    const struct attn_source source = {.name = "made", .blobs = &blob, .n_blob = 1};
+    enum attn_status status;
+
+    architecture = name;
+    put_common(&image);
+    if (more)
+        more(&image);
+    attn_gguf_put_tensor(&image, "token_embd.weight", 0, 2, (const size_t[]){32, 5}, 640);
+    bytes = attn_gguf_image_make(&image);
+    blob.data = bytes.data;
+    blob.size = bytes.size;
+    *err = (struct attn_error){0};
+    ck_assert(attn_file_open_part(&source, ATTN_GGUF_PART, ATTN_READ, &file, err) == ATTN_OK);
+    ck_assert_msg(attn_gguf_take(&file, ATTN_READ, &gguf, err) == ATTN_OK, "%s", err->message);
+    status = attn_gguf_write_config(gguf, &text, err);
+    ck_assert_str_eq(status == ATTN_OK ? err->message : "", "");
+    *json = strdup(attn_buffer_string(&text) ? text.data : "");
+    attn_buffer_release(&text);
+    attn_gguf_free(gguf);
+    attn_buffer_release(&bytes);
+    return status;
+}
+
+static void assert_members(const char *name, put_fn more, const char *const *members)
+{
+    struct attn_error err;
+    char *json;
+
+    ck_assert_msg(write_config(name, more, &json, &err) == ATTN_OK, "%s", err.message);
+    for (; *members; members++)
+        ck_assert_msg(strstr(json, *members) != NULL, "%s: no %s in %s", name, *members, json);
+    free(json);
+}
+
+#define HAS(name, more, ...) assert_members(name, more, (const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_refused(const char *name, put_fn more, const char *message)
+{
+    struct attn_error err;
+    char *json;
+
+    ck_assert_msg(write_config(name, more, &json, &err) != ATTN_OK, "not refused: %s", message);
+    ck_assert_str_eq(err.message, message);
+    free(json);
+}
+
+#define MORE(name, ...)                                                                            \
+    static void name(struct attn_gguf_image *image)                                                \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
+    }
+#define SIZE(key, value) attn_gguf_put_u32(image, full(key), value)
+#define REAL(key, value) attn_gguf_put_f32(image, full(key), value)
+#define WORD(key, value) attn_gguf_put_text(image, full(key), value)
+#define TRUTH(key, value) attn_gguf_put(image, full(key), ATTN_GGUF_BOOL, value, 1)
+#define VECTOR(name) attn_gguf_put_tensor(image, name, 0, 1, (const size_t[]){1}, 4)
+
+/* --- What comes of keys ----------------------------------------------------------------------- */
+
+MORE(put_sequential, TRUTH("use_parallel_residual", "\0"))
+MORE(put_parallel, TRUTH("use_parallel_residual", "\1"))
+MORE(put_heads, SIZE("attention.head_count_kv", 1); SIZE("attention.key_length", 24);
+     SIZE("attention.value_length", 24))
+MORE(put_theta, REAL("rope.freq_base", 500000); SIZE("rope.dimension_count", 16))
+MORE(put_linear, WORD("rope.scaling.type", "linear"); REAL("rope.scaling.factor", 4))
+MORE(put_old_linear, REAL("rope.scale_linear", 2))
+MORE(put_linear_of_0, REAL("rope.scaling.factor", 0))
+MORE(put_none, WORD("rope.scaling.type", "none"); REAL("rope.scaling.factor", 4))
+MORE(put_yarn, WORD("rope.scaling.type", "yarn"); REAL("rope.scaling.factor", 4);
+     REAL("rope.scaling.yarn_beta_fast", 16); REAL("rope.scaling.yarn_ext_factor", 1);
+     REAL("rope.scaling.yarn_log_multiplier", 0))
+MORE(put_yarn_of_32, put_yarn(image); SIZE("rope.scaling.original_context_length", 32))
+MORE(put_output, VECTOR("output.weight"))
+MORE(put_biases, VECTOR("blk.0.attn_q.bias"); VECTOR("blk.0.ffn_up.bias"))
+MORE(put_ffn_up,
+     attn_gguf_put_tensor(image, "blk.0.ffn_up.weight", 0, 2, (const size_t[]){32, 9}, 1152))
+MORE(put_eighth, SIZE("rope.dimension_count", 6))
+
+START_TEST(common_keys_are_those_of_config_json)
+{
+    HAS("llama", NULL, "\"model_type\": \"llama\"", "\"vocab_size\": 5", "\"hidden_size\": 32",
+        "\"intermediate_size\": 80", "\"num_hidden_layers\": 7", "\"num_attention_heads\": 2",
+        "\"max_position_embeddings\": 64", "\"num_key_value_heads\": 2", "\"head_dim\": 16",
+        "\"rms_norm_eps\": 0.5", "\"rope_theta\": 10000", "\"hidden_act\": \"silu\"",
+        "\"tie_word_embeddings\": true");
+    HAS("llama", put_heads, "\"num_key_value_heads\": 1", "\"head_dim\": 24");
+    HAS("llama", put_theta, "\"rope_theta\": 500000");
+    HAS("llama", put_output, "\"tie_word_embeddings\": false");
+    HAS("llama", put_biases, "\"attention_bias\": true", "\"mlp_bias\": true");
+    HAS("llama", put_linear, "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}");
+    HAS("llama", put_old_linear, "{\"rope_type\": \"linear\", \"factor\": 2}");
+    HAS("llama", put_linear_of_0, "{\"rope_type\": \"linear\", \"factor\": 1}");
+    HAS("llama", put_yarn, "{\"rope_type\": \"yarn\", \"factor\": 4, ",
+        "\"original_max_position_embeddings\": 64, \"beta_fast\": 16, \"beta_slow\": 1}");
+    HAS("llama", put_yarn_of_32, "\"original_max_position_embeddings\": 32, ");
+}
+END_TEST
+
+START_TEST(scaling_of_type_none_is_none)
+{
+    struct attn_error err;
+    char *json;
+
+    ck_assert(write_config("llama", put_none, &json, &err) == ATTN_OK);
+    ck_assert_ptr_null(strstr(json, "rope_scaling"));
+    free(json);
+}
+END_TEST
+
+#define SLIDING "\"sliding_attention\""
+#define FULL "\"full_attention\""
+
+MORE(put_window, SIZE("attention.sliding_window", 9))
+MORE(put_no_window, SIZE("attention.sliding_window", 0))
+MORE(put_pattern_3, put_window(image); SIZE("attention.sliding_window_pattern", 3))
+MORE(put_pattern_list, put_window(image);
+     attn_gguf_put_array(image, full("attention.sliding_window_pattern"), ATTN_GGUF_BOOL, 7,
+                         "\1\0\0\1\0\0\1", 7))
+MORE(put_caps, REAL("attn_logit_softcapping", 7); REAL("final_logit_softcapping", 8))
+MORE(put_caps_of_0, REAL("attn_logit_softcapping", 0); REAL("final_logit_softcapping", 0))
+MORE(put_two_thetas, REAL("rope.freq_base", 1000000); REAL("rope.freq_base_swa", 20000))
+MORE(put_names_of_ollama, REAL("rope.global.freq_base", 3000); REAL("rope.local.freq_base", 2000))
+
+START_TEST(what_the_metadata_do_not_say_is_the_architectures)
+{
+    HAS("qwen2", put_window, "\"model_type\": \"qwen2\"", "\"hidden_act\": \"silu\"");
+    HAS("qwen3", put_heads, "\"model_type\": \"qwen3\"", "\"head_dim\": 24");
+    HAS("gemma2", NULL, "\"model_type\": \"gemma2\"", "\"sliding_window\": 4096",
+        "\"gelu_pytorch_tanh\"", "\"query_pre_attn_scalar\": 16", "\"rope_theta\": 10000",
+        "\"attn_logit_softcapping\": 50", "\"final_logit_softcapping\": 30",
+        "[" SLIDING ", " FULL ", " SLIDING ", " FULL ", " SLIDING ", " FULL ", " SLIDING "]");
+    HAS("gemma2", put_caps, "\"attn_logit_softcapping\": 7", "\"final_logit_softcapping\": 8");
+    HAS("gemma2", put_caps_of_0, "\"attn_logit_softcapping\": null",
+        "\"final_logit_softcapping\": null");
+    HAS("gemma3", put_window, "\"model_type\": \"gemma3_text\"", "\"sliding_window\": 9",
+        "\"rope_local_base_freq\": 10000", "\"final_logit_softcapping\": null",
+        SLIDING ", " SLIDING ", " SLIDING ", " FULL ", " SLIDING "]");
+    HAS("gemma3", put_pattern_3, "[" SLIDING ", " SLIDING ", " FULL ", " SLIDING);
+    HAS("gemma3", put_pattern_list, "[" SLIDING ", " FULL ", " FULL ", " SLIDING);
+    HAS("gemma3", put_no_window, "[" FULL ", " FULL ", " FULL ", " FULL ", " FULL ", " FULL);
+    HAS("gemma3", put_two_thetas, "\"rope_theta\": 1000000", "\"rope_local_base_freq\": 20000");
+    HAS("gemma3", put_names_of_ollama, "\"rope_theta\": 3000", "\"rope_local_base_freq\": 2000");
+    HAS("gpt2", NULL, "\"model_type\": \"gpt2\"", "\"n_inner\": 80", "\"gelu_new\"",
+        "\"n_positions\": 64", "\"layer_norm_epsilon\": 0.5");
+    HAS("gpt2", put_ffn_up, "\"n_inner\": 9");
+    HAS("gptneox", put_parallel, "\"model_type\": \"gpt_neox\"", "\"hidden_act\": \"gelu\"",
+        "\"use_parallel_residual\": true");
+    HAS("gptneox", put_sequential, "\"use_parallel_residual\": false", "\"rotary_pct\": 1");
+    HAS("olmo2", put_no_window, "\"model_type\": \"olmo2\"", "\"hidden_act\": \"silu\"");
+    HAS("phi2", put_eighth, "\"model_type\": \"phi\"", "\"gelu_new\"",
+        "\"partial_rotary_factor\": 0.375");
+}
+END_TEST
+
+MORE(put_46_layers, SIZE("block_count", 46); SIZE("attention.key_length", 8))
+MORE(put_62_layers, SIZE("block_count", 62); SIZE("attention.key_length", 8))
+
+START_TEST(the_largest_gemmas_scale_by_the_width_of_the_model)
+{
+    left_out = "block_count";
+    HAS("gemma2", put_46_layers, "\"query_pre_attn_scalar\": 16");
+    HAS("gemma3", put_46_layers, "\"query_pre_attn_scalar\": 8");
+    HAS("gemma3", put_62_layers, "\"query_pre_attn_scalar\": 16");
+}
+END_TEST
+
+/* --- Types ------------------------------------------------------------------------------------ */
+
+enum kind { IS_SIZE, IS_REAL, IS_BOOL, IS_TEXT, N_KIND };
+
+/* Every key that is read, of an architecture that reads it. */
+static const struct {
+    const char *architecture, *key;
+    enum kind kind;
+} keys[] = {
+    {"llama", "block_count", IS_SIZE},
+    {"llama", "context_length", IS_SIZE},
+    {"llama", "embedding_length", IS_SIZE},
+    {"llama", "feed_forward_length", IS_SIZE},
+    {"llama", "attention.head_count", IS_SIZE},
+    {"llama", "attention.head_count_kv", IS_SIZE},
+    {"llama", "attention.key_length", IS_SIZE},
+    {"llama", "attention.value_length", IS_SIZE},
+    {"llama", "rope.dimension_count", IS_SIZE},
+    {"llama", "expert_count", IS_SIZE},
+    {"llama", "nextn_predict_layers", IS_SIZE},
+    {"gemma2", "attention.sliding_window", IS_SIZE},
+    {"gemma3", "attention.sliding_window", IS_SIZE},
+    {"olmo2", "attention.sliding_window", IS_SIZE},
+    {"llama", "attention.layer_norm_rms_epsilon", IS_REAL},
+    {"phi2", "attention.layer_norm_epsilon", IS_REAL},
+    {"llama", "rope.freq_base", IS_REAL},
+    {"gemma3", "rope.freq_base_swa", IS_REAL},
+    {"gemma3", "rope.global.freq_base", IS_REAL},
+    {"gemma3", "rope.local.freq_base", IS_REAL},
+    {"llama", "rope.scaling.factor", IS_REAL},
+    {"llama", "rope.scale_linear", IS_REAL},
+    {"gemma2", "attn_logit_softcapping", IS_REAL},
+    {"gemma2", "final_logit_softcapping", IS_REAL},
+    {"llama", "attention.clamp_kqv", IS_REAL},
+    {"llama", "attention.max_alibi_bias", IS_REAL},
+    {"llama", "attention.scale", IS_REAL},
+    {"llama", "logit_scale", IS_REAL},
+    {"llama", "residual_scale", IS_REAL},
+    {"llama", "embedding_scale", IS_REAL},
+    {"llama", "rope.scaling.attn_factor", IS_REAL},
+    {"llama", "rope.scaling.yarn_attn_factor", IS_REAL},
+    {"llama", "rope.scaling.yarn_ext_factor", IS_REAL},
+    {"llama", "rope.scaling.yarn_log_multiplier", IS_REAL},
+    {"llama", "attention.causal", IS_BOOL},
+    {"gptneox", "use_parallel_residual", IS_BOOL},
+    {"llama", "rope.scaling.type", IS_TEXT},
+    {NULL, "general.architecture", IS_TEXT},
+};
+
+static const struct value {
+    enum attn_gguf_type type;
+    size_t size;
+    enum kind kind; /* that it serves as */
+} values[] = {
+    {ATTN_GGUF_U8, 1, IS_SIZE},   {ATTN_GGUF_I8, 1, IS_SIZE},
+    {ATTN_GGUF_U16, 2, IS_SIZE},  {ATTN_GGUF_I16, 2, IS_SIZE},
+    {ATTN_GGUF_U32, 4, IS_SIZE},  {ATTN_GGUF_I32, 4, IS_SIZE},
+    {ATTN_GGUF_U64, 8, IS_SIZE},  {ATTN_GGUF_I64, 8, IS_SIZE},
+    {ATTN_GGUF_F32, 4, IS_REAL},  {ATTN_GGUF_F64, 8, IS_REAL},
+    {ATTN_GGUF_BOOL, 1, IS_BOOL}, {ATTN_GGUF_STRING, 8, IS_TEXT}, /* of no bytes */
+};
+
+static const struct value *value;
+static const char *changed;
+static bool is_array;
+
+/* Bits of the values: 1 of an integer, 0 of the rest. */
+static void put_changed(struct attn_gguf_image *image)
+{
+    const uint64_t bits = value->kind == IS_SIZE;
+    const char *key =
+        strchr(changed, '.') && strncmp(changed, "general", 7) == 0 ? changed : full(changed);
+
+    if (is_array)
+        attn_gguf_put_array(image, key, value->type, 1, &bits, value->size);
+    else
+        attn_gguf_put(image, key, value->type, &bits, value->size);
+}
+
+START_TEST(a_key_of_any_other_type_is_refused_by_its_name)
+{
+    for (size_t k = 0; k < N(keys); k++)
+        for (size_t v = 0; v < 2 * N(values); v++) {
+            const char *name = keys[k].architecture ? keys[k].architecture : "llama";
+            struct attn_error err;
+            enum attn_status status;
+            char *json;
+
+            value = &values[v / 2];
+            is_array = v % 2;
+            left_out = changed = keys[k].key;
+            status = write_config(name, put_changed, &json, &err);
+            free(json);
+            if (value->kind == keys[k].kind || status == ATTN_OK)
+                ck_assert_msg(value->kind == keys[k].kind, "'%s' is taken as type %d", changed,
+                              (int)value->type);
+            if (value->kind == keys[k].kind) /* the type does no harm, whatever the value does */
+                ck_assert_msg((is_array && keys[k].kind > IS_REAL) ||
+                                  !strstr(err.message, "of type"),
+                              "%s", err.message);
+            else
+                ck_assert_msg(status == ATTN_FORMAT && strstr(err.message, changed) &&
+                                  (strstr(err.message, "is of type") ||
+                                   strstr(err.message, "is an array of")),
+                              "'%s' of type %d: %s", changed, (int)value->type, err.message);
+        }
+}
+END_TEST
+
+/* --- Refused ---------------------------------------------------------------------------------- */
+
+MORE(put_experts, SIZE("expert_count", 8))
+MORE(put_nextn, SIZE("nextn_predict_layers", 1))
+MORE(put_clamp, REAL("attention.clamp_kqv", 8))
+MORE(put_alibi, REAL("attention.max_alibi_bias", 8))
+MORE(put_scale, REAL("attention.scale", 0.5F))
+MORE(put_logit_scale, REAL("logit_scale", 0.5F))
+MORE(put_residual_scale, REAL("residual_scale", 0.5F))
+MORE(put_embedding_scale, REAL("embedding_scale", 0.5F))
+MORE(put_attn_factor, REAL("rope.scaling.attn_factor", 2))
+MORE(put_yarn_attn_factor, REAL("rope.scaling.yarn_attn_factor", 2))
+MORE(put_yarn_ext_factor, REAL("rope.scaling.yarn_ext_factor", 0))
+MORE(put_yarn_log, REAL("rope.scaling.yarn_log_multiplier", 0.5F))
+MORE(put_not_causal, TRUTH("attention.causal", "\0"))
+MORE(put_longrope, WORD("rope.scaling.type", "longrope"))
+MORE(put_long_factors, VECTOR("rope_factors_long.weight"))
+MORE(put_short_factors, VECTOR("rope_factors_short.weight"))
+MORE(put_value_length, SIZE("attention.value_length", 8))
+MORE(put_part_of_head, SIZE("rope.dimension_count", 8))
+MORE(put_more_than_head, SIZE("rope.dimension_count", 18))
+MORE(put_3_heads, SIZE("attention.head_count", 3))
+MORE(put_4_of_6_heads, SIZE("attention.head_count", 6); SIZE("attention.head_count_kv", 4);
+     SIZE("attention.key_length", 16))
+MORE(put_no_layers, SIZE("block_count", 0))
+MORE(put_two_sizes, attn_gguf_put_array(image, full("attention.head_count_kv"), ATTN_GGUF_I32, 7,
+                                        (const int32_t[]){2, 2, 1, 2, 2, 2, 2}, 28))
+MORE(put_equal_sizes, attn_gguf_put_array(image, full("attention.head_count_kv"), ATTN_GGUF_I32, 7,
+                                          (const int32_t[]){1, 1, 1, 1, 1, 1, 1}, 28))
+MORE(put_short_pattern, put_window(image);
+     attn_gguf_put_array(image, full("attention.sliding_window_pattern"), ATTN_GGUF_BOOL, 3,
+                         "\1\0\1", 3))
+
+#define UNSUPPORTED(key, what)                                                                     \
+    "'" key "' in 'made/model.gguf' is " what ", which this version does not support"
+
+START_TEST(what_is_not_read_is_refused_by_name)
+{
+    static const struct {
+        const char *architecture;
+        put_fn more;
+        const char *message;
+    } rows[] = {
+        {"mamba", NULL,
+         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read"},
+        {"clip", NULL, "'general.architecture' in 'made/model.gguf' is 'clip', which is not read"},
+        {"llama", put_experts, UNSUPPORTED("llama.expert_count", "8")},
+        {"llama", put_nextn, UNSUPPORTED("llama.nextn_predict_layers", "1")},
+        {"llama", put_clamp, UNSUPPORTED("llama.attention.clamp_kqv", "8")},
+        {"llama", put_alibi, UNSUPPORTED("llama.attention.max_alibi_bias", "8")},
+        {"llama", put_scale, UNSUPPORTED("llama.attention.scale", "0.5")},
+        {"llama", put_logit_scale, UNSUPPORTED("llama.logit_scale", "0.5")},
+        {"llama", put_residual_scale, UNSUPPORTED("llama.residual_scale", "0.5")},
+        {"llama", put_embedding_scale, UNSUPPORTED("llama.embedding_scale", "0.5")},
+        {"llama", put_attn_factor, UNSUPPORTED("llama.rope.scaling.attn_factor", "2")},
+        {"llama", put_yarn_attn_factor, UNSUPPORTED("llama.rope.scaling.yarn_attn_factor", "2")},
+        {"llama", put_yarn_ext_factor, UNSUPPORTED("llama.rope.scaling.yarn_ext_factor", "0")},
+        {"llama", put_yarn_log, UNSUPPORTED("llama.rope.scaling.yarn_log_multiplier", "0.5")},
+        {"llama", put_not_causal, UNSUPPORTED("llama.attention.causal", "false")},
+        {"llama", put_longrope,
+         "'llama.rope.scaling.type' in 'made/model.gguf' is 'longrope', this version reads none, "
+         "linear and yarn"},
+        {"llama", put_long_factors,
+         "'made/model.gguf' has a tensor 'rope_factors_long.weight', which this version does not "
+         "support"},
+        {"llama", put_short_factors,
+         "'made/model.gguf' has a tensor 'rope_factors_short.weight', which this version does not "
+         "support"},
+        {"llama", put_value_length,
+         UNSUPPORTED("llama.attention.value_length", "8 beside keys of 16")},
+        {"llama", put_part_of_head, UNSUPPORTED("llama.rope.dimension_count", "8, of heads of 16")},
+        {"phi2", put_more_than_head,
+         UNSUPPORTED("phi2.rope.dimension_count", "18, of heads of 16")},
+        {"olmo2", put_window, UNSUPPORTED("olmo2.attention.sliding_window", "set")},
+        {"gptneox", NULL, "'gptneox.use_parallel_residual' is missing in 'made/model.gguf'"},
+        {"llama", put_two_sizes,
+         "'llama.attention.head_count_kv' in 'made/model.gguf' is 2 in one layer and 1 in another, "
+         "expected one number for all"},
+        {"gemma3", put_short_pattern,
+         "'gemma3.attention.sliding_window_pattern' in 'made/model.gguf' has 3 items, expected 7 "
+         "of "
+         "type bool, one for each layer"},
+    };
+
+    for (size_t i = 0; i < N(rows); i++)
+        assert_refused(rows[i].architecture, rows[i].more, rows[i].message);
+    HAS("llama", put_equal_sizes, "\"num_key_value_heads\": 1");
+}
+END_TEST
+
+MORE(put_theta_of_0, REAL("rope.freq_base", 0))
+MORE(put_small_theta_of_windows, REAL("rope.freq_base_swa", -5))
+MORE(put_cap_below_0, REAL("attn_logit_softcapping", -3))
+MORE(put_logits_cap_below_0, REAL("final_logit_softcapping", -1))
+MORE(put_factor_below_0, REAL("rope.scaling.factor", -2))
+MORE(put_eps_of_2, REAL("attention.layer_norm_rms_epsilon", 2))
+
+START_TEST(numbers_out_of_range_are_refused_by_the_key_of_the_file)
+{
+    assert_refused("llama", put_theta_of_0,
+                   "'llama.rope.freq_base' in 'made/model.gguf' is 0, expected a number from 1 to "
+                   "1e+30");
+    assert_refused("gemma3", put_small_theta_of_windows,
+                   "'gemma3.rope.freq_base_swa' in 'made/model.gguf' is -5, expected a number from "
+                   "1 to 1e+30");
+    assert_refused("gemma2", put_cap_below_0,
+                   "'gemma2.attn_logit_softcapping' in 'made/model.gguf' is -3, expected a number "
+                   "from 0 to 1e+30");
+    assert_refused("gemma2", put_logits_cap_below_0,
+                   "'gemma2.final_logit_softcapping' in 'made/model.gguf' is -1, expected a number "
+                   "from 0 to 1e+30");
+    assert_refused("llama", put_factor_below_0,
+                   "'llama.rope.scaling.factor' in 'made/model.gguf' is -2, expected a number from "
+                   "0 to 1e+30");
+    left_out = "attention.layer_norm_rms_epsilon";
+    assert_refused("llama", put_eps_of_2,
+                   "'llama.attention.layer_norm_rms_epsilon' in 'made/model.gguf' is 2, expected a "
+                   "number from 0 to 1");
+}
+END_TEST
+
+START_TEST(sizes_that_do_not_fit_are_refused_by_name)
+{
+    left_out = "attention.head_count";
+    assert_refused("llama", put_3_heads,
+                   "'llama.attention.head_count' 3 in 'made/model.gguf' does not divide "
+                   "'llama.embedding_length' 32");
+    assert_refused("llama", put_4_of_6_heads,
+                   "'llama.attention.head_count_kv' 4 in 'made/model.gguf' does not divide "
+                   "'llama.attention.head_count' 6");
+    left_out = "block_count";
+    assert_refused("llama", put_no_layers,
+                   "'llama.block_count' in 'made/model.gguf' is 0, expected 1 to 4096");
+}
+END_TEST
+
+START_TEST(keys_that_are_missing_are_named)
+{
+    static const char *const needed[] = {
+        "llama.block_count",          "llama.context_length",
+        "llama.embedding_length",     "llama.feed_forward_length",
+        "llama.attention.head_count", "llama.attention.layer_norm_rms_epsilon"};
+    char message[120];
+
+    for (size_t i = 0; i < N(needed); i++) {
+        left_out = needed[i] + strlen("llama.");
+        snprintf(message, sizeof message, "'%s' is missing in 'made/model.gguf'", needed[i]);
+        assert_refused("llama", NULL, message);
+    }
+    left_out = "general.architecture";
+    assert_refused("llama", NULL, "'general.architecture' is missing in 'made/model.gguf'");
+}
+END_TEST
+
+ATTN_SUITE("gguf_config", common_keys_are_those_of_config_json, scaling_of_type_none_is_none,
+           what_the_metadata_do_not_say_is_the_architectures,
+           the_largest_gemmas_scale_by_the_width_of_the_model,
+           a_key_of_any_other_type_is_refused_by_its_name, what_is_not_read_is_refused_by_name,
+           numbers_out_of_range_are_refused_by_the_key_of_the_file,
+           sizes_that_do_not_fit_are_refused_by_name, keys_that_are_missing_are_named)
