@@ -47,8 +47,8 @@ const struct command command_models = {
     .work = list_models,
 };
 
-/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run, and the size of
- * another. JSON and CSV have all columns of the table. */
+/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run, and the size
+ * of another. JSON and CSV have all columns of the table. */
 enum {
     NAME,
     ORIGIN,
@@ -72,7 +72,7 @@ static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
         attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
 }
 
-/* What a model is: "trained on English", "cannot read: mamba" or "4.83 bits a weight, 770.3 MiB". */
+/* What a model is: "trained on English", "cannot read: mamba", "4.83 bits a weight, 770.3 MiB". */
 static void add_about(struct attn_text_table *text, const struct attn_table *table, size_t row)
 {
     struct attn_cell cell = attn_table_cell(table, row, ABOUT);

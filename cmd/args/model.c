@@ -19,11 +19,12 @@
 #define TOKENIZER "tokenizer.json"
 
 static const struct option model_rows[] = {
-    OPTION_TEXT("model", "DIR", struct model_args, name,
-                "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli models' "
-                "lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
-                "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
-                .letter = 'm', .environment = "ATTN_CLI_MODEL"),
+    OPTION_TEXT(
+        "model", "DIR", struct model_args, name,
+        "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli models' "
+        "lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
+        "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
+        .letter = 'm', .environment = "ATTN_CLI_MODEL"),
     OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
     OPTION_TEXT("vocab", "FILE", struct model_args, vocab,
                 "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends "

@@ -637,11 +637,10 @@ static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *
     for (int i = 1; i < files->n_shard; i++)
         ATTN_TRY(open_shard(gguf, i, load, err));
     if (files->count != split->n_tensor)
-        return attn_error_set(
-            err, ATTN_FORMAT,
-            "'%s' and the other %d files have %zu tensors in all, expected %" PRIu64
-            ", its 'split.tensors.count'",
-            path.text, files->n_shard - 1, files->count, split->n_tensor);
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' and its other shards have %zu tensors in all, expected %" PRIu64
+                              ", its 'split.tensors.count'",
+                              path.text, files->count, split->n_tensor);
     return ATTN_OK;
 }
 
@@ -679,7 +678,7 @@ static enum attn_status sort(struct attn_gguf *gguf, struct attn_error *err)
 
 static enum attn_status read(struct attn_gguf *gguf, enum attn_load load, struct attn_error *err)
 {
-    struct split split;
+    struct split split = {0};
 
     ATTN_TRY(read_file(gguf, 0, &split, err));
     ATTN_TRY(open_shards(gguf, &split, load, err));
@@ -782,23 +781,18 @@ bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t 
 
 bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value)
 {
+    const size_t n_byte = types[pair->type].n_byte;
     uint64_t bits;
 
     if (pair->type == ATTN_GGUF_F32 || pair->type == ATTN_GGUF_F64 ||
-        !next_bits(pair, types[pair->type].n_byte, &bits))
+        !next_bits(pair, n_byte, &bits))
         return false;
     switch (pair->type) {
     case ATTN_GGUF_I8:
-        *value = (int8_t)bits;
-        break;
     case ATTN_GGUF_I16:
-        *value = (int16_t)bits;
-        break;
     case ATTN_GGUF_I32:
-        *value = (int32_t)bits;
-        break;
-    case ATTN_GGUF_I64:
-        *value = (int64_t)bits;
+    case ATTN_GGUF_I64: /* the sign is the highest of its bits */
+        *value = (int64_t)(bits << (64 - 8 * n_byte)) >> (64 - 8 * n_byte);
         break;
     case ATTN_GGUF_BOOL:
         *value = bits != 0;

@@ -88,12 +88,12 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
                                        struct attn_error *err);
 
 /*
- * Finds every tensor that CONFIG needs in ST, by the rules of NAMING, which is its family or that of
+ * Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, which is its own or that of
  * GGUF, checks types and shapes, and fills WEIGHTS, which borrows ST. An own output matrix in the
  * file makes config->output ATTN_OUTPUT_OWN. Release it also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
-                                   const struct attn_family *naming,
+                                   const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err);
 
 /* How weights are packed. */
