@@ -34,9 +34,9 @@
     X(U64, 21, 64)
 
 /*
- * X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their codes
- * in such files (ggml.h `ggml_type`; kernels/vector_blocks.c has the layouts). A row of a matrix is
- * whole blocks.
+ * X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their
+ * codes in such files (ggml.h `ggml_type`; kernels/vector_blocks.c has the layouts). A row of a
+ * matrix is whole blocks.
  */
 #define ATTN_BLOCK_DTYPE_MAP(X)                                                                    \
     X(Q4_0, 22, 2, 32, 18)                                                                         \

@@ -95,8 +95,8 @@ static enum attn_status feed(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Bytes of the weights that a run with logits reads, from packed ones where they are; files have one
- * type. */
+/* Bytes of the weights that a run with logits reads, from packed ones where they are; files have
+ * one type. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_model *model = bench->options->model;

@@ -9,9 +9,10 @@
  * X(gguf);
  *
  * Layout, little-endian: "GGUF", u32 version, u64 tensors, u64 pairs; each pair a key, a u32 type
- * and a value; each tensor a name, u32 dimensions, their u64 sizes (the contiguous one first), a u32
- * type, a u64 offset; zeros up to the alignment, then the data, which the tensors tile. See ggml's
- * docs/gguf.md. All of it is checked before the directory exists, and the data are not touched.
+ * and a value; each tensor a name, u32 dimensions, their u64 sizes (the contiguous one first), a
+ * u32 type, a u64 offset; zeros up to the alignment, then the data, which the tensors tile. See
+ * ggml's docs/gguf.md. All of it is checked before the directory exists, and the data are not
+ * touched.
  *
  * Values stay where they lie in the file: arrays of strings are read by attn_gguf_next_text, which
  * compares sizes with what is left each time, so that a map may change under it.
@@ -49,7 +50,7 @@ enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, str
 
 void attn_gguf_free(struct attn_gguf *gguf); /* NULL is allowed */
 
-/* Its tensors, which belong to GGUF. Names are as in the file; shapes are in our order: [out, in]. */
+/* Its tensors, which belong to GGUF. Names are as in the file, shapes in our order: [out, in]. */
 const struct attn_tensor_files *attn_gguf_files(const struct attn_gguf *gguf);
 
 /* --- Metadata --------------------------------------------------------------------------------- */
@@ -109,8 +110,8 @@ enum attn_status attn_gguf_get_bool(const struct attn_gguf *gguf, const char *ke
 enum attn_status attn_gguf_get_text(const struct attn_gguf *gguf, const char *key,
                                     const char **text, size_t *size, struct attn_error *err);
 
-/* *pair becomes that of KEY, an array of TYPE; ATTN_FORMAT where it is none. A key that is not there
- * gives no items. */
+/* *pair becomes that of KEY, an array of TYPE; ATTN_FORMAT where it is none. A key that is not
+ * there gives no items. */
 enum attn_status attn_gguf_get_array(const struct attn_gguf *gguf, const char *key,
                                      enum attn_gguf_type type, struct attn_gguf_pair *pair,
                                      struct attn_error *err);

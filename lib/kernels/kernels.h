@@ -26,7 +26,8 @@
  * n_col] in y = x W. Element (k, n) lies at
  *     data + (k*row_stride + (n / group)*group_stride + (n % group)*col_stride) elements,
  * or in an interleaved group, whose first half lies at even places and whose second at odd ones, at
- * the place 2*(n % (group/2)) + n % group / (group/2) instead of n % group. GPT-2's Conv1D [in, out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]:
+ * the place 2*(n % (group/2)) + n % group / (group/2) instead of n % group.
+ * GPT-2's Conv1D [in, out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]:
  * row_stride = 1, col_stride = in. Per-head W_Q [H, D, E]: group = E, group_stride = D*E,
  * row_stride = E, col_stride = 1.
  */

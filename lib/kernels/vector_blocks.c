@@ -2,9 +2,10 @@
  * vector_blocks.c - the blocks of GGUF files as float32 (ggml-common.h `block_q4_0` and its like).
  *
  * A block is split into a byte a value and a few factors (struct attn_codes), which a row and a
- * panel (vector_pack.c) multiply. A value is exact or one rounded sum of two exact products, so each
- * instruction set, and ggml, give the same bits. Bytes of a block, in order: d and m are F16; q holds
- * codes, s scales, h the high bits of codes. Loops are plain, for the compiler to make vectors of.
+ * panel (vector_pack.c) multiply. A value is exact or one rounded sum of two exact products, so
+ * each instruction set, and ggml, give the same bits. Bytes of a block, in order: d and m are F16;
+ * q holds codes, s scales, h the high bits of codes. Loops are plain, for the compiler to make
+ * vectors of.
  */
 #include "kernels/vector.h"
 

@@ -308,8 +308,8 @@ static void pack_piece(const struct block_piece *piece, size_t n_c, size_t width
 
 enum { N_TILE = ATTN_PANEL / TILE, N_PART_TILE = TILE / LANES };
 
-/* SUM += x [16] times 16 values of 64 columns, which were turned and begin with the N_BYTE's part I;
- * all are of the group G. Inlined where HAS_OFFSET is a constant. */
+/* SUM += x [16] times 16 values of 64 columns, which were turned and begin with the N_BYTE's part
+ * I; all are of the group G. Inlined where HAS_OFFSET is a constant. */
 static inline void add_products(const struct block_tile tiles[N_TILE], size_t i, size_t g,
                                 bool has_offset, const float *x, vf sum[N_TILE][N_PART_TILE])
 {

@@ -534,7 +534,7 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     return attn_buffer_check(json, err);
 }
 
-/* --- What no config.json says ------------------------------------------------------------------ */
+/* --- What no config.json says ----------------------------------------------------------------- */
 
 /* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends
  * nothing: the tokenizer is another's affair, and a run by ids needs none. */

@@ -2,7 +2,7 @@
  * gguf_config.h - the metadata of a GGUF file as the config.json that its family reads.
  *
  *     struct attn_buffer json = {0};
- *     attn_gguf_write_config(gguf, &json, &err); // {"model_type": "llama", "hidden_size": 2048, ...
+ *     attn_gguf_write_config(gguf, &json, &err); // {"model_type": "llama", ...
  *
  * Keys are those of llama.cpp (src/llama-arch.cpp); what it leaves to its code, as activations and
  * which layers have windows, is a row here.

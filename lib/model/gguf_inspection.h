@@ -15,7 +15,8 @@
 /*
  * The name that `general.file_type` stands for, static; NULL where it has none or does not agree
  * with the tensors. It agrees when more than half of the values in the matrices of the blocks have
- * the type that it is named after, or the one that stands in for that where rows are not whole blocks.
+ * the type that it is named after, or the one that stands in for that where rows are not whole
+ * blocks.
  */
 const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 

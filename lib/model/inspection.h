@@ -32,15 +32,15 @@
  * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.
  * types: a row per dtype, of the most values first: dtype, n_tensor, n_value, bytes, share of all
  * values. precision: mixture (GGUF's name of it, missing where the tensors do not agree),
- * bits_per_weight. metadata: of a GGUF file, key, type, n (items of an array), value (missing of long
- * arrays), is_known. conversion: part, difference: how a GGUF file differs from Hugging Face's.
- * tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each special token. files:
- * name, bytes; those of weights come last. run: n_token, n_source, n_pair. multiply_adds: of each
- * part, total. memory: bytes of each part. outputs: a row per site, n_layer, shape in one layer
- * (missing where layers differ), bytes of all layers. kinds: exact attention, then others that the
- * model can have, of a width of sqrt(n_token), rounded up: kind, n_pair, multiply_adds, share of
- * those of exact attention. non_finite: a row per tensor that holds such values, name, n_nan,
- * n_infinite, n_value, first.
+ * bits_per_weight. metadata: of a GGUF file, key, type, n (items of an array), value (missing of
+ * long arrays), is_known. conversion: part, difference: how a GGUF file differs from Hugging
+ * Face's. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each special token.
+ * files: name, bytes; those of weights come last. run: n_token, n_source, n_pair. multiply_adds: of
+ * each part, total. memory: bytes of each part. outputs: a row per site, n_layer, shape in one
+ * layer (missing where layers differ), bytes of all layers. kinds: exact attention, then others
+ * that the model can have, of a width of sqrt(n_token), rounded up: kind, n_pair, multiply_adds,
+ * share of those of exact attention. non_finite: a row per tensor that holds such values, name,
+ * n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \

@@ -118,8 +118,8 @@ void attn_weights_release(struct attn_weights *weights);
 bool attn_weights_know(const struct attn_family *naming, const char *name);
 
 /*
- * Of a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be of no
- * use. It means a part of the model that would be left out, for there is no other sign of it.
+ * Of a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be of
+ * no use. It means a part of the model that would be left out, for there is no other sign of it.
  */
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_config *config,

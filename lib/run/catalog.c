@@ -550,8 +550,8 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
 }
 
 /*
- * What is wrong with a GGUF file or with what leads to it, which need not be named again: "it is short
- * of 664 of its 9664 bytes". An architecture goes without saying.
+ * What is wrong with a GGUF file or with what leads to it, which need not be named again: "it is
+ * short of 664 of its 9664 bytes". An architecture goes without saying.
  */
 static void take_failure(struct model_row *row, char words[WORDS_SIZE])
 {

@@ -67,10 +67,10 @@ struct attn_found {
  * NAME is, in this order: the path of a directory, of a model as Hugging Face lays it out or with
  * one GGUF model; the path of a GGUF file, whatever it is called; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
- * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a branch,
- * a tag, or the first digits of a commit's hash, and with :TAG, which stands in the name of a GGUF
- * file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with what was searched when there
- * is none of these; *found is to be used only after success.
+ * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a
+ * branch, a tag, or the first digits of a commit's hash, and with :TAG, which stands in the name of
+ * a GGUF file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with what was searched
+ * when there is none of these; *found is to be used only after success.
  */
 ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
                                             struct attn_found *found, struct attn_error *err);
@@ -87,9 +87,9 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
 /*
  * All of them as a table: name, origin, family (the model_type of its config), parameters, about
  * (what it is, for models that come with the program), problem (in a few words, "cannot read:
- * mamba"; missing when it can be run), directory, message (the failure as opening it tells it), bits
- * of a weight, bytes of its files of weights, file (of a GGUF model). Configs and the headers of
- * weight files are read. Fails only for lack of memory; the caller frees *table.
+ * mamba"; missing when it can be run), directory, message (the failure as opening it tells it),
+ * bits of a weight, bytes of its files of weights, file (of a GGUF model). Configs and the headers
+ * of weight files are read. Fails only for lack of memory; the caller frees *table.
  */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);

@@ -140,10 +140,9 @@ struct attn_bpe_model {
     bool is_by_byte;  /* a byte-level vocabulary */
     bool takes_whole_pieces; /* a piece that is a token is that token before any merge */
     bool has_byte_fallback;
-    bool fuses_unk; /* neighbouring unknown parts make one `unk` */
-    bool needs_all; /* a part without a token is an error */
-    bool
-        spells_after; /* characters without a token are merged, too, and spelled when they are left */
+    bool fuses_unk;       /* neighbouring unknown parts make one `unk` */
+    bool needs_all;       /* a part without a token is an error */
+    bool spells_after;    /* characters without a token are merged, and spelled when left over */
     uint32_t *characters; /* owns; [n_character] those that are parts of tokens, ascending */
     size_t n_character;
     char *unk; /* owns; [n_unk] the key for unknown parts; NULL: none */

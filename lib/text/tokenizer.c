@@ -115,7 +115,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
 
-    /* Beside a GGUF file may lie those of strangers: only what was asked for comes before its own. */
+    /* Files beside a GGUF file may be strangers': only those that were asked for come before its
+     * own. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
         return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
