@@ -128,9 +128,6 @@ ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 /* The family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 
-/* How GGUF files name the tensors of MODEL_TYPE: a row that has rules alone. */
-const struct attn_family *attn_family_of_gguf(const char *model_type);
-
 /* Family number I in the order of the list; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);
 

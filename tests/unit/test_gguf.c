@@ -474,7 +474,7 @@ START_TEST(shards_are_opened_beside_the_first)
     assert_refused("m-00001-of-00003.gguf", "'m-00001-of-00003.gguf' has the tensor 'b' a second "
                                             "time");
     write_part("m-00003-of-00003.gguf", 2, 3, 2, NULL);
-    assert_refused("m-00001-of-00003.gguf", "'m-00001-of-00003.gguf' and the other 2 files have 1 "
+    assert_refused("m-00001-of-00003.gguf", "'m-00001-of-00003.gguf' and its other shards have 1 "
                                             "tensors in all, expected 2, its "
                                             "'split.tensors.count'");
     ck_assert_int_eq(remove("m-00003-of-00003.gguf"), 0);
