@@ -58,12 +58,14 @@ static inline void split_halves(bytes q, uint8_t zero, int8_t n[restrict 32])
     memcpy(n + 16, &high, sizeof high);
 }
 
+#define EACH UINT64_C(0x0101010101010101)
+
 /* Bit i of BITS in byte i. */
 static inline uint64_t spread_bits(unsigned bits)
 {
-    const uint64_t each = bits * 0x0101010101010101U & 0x8040201008040201U;
+    const uint64_t each = bits * EACH & 0x8040201008040201U;
 
-    return (each + 0x7f7f7f7f7f7f7f7fU) >> 7 & 0x0101010101010101U;
+    return (each + 127 * EACH) >> 7 & EACH;
 }
 
 /* The same with a fifth bit each, of H. */
@@ -172,13 +174,14 @@ static void split_nvfp4(bytes b, size_t n_block, struct attn_codes *c)
         const unsigned char *block = b + i / 4 * 36, *q = block + 4 + 8 * (i % 4);
         const unsigned char s = block[i % 4] == 127 ? 0 : block[i % 4] & 127; /* 127 is NaN: 0 */
         const int exponent = s >> 3 > 0 ? (s >> 3) - 1 : 0;
+        uint64_t both[2];
         int8_t codes[16];
 
         c->scale[i] = (float)(s - 8 * exponent) * 0x1p-10F * (float)(1 << exponent);
-        for (int j = 0; j < 8; j++) {
-            codes[j] = q[j] & 15;
-            codes[8 + j] = (int8_t)(q[j] >> 4);
-        }
+        memcpy(both, q, sizeof *both);
+        both[1] = both[0] >> 4 & 15 * EACH;
+        both[0] &= 15 * EACH;
+        memcpy(codes, both, sizeof codes);
         bytes_look_up(fp4_values, codes, c->n + 16 * i);
     }
 }
@@ -346,8 +349,6 @@ static void split_tq2_0(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Blocks of 256 of points, 8 values at a time ---------------------------------------------- */
 
-#define EACH UINT64_C(0x0101010101010101)
-
 /* The four digits of base 3 of the numbers below 81, a byte each. */
 static const uint32_t ternary[81] = {
 #define ONE(x) (x), (x) + 1U, (x) + 2U
@@ -370,15 +371,12 @@ static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
 /* Those, 0 to 7, of two points of 4 values. */
 static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x, unsigned y)
 {
-    const char *points[] = {&book[x >> 8][2 * (x & 255)], &book[y >> 8][2 * (y & 255)]};
-    uint64_t levels = 0;
+    const char *p = &book[x >> 8][2 * (x & 255)], *q = &book[y >> 8][2 * (y & 255)];
+    uint64_t pairs = (uint64_t)(p[0] | p[1] << 8) | (uint64_t)(q[0] | q[1] << 8) << 32;
 
-    for (int i = 0; i < 4; i++) {
-        const unsigned pair = (unsigned)(points[i / 2][i % 2] - '#');
-
-        levels |= (uint64_t)((pair & 7) | (pair >> 3) << 8) << 16 * i;
-    }
-    return levels;
+    pairs -= '#' * UINT64_C(0x0000010100000101);
+    pairs = (pairs | pairs << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    return (pairs | pairs << 5) & 7 * EACH;
 }
 
 /* What the levels stand for. */

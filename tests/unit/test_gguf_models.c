@@ -265,8 +265,9 @@ static void put_ones(struct attn_gguf_image *image, const char *name)
     attn_gguf_put_data(image, name, 0, &tensor);
 }
 
-/* A llama of N_LAYER layers whose matrices are of one type after another. */
-static struct attn_buffer make_model_of_blocks(uint32_t n_layer)
+/* A llama of N_LAYER layers whose matrices are of one type after another, and tensor MORE if it is
+ * not NULL. */
+static struct attn_buffer make_model_of_blocks(uint32_t n_layer, const char *more)
 {
     static const char *const matrices[MATRICES] = {"attn_q",   "attn_k", "attn_v",  "attn_output",
                                                    "ffn_gate", "ffn_up", "ffn_down"};
@@ -295,6 +296,8 @@ static struct attn_buffer make_model_of_blocks(uint32_t n_layer)
             put_ones(&image, name);
         }
     }
+    if (more)
+        put_ones(&image, more);
     return attn_gguf_image_make(&image);
 }
 
@@ -302,10 +305,11 @@ static struct attn_buffer make_model_of_blocks(uint32_t n_layer)
 START_TEST(matrices_of_every_type_are_their_decoded_values)
 {
     enum { N_TYPE = 0 ATTN_BLOCK_DTYPE_MAP(ATTN_COUNT) };
-    struct fixture fixture = {.name = "all types",
-                              .gguf = make_model_of_blocks((N_TYPE - 2 + MATRICES - 1) / MATRICES),
-                              .prompts = {{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9}, 15}},
-                              .n_prompt = 1};
+    struct fixture fixture = {
+        .name = "all types",
+        .gguf = make_model_of_blocks((N_TYPE - 2 + MATRICES - 1) / MATRICES, NULL),
+        .prompts = {{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9}, 15}},
+        .n_prompt = 1};
     struct attn_buffer decoded = attn_gguf_rewrite(&fixture.gguf, ATTN_GGUF_AS_F32);
     struct attn_model *blocks = open_gguf("blocks", &fixture.gguf, NULL);
     struct attn_model *values = open_gguf("values", &decoded, NULL);
@@ -318,6 +322,22 @@ START_TEST(matrices_of_every_type_are_their_decoded_values)
     attn_model_free(values);
     attn_buffer_release(&decoded);
     attn_buffer_release(&fixture.gguf);
+}
+END_TEST
+
+START_TEST(factors_of_nvfp4_are_refused)
+{
+    struct attn_buffer bytes = make_model_of_blocks(1, "blk.0.attn_q.scale");
+    const struct attn_blob blob = {"model.gguf", bytes.data, bytes.size};
+    const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_model_open(&source, NULL, &model, &err), ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "tensor 'blk.0.attn_q.scale' in 'm/model.gguf' is of a part that "
+                                  "models of type 'llama' do not have here");
+    ck_assert_ptr_nonnull(strstr(err.hint, "factors of NVFP4 are not multiplied in"));
+    attn_buffer_release(&bytes);
 }
 END_TEST
 
@@ -533,7 +553,7 @@ END_TEST
 
 ATTN_SUITE("gguf_models", every_site_has_the_bits_of_the_decoded_values,
            feeds_threads_instruction_sets_and_loading_change_nothing,
-           matrices_of_every_type_are_their_decoded_values,
+           matrices_of_every_type_are_their_decoded_values, factors_of_nvfp4_are_refused,
            products_in_bfloat16_are_of_the_decoded_values, other_forms_of_a_file_give_the_same_bits,
            biases_of_llama_are_interleaved_as_their_rows_are,
            a_twin_whose_rows_were_not_moved_is_another_model,
