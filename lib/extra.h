@@ -25,6 +25,7 @@
 #include "output/outputs.h"
 
 /* Many inputs to files. */
+#include "records/items.h"
 #include "records/records.h"
 #include "records/batch.h"
 

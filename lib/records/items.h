@@ -1,0 +1,113 @@
+/*
+ * items.h - the items of an experiment, one after the other: each a text or a pair of texts, what is
+ * asked of it, and the labels that say which condition it belongs to.
+ *
+ *     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+ *     options.path = "agreement.csv";
+ *     attn_items_open(&options, &items, &err);
+ *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
+ *         ... item->record.input, item->target, item->labels[i] ...
+ *         attn_item_free(item);
+ *     }
+ *     attn_items_free(items);
+ *
+ * JSON Lines, or CSV (RFC 4180) and TSV with a header. One record is one item. Keys:
+ *
+ *     id                        text or integer; default: its number from 0
+ *     text or ids               the input; in CSV ids are "5 17 3"
+ *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
+ *     a, b                      the pair of diff; also a_ids, b_ids
+ *     good, bad                 the pair of score; also good_ids, bad_ids
+ *     target, foil              or target_id, foil_id
+ *     at, from, to, queries     positions, numbers or words (run/position.h)
+ *     source                    the second sequence, of models with cross-attention
+ *     next                      a continuation or a list of them
+ *     pos.NAME                  a place by name
+ *
+ * Any other key whose value is a text, a number or a boolean is a label. An item that cannot be read
+ * is an item all the same, with the reason in its record.
+ */
+#ifndef ATTN_RECORDS_ITEMS_H
+#define ATTN_RECORDS_ITEMS_H
+
+#include "base/table.h"
+#include "run/record.h"
+
+enum attn_items_form {
+    ATTN_ITEMS_BY_NAME = 0, /* .csv and .tsv are what they say, all else JSON Lines */
+    ATTN_ITEMS_JSON_LINES = 1,
+    ATTN_ITEMS_CSV = 2,
+    ATTN_ITEMS_TSV = 3
+};
+
+struct attn_items_options {
+    size_t size;      /* of this struct */
+    const char *path; /* a file or a pipe; "-": standard input */
+    const char *data; /* [n_data] bytes instead of a file; or NULL */
+    size_t n_data;
+    enum attn_items_form form;
+    size_t max_line;       /* bytes of a record; a longer one is an item that failed; 0: 16 MiB */
+    size_t shard, n_shard; /* shard of n_shard, by records; n_shard 0: all of them */
+};
+
+#define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
+    ((struct attn_items_options){.size = sizeof(struct attn_items_options)})
+
+/* What an item has two texts for. */
+enum attn_item_pair {
+    ATTN_ITEM_SINGLE = 0,
+    ATTN_ITEM_CLEAN_CORRUPTED = 1,
+    ATTN_ITEM_A_B = 2,
+    ATTN_ITEM_GOOD_BAD = 3
+};
+
+struct attn_item_label {
+    const char *name;       /* terminated */
+    struct attn_cell value; /* a text, an integer, a real or a boolean */
+};
+
+struct attn_item_place {
+    const char *name; /* terminated; what follows "pos." */
+    const char *spec; /* terminated */
+};
+
+/* Owns what it points to. What an item does not have is NULL, empty, or 0. */
+struct attn_item {
+    struct attn_record record; /* number, id, why it failed; its input is the only text, or the
+                                   first of the pair; its source */
+    enum attn_item_pair pair;
+    struct attn_input other;   /* the second of the pair */
+    const char *target, *foil; /* terminated */
+    int32_t target_id, foil_id;
+    bool has_target_id, has_foil_id;
+    const char *at, *from, *to, *queries; /* terminated */
+    const char *const *next;              /* [n_next] terminated */
+    size_t n_next;
+    const struct attn_item_place *places; /* [n_place] */
+    size_t n_place;
+    const struct attn_item_label *labels; /* [n_label] in the order of the record */
+    size_t n_label;
+};
+
+struct attn_items;
+
+/* Errors are at the stage of the input. ATTN_INVALID for a header that is none or has a name twice. */
+ATTN_API enum attn_status attn_items_open(const struct attn_items_options *options,
+                                          struct attn_items **items, struct attn_error *err);
+ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */
+
+/* The next item, the caller's; NULL after the last. May block on a pipe. */
+ATTN_API enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
+                                          struct attn_error *err);
+ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */
+
+/* Begins again with the first. ATTN_INVALID for what cannot be read twice. */
+ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
+
+/* What messages call it: its path, or "standard input". */
+ATTN_API const char *attn_items_name(const struct attn_items *items);
+
+/* The share of the input that was read, 0..1; NaN where its size is not known. */
+ATTN_API double attn_items_share(const struct attn_items *items);
+
+#endif
