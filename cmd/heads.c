@@ -182,8 +182,10 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
 
     ATTN_TRY(check_similarity(args, err));
     ATTN_TRY(check(args, &how, err));
-    question->grid =
-        (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
+    question->grid = (struct attn_table_grid){.rows = "number",
+                                              .columns = "other_number",
+                                              .values = "js",
+                                              .asked = "of the patterns of two heads"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
@@ -224,8 +226,14 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.answer = answer_of(&args->answer, &ids);
     how.sort = args->sort;
     how.n_most = (size_t)args->n_most;
-    question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .columns = "head",
+                                              .values = drawn_column(args, &how),
+                                              .asked = "of each head"};
+    if (args->has_effect && strcmp(question->grid.values, "effect") == 0) {
+        question->grid.quantity = "change of @";
+        question->grid.asked = "without each head";
+    }
     question->unit = how.has_probe ? "probes" : NULL;
     if (how.has_probe)
         ATTN_TRY(question_open(question, err));
@@ -245,8 +253,11 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    struct question question = {
-        .call = call, .args = &args->question, .example = EXAMPLE, .own = &pattern};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .example = EXAMPLE,
+                                .answer = args->has_effect ? &args->answer : NULL,
+                                .own = &pattern};
     const enum attn_status status =
         question_answer(&question, args->is_similarity ? compare_heads : survey, err);
 

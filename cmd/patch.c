@@ -6,6 +6,7 @@
 
 #include "attn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,42 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
     return ATTN_OK;
 }
 
+/* Writes the table. Its pictures show both texts, and where their tokens differ both of these. */
+static enum attn_status write_drawn(struct question *question, const struct attn_patch_args *how,
+                                    struct attn_error *err)
+{
+    struct attn_table_grid *grid = &question->grid;
+    struct attn_request request = question->request;
+    struct attn_run *clean = NULL, *corrupted = NULL;
+    char asked[64];
+    enum attn_status status;
+
+    grid->columns = attn_table_column(question->table, 2)->name; /* position, head or kv_head */
+    snprintf(asked, sizeof asked, "by %s of each %s", how->site ? how->site : "resid_pre",
+             grid->columns);
+    grid->asked = asked;
+    if (how->is_to_noise)
+        grid->quantity = "share of the clean answer lost";
+    grid->text = request.input.text;
+    grid->n_text = request.input.n_text;
+    grid->other = how->corrupted.text;
+    grid->n_other = how->corrupted.n_text;
+    request.on_note = NULL;
+    request.selection.queries = NULL;
+    status = attn_run_prepare(question->host, &request, &clean, err);
+    request.input = how->corrupted;
+    if (status == ATTN_OK)
+        status = attn_run_prepare(question->host, &request, &corrupted, err);
+    if (status == ATTN_OK) {
+        grid->run = attn_run_labels(clean);
+        grid->other_run = attn_run_labels(corrupted);
+        status = question_write(question, err);
+    }
+    attn_run_free(clean);
+    attn_run_free(corrupted);
+    return status;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
@@ -120,8 +157,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
     ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
-    question->grid =
-        (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .values = "effect",
+                                              .positions = "position",
+                                              .text_name = "clean",
+                                              .other_name = "corrupted"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &ids[0], err));
     ATTN_TRY(read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1], err));
@@ -130,9 +170,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    question->grid.columns = /* by position, head or kv_head */
-        attn_table_column(question->table, 2)->name;
-    ATTN_TRY(question_write(question, err));
+    if (tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, &how, err));
+    else
+        ATTN_TRY(question_write(question, err));
     if (question_is_noted(question))
         note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
@@ -145,8 +186,12 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
     int32_t *ids[2] = {NULL, NULL};
-    struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = ids};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .answer = &args->answer,
+                                .own = ids};
     const enum attn_status status = question_answer(&question, work, err);
 
     free(ids[0]);

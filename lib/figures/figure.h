@@ -22,17 +22,26 @@
 
 struct attn_figure_axis; /* figure_internal.h */
 
+/* A text that numbers are of. Borrowed. */
+struct attn_figure_text {
+    const char *name; /* "clean", which stands before it; or NULL */
+    const char *text; /* [n]; NULL: there is none */
+    size_t n;
+};
+
 /* Numbers of a table, instead of a matrix of a run. Borrowed. */
 struct attn_figure_grid {
     struct attn_level_matrix matrix;
     const struct attn_figure_axis *rows, *columns;
-    const char *name;  /* of the numbers: "effect" */
-    const char *model; /* that they are of, or NULL */
-    const char *text;  /* [n_text] likewise */
-    size_t n_text;
-    struct attn_color_scale scale; /* nothing is left open */
-    bool is_share;                 /* numbers are shown in percent */
-    int digits;                    /* of other numbers after the point */
+    const char *name;     /* of the numbers: "effect" */
+    const char *title;    /* what was asked, printable; NULL: model and name */
+    const char *quantity; /* what the numbers are, with their unit, printable; NULL: the name */
+    const char *note;     /* what the subtitle says of them, printable, or NULL */
+    const char *model;    /* that they are of, or NULL */
+    struct attn_figure_text texts[2]; /* likewise; the second of a pair */
+    struct attn_color_scale scale;    /* nothing is left open */
+    bool is_share;                    /* numbers are shown in percent */
+    int digits;                       /* of other numbers after the point */
 };
 
 struct attn_figure_content {

@@ -225,12 +225,12 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 
 /* --- Numbers in cells ---------------------------------------------------------------------- */
 
-/* Whether the numbers are shares of 1, which are shown in percent. */
-static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)
+bool attn_figure_is_percent(const struct attn_figure_pen *pen,
+                            const struct attn_level_matrix *matrix)
 {
     if (pen->content->grid)
         return pen->content->grid->is_share;
-    return attn_site_range(view.matrix->site) == ATTN_RANGE_SHARE &&
+    return attn_site_range(matrix->site) == ATTN_RANGE_SHARE &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
@@ -265,7 +265,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                             struct attn_figure_place place)
 {
     const enum attn_cell_text wish = pen->options->values;
-    const bool is_share = is_percent(pen, view);
+    const bool is_share = attn_figure_is_percent(pen, view.matrix);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
     size_t longest = 2;

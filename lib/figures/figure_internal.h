@@ -94,11 +94,13 @@ static inline double attn_figure_text_width(size_t n, double size)
     return (double)n * size * ATTN_SHAPES_EM;
 }
 
-/* The smallest width of a figure with its title, and the height of title and subtitle. */
+/* The smallest width of a figure with its title, and the height of title and subtitle in shapes
+ * whose width is known. */
 double attn_figure_heading_width(struct attn_figure_pen *pen);
 double attn_figure_heading_height(struct attn_figure_pen *pen);
 
-/* Adds title and subtitle at the top; the subtitle is shortened to the width of the shapes. */
+/* Adds title and subtitle at the top, in lines as wide as the shapes: two of the title, and two of
+ * each text, which is cut where they do not hold it. */
 void attn_figure_add_heading(struct attn_figure_pen *pen);
 
 /* The legend: a ramp with ticks, and what kinds of cells without a value there are. */
@@ -107,6 +109,9 @@ struct attn_figure_size {
 };
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
+
+/* Round numbers from LOW to HIGH [n], ascending: steps of 1, 2, 2.5 or 5 times a power of ten. */
+size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
@@ -152,6 +157,10 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
 /* The numbers in cells of SIDE, where they are wanted. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
+
+/* Whether the numbers of MATRIX are shares of 1, which are shown in percent. */
+bool attn_figure_is_percent(const struct attn_figure_pen *pen,
+                            const struct attn_level_matrix *matrix);
 
 /* A number of a table that is not in percent, as it stands in a cell; not terminated. */
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,

@@ -94,9 +94,9 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->columns =
         plan_labels(attn_figure_columns(pen, layout->matrix), layout->place.side, true);
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
-    layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     shapes->width = layout->place.x + layout->width + ATTN_FIGURE_ASIDE + legend.width;
     shapes->width = ceil(fmax(shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     below = attn_figure_text_width(strlen(layout->rows.axis.title), ATTN_FIGURE_AXIS);
     below = fmax(fmax(layout->height, below), legend.height);
     shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);

@@ -51,10 +51,10 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     if (layout->n_across > n)
         layout->n_across = n;
     layout->left = ATTN_FIGURE_PAD;
-    layout->top = attn_figure_heading_height(pen) + 4;
     pen->shapes->width = layout->left + (double)layout->n_across * layout->width - BETWEEN;
     pen->shapes->width += ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD;
     pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    layout->top = attn_figure_heading_height(pen) + 4;
     n_down = (n - 1) / layout->n_across + 1;
     pen->shapes->height = (double)n_down * layout->height - BETWEEN;
     pen->shapes->height =

@@ -8,6 +8,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "figures/figure_internal.h"
+#include "figures/table_words.h"
 #include "output/format_internal.h"
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
@@ -16,6 +17,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Tokens of two runs, each with those of its source. */
+enum { OTHER = 2, N_TOKENS = 4 };
 
 /* One side of the matrix. */
 struct table_axis {
@@ -28,6 +32,9 @@ struct table_axis {
 /* It is not to be copied. */
 struct table_cells {
     struct attn_figure_grid figure;
+    struct attn_table_words words;
+    struct attn_buffer quantity; /* with its unit */
+    struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
     struct table_axis rows, columns;
 };
 
@@ -78,8 +85,9 @@ struct axis_columns {
     size_t key;
     size_t other;                          /* of the other axis */
     size_t detail, texts;                  /* SIZE_MAX: none */
-    const struct attn_token_texts *tokens; /* NULL unless the detail, or else the key, is a
-                                              position */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] of the run, and from OTHER on of the other
+                                              one, which may be empty; NULL unless the detail, or
+                                              else the key, is a position */
 };
 
 /* A row of the table, by what puts it into a row or a column of the picture. */
@@ -135,6 +143,21 @@ static struct table_key *list_keys(const struct attn_table *table,
     return keys;
 }
 
+/* The token at POSITION of the other text, where it is not TOKEN [size]: "/Mary". */
+static void append_other(struct attn_buffer *out, const char *token, size_t size,
+                         const struct attn_token_texts *others, size_t position)
+{
+    size_t n;
+    const char *other = position < others->n ? attn_token_text(others, position, &n) : NULL;
+
+    if (!other || (n == size && memcmp(other, token, n) == 0))
+        return;
+    for (; n > 1 && *other == ' '; n--)
+        other++;
+    attn_buffer_append_char(out, '/');
+    attn_buffer_append(out, other, n);
+}
+
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
  * that it is, or the text it is. A detail that is a number: "position 3", or "3 cat" where that is
  * a token. */
@@ -163,6 +186,8 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         for (; has_detail && size > 1 && *token == ' '; size--)
             token++;
         attn_buffer_append(bytes, token, size);
+        if (is_token)
+            append_other(bytes, token, size, &tokens[OTHER], (size_t)text.integer);
     }
     axis->texts.ends[axis->texts.n++] = bytes->size;
 }
@@ -253,9 +278,18 @@ static enum attn_status read_axes(const struct attn_table *table,
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
         ATTN_TRY(attn_token_labels_init(tokens, grid->run, err));
+        if (grid->other_run)
+            ATTN_TRY(attn_token_labels_init(tokens + OTHER, grid->other_run, err));
     }
     ATTN_TRY(read_axis(table, &rows, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &cells->columns, err));
+    if (columns.tokens && grid->other_run && grid->text_name && grid->other_name) {
+        attn_buffer_append_format(&cells->both, "%s: %s/%s", grid->columns, grid->text_name,
+                                  grid->other_name);
+        if (!attn_buffer_string(&cells->both))
+            return attn_buffer_check(&cells->both, err);
+        cells->columns.axis.title = cells->both.data;
+    }
     if (cells->rows.axis.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
                               grid->columns);
@@ -263,6 +297,25 @@ static enum attn_status read_axes(const struct attn_table *table,
 }
 
 /* --- The numbers --------------------------------------------------------------------------- */
+
+/* What the picture says of its numbers. */
+static enum attn_status find_words(const struct attn_column *column,
+                                   const struct attn_table_grid *grid, struct table_cells *cells,
+                                   struct attn_error *err)
+{
+    struct attn_table_words *words = &cells->words;
+
+    attn_table_words_find(words, column, grid);
+    ATTN_TRY(attn_buffer_check(&words->bytes, err));
+    attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
+    if (words->unit || cells->figure.is_share)
+        attn_buffer_append_format(&cells->quantity, ", %s", words->unit ? words->unit : "%");
+    if (!attn_buffer_string(&cells->quantity))
+        return attn_buffer_check(&cells->quantity, err);
+    cells->figure.title = words->title;
+    cells->figure.quantity = cells->quantity.data;
+    return ATTN_OK;
+}
 
 /* ASKED is how the user wants the scale. */
 static enum attn_status read_cells(const struct attn_table *table,
@@ -272,7 +325,7 @@ static enum attn_status read_cells(const struct attn_table *table,
 {
     enum { MOST_DIGITS = 4, MANY = 1000 };
     struct attn_level_matrix matrix = {0};
-    struct attn_token_texts tokens[2] = {0};
+    struct attn_token_texts tokens[N_TOKENS] = {0};
     const struct attn_column *column;
     enum attn_status status;
     size_t values;
@@ -280,7 +333,7 @@ static enum attn_status read_cells(const struct attn_table *table,
 
     ATTN_TRY(find_values(table, grid, &values, err));
     status = read_axes(table, grid, cells, tokens, err);
-    attn_token_texts_release(tokens, 2);
+    attn_token_texts_release(tokens, N_TOKENS);
     ATTN_TRY(status);
     ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &matrix, err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
@@ -300,8 +353,8 @@ static enum attn_status read_cells(const struct attn_table *table,
                                   .columns = &cells->columns.axis,
                                   .name = column->name,
                                   .model = grid->model,
-                                  .text = grid->text,
-                                  .n_text = grid->n_text,
+                                  .texts = {{grid->text_name, grid->text, grid->n_text},
+                                            {grid->other_name, grid->other, grid->n_other}},
                                   .scale = attn_color_scale_of(asked, column->range, false),
                                   .is_share = column->range == ATTN_RANGE_SHARE};
     /* so many digits that the largest number has two figures, and none of whole numbers */
@@ -309,7 +362,7 @@ static enum attn_status read_cells(const struct attn_table *table,
     if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
         cells->figure.digits =
             most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
-    return ATTN_OK;
+    return find_words(column, grid, cells, err);
 }
 
 static void release_axis(struct table_axis *axis)
@@ -413,6 +466,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     release_axis(&made.cells.rows);
     release_axis(&made.cells.columns);
     attn_free(made.cells.figure.matrix.cells);
+    attn_table_words_release(&made.cells.words);
+    attn_buffer_release(&made.cells.quantity);
+    attn_buffer_release(&made.cells.both);
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

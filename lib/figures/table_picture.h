@@ -27,10 +27,22 @@ struct attn_table_grid {
     const char *columns; /* of whole numbers or texts: "head" */
     const char *texts;   /* what the columns are called: "token"; or NULL */
     const char *values;  /* numbers: what is drawn */
-    const char *model;   /* that they are of, for the title; or NULL */
-    const char *text;    /* [n_text] likewise, for the subtitle; or NULL */
+
+    /* What the picture says of them; each may be NULL. */
+    const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */
+    const char *answer;    /* what is measured: "logit(are) - logit(is)" */
+    const char *asked;     /* what was done: "without each head" */
+    const char *model;     /* that they are of */
+    const char *text;      /* [n_text] likewise */
+    const char *text_name; /* which of a pair it is: "clean" */
     size_t n_text;
-    const struct attn_labels *run; /* whose tokens the positions are called; or NULL */
+    const char *other; /* [n_other] the other text of a pair */
+    const char *other_name;
+    size_t n_other;
+
+    const struct attn_labels *run;       /* whose tokens the positions are called; or NULL */
+    const struct attn_labels *other_run; /* likewise of the other text: where their tokens differ, a
+                                            position has both; or NULL */
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
 };
 
