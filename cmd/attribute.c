@@ -80,6 +80,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .columns = "head",
                                               .values = "logit",
+                                              .parts = "part",
                                               .asked = "written by each part of the model"};
     if (how.by_token)
         question->grid =

@@ -19,6 +19,7 @@ struct heads_args {
     int64_t n_run, n_most;                                     /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
+    int is_clustered; /* a value of --order */
 };
 
 static const struct option heads_rows[] = {
@@ -45,6 +46,9 @@ static const struct option heads_rows[] = {
                 "instead of measures, print pairs of heads, the most alike first, with js: the "
                 "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
                 "not say that the heads read and write the same things"),
+    OPTION_CHOICE("order", "layer|cluster", struct heads_args, is_clustered,
+                  "how a picture of --similarity orders the heads: by layer (default), or those "
+                  "that are alike side by side (average linkage)"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
     OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
@@ -148,6 +152,10 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
+    if (args->is_clustered &&
+        !(args->is_similarity && tables_have_pictures(&args->question.tables)))
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--order cluster needs a picture of --similarity");
     if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
                               answer->foil_id >= 0 || answer->at || answer->metric > 0))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
@@ -185,6 +193,8 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     question->grid = (struct attn_table_grid){.rows = "number",
                                               .columns = "other_number",
                                               .values = "js",
+                                              .is_pairs = true,
+                                              .is_clustered = args->is_clustered,
                                               .asked = "of the patterns of two heads"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));

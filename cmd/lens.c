@@ -81,6 +81,7 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
         grid.detail = is_of_texts ? NULL : "position";
         grid.columns = "head";
         grid.values = "logit";
+        grid.cells = has_target || is_of_texts ? NULL : "token";
         grid.quantity = has_target ? "@" : "logit of the most probable token";
         grid.asked = "by what each head adds alone";
         return grid;
@@ -88,6 +89,7 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     grid.detail = "site";
     grid.columns = is_of_texts ? "place" : "position";
     grid.values = "prob";
+    grid.cells = has_target || is_of_texts ? NULL : "token";
     grid.quantity = has_target ? "@" : "probability of the most probable token";
     grid.asked = "read after each layer";
     if (is_of_texts && has_target) {

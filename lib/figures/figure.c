@@ -434,7 +434,7 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
         return 0;
     for (double i = ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
         if (n < ATTN_MOST_TICKS)
-            ticks[n++] = i * step;
+            ticks[n++] = i * step + 0.0; /* no -0 */
     return n;
 }
 
@@ -530,7 +530,7 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
         if (!pen->has_kind[kind])
             continue;
         attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
-                                (struct attn_figure_place){x, y, SWATCH});
+                                (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
         add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
         y += ENTRY;
     }
@@ -605,7 +605,7 @@ static void open_pen(struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
-    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
+    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
     pen->scale = pen->content->grid
                      ? pen->content->grid->scale
@@ -622,6 +622,7 @@ static void open_pen(struct attn_figure_pen *pen)
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         palette[ATTN_N_COLOR - 1 + kind] =
             attn_cell_look((enum attn_cell_kind)kind, pen->options->theme).ground;
+    palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE] = pen->shapes->paper;
     attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
     find_subtitle(pen);

@@ -113,8 +113,9 @@ static struct attn_figure_place place_of(struct attn_figure_pen *pen, struct gri
                                          const struct attn_level_matrix *matrix)
 {
     return (struct attn_figure_place){
-        line_of(grid->columns, &grid->n_column, column_number(pen, matrix))->at,
-        line_of(grid->rows, &grid->n_row, row_number(pen, matrix))->at, grid->side};
+        .x = line_of(grid->columns, &grid->n_column, column_number(pen, matrix))->at,
+        .y = line_of(grid->rows, &grid->n_row, row_number(pen, matrix))->at,
+        .side = grid->side};
 }
 
 static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)

@@ -71,6 +71,8 @@ struct attn_figure_axis {
     const char *title;                    /* "query: attends" */
     size_t most_columns;                  /* of text that a label has */
     size_t n_digit;                       /* that a position has */
+    size_t n_main;                        /* rows or columns after these stand apart; 0: none do */
+    const bool *begins;                   /* [n] whether a line runs before it; NULL: before none */
 };
 
 /* The rows and the columns of MATRIX. */
@@ -120,17 +122,26 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
 struct attn_figure_view {
     const struct attn_level_matrix *matrix;
     size_t first, n_row, n_col;
+    size_t stride;  /* from one row to the next, 0: n_col */
+    bool is_scarce; /* cells without a value are not drawn */
 };
 
 static inline struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
 {
-    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
+    return (struct attn_figure_view){
+        .matrix = matrix, .n_row = matrix->n_cell_row, .n_col = matrix->n_cell_column};
 }
 
-/* Where a rectangle of cells goes. */
+/* Where a rectangle of cells goes; whole numbers. */
 struct attn_figure_place {
-    double x, y, side; /* of a cell; whole numbers */
+    double x, y, side; /* side: the height of a cell */
+    double width;      /* of a cell, 0: its height */
 };
+
+static inline double attn_figure_cell_width(struct attn_figure_place place)
+{
+    return place.width > 0 ? place.width : place.side;
+}
 
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
 
@@ -154,7 +165,10 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
-/* The numbers in cells of SIDE, where they are wanted. */
+/* The columns of the longest number, or text of a table, in the cells of VIEW. */
+size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view);
+
+/* The numbers in cells, where they are wanted and fit. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
 

@@ -65,16 +65,16 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
 {
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
-    return (struct attn_figure_place){layout->left + (double)across * layout->width,
-                                      layout->top + CAPTION + (double)down * layout->height,
-                                      layout->side};
+    return (struct attn_figure_place){.x = layout->left + (double)across * layout->width,
+                                      .y = layout->top + CAPTION + (double)down * layout->height,
+                                      .side = layout->side};
 }
 
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
     const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
-    struct attn_figure_view view = {layout.matrix, 0, n_row, n_column};
+    struct attn_figure_view view = {.matrix = layout.matrix, .n_row = n_row, .n_col = n_column};
 
     ATTN_TRY(attn_figure_check_keys(pen, err));
     if (n_row * n_column != layout.matrix->n_column)

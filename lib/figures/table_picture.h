@@ -27,6 +27,14 @@ struct attn_table_grid {
     const char *columns; /* of whole numbers or texts: "head" */
     const char *texts;   /* what the columns are called: "token"; or NULL */
     const char *values;  /* numbers: what is drawn */
+    const char *cells;   /* texts that stand on the colors of the numbers: "token"; or NULL */
+    const char *parts; /* of texts: "part". Rows of the table without a value of `columns`, but for
+                            the totals base, source, sum and model, have a column of the picture for
+                            each part, beside the others; NULL: they are left out */
+    bool is_pairs;     /* both sides are the same: each row of the table is two cells, those on the
+                            diagonal are 0, and the columns layer, head, other_layer and other_head
+                            name both sides */
+    bool is_clustered; /* pairs: what is alike stands side by side, and not by number */
 
     /* What the picture says of them; each may be NULL. */
     const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */

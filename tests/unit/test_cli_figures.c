@@ -548,7 +548,8 @@ START_TEST(a_png_says_what_it_shows)
                      "Subject=cross-attention, layer 0, head 0\nSite=pattern\nShows=weight, "
                      "%\nScale=square root\n"
                      "Options=--mask none\nSoftware=attn-cli 0.2.0\n");
-    ck_assert_str_eq(picture.chunks, "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
+    ck_assert_str_eq(picture.chunks,
+                     "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
     attn_picture_release(&picture);
     attn_ran_release(&ran);
 }
