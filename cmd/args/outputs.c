@@ -249,6 +249,7 @@ const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pict
 static bool make_shape(size_t i, struct option *row)
 {
     static const char *const names[] = {"colormap", "color-scale", "values", "cell",
+                                        "dpi",      "font-size",   "font",   "figure-width",
                                         "width",    "title",       "theme",  "color"};
 
     if (i >= sizeof names / sizeof *names)

@@ -384,17 +384,14 @@ static const char *quantity_of(const struct attn_figure_pen *pen)
 /* The name of the ramp in lines; release its text. */
 static struct heading break_name(const struct attn_figure_pen *pen)
 {
-    static const char *const curves[] = {[ATTN_CURVE_LINEAR] = "",
-                                         [ATTN_CURVE_SQRT] = " (square root)",
-                                         [ATTN_CURVE_LOG] = " (log)"};
+    static const char *const curves[] = {
+        [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
+    const char *name = quantity_of(pen), *curve = curves[pen->scale.curve];
     struct heading lines = {0};
-    struct attn_buffer name = {0};
 
-    attn_buffer_append_string(&name, quantity_of(pen));
-    attn_buffer_append_string(&name, curves[pen->scale.curve]);
-    add_lines(&lines, name.data, name.size, NAME_COLUMNS, MOST_LINES);
-    pen->shapes->text.has_failed |= name.has_failed | lines.text.has_failed;
-    attn_buffer_release(&name);
+    add_lines(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
+    add_lines(&lines, curve, strlen(curve), NAME_COLUMNS, 1);
+    pen->shapes->text.has_failed |= lines.text.has_failed;
     return lines;
 }
 
@@ -672,7 +669,9 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
 
 static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
 {
-    const double width = pen->shapes->width, height = pen->shapes->height;
+    const double scale = pen->content->is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
+    const double width = ceil(pen->shapes->width * scale);
+    const double height = ceil(pen->shapes->height * scale);
     const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
 
     if (!is_long && width * height <= MOST_AREA)
@@ -685,7 +684,17 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     return ATTN_INVALID;
 }
 
-/* Checks and draws the content of PEN. */
+void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options)
+{
+    if (shapes->points == 0)
+        shapes->points = attn_figure_unit(options);
+    if (options->figure_width > 0 && shapes->width > 0)
+        shapes->points = options->figure_width / shapes->width;
+    shapes->dpi = options->dpi;
+    shapes->font = options->font;
+}
+
+/* Draws the content of PEN. */
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
@@ -697,11 +706,40 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
 
-    ATTN_TRY(check_content(pen, err));
     ATTN_TRY(kinds[pen->content->kind](pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
-    ATTN_TRY(attn_shapes_check(pen->shapes, err));
+    return attn_shapes_check(pen->shapes, err);
+}
+
+/* The largest growth of cells with which the figure is as wide as is asked for, where its text has
+ * the size that is asked for too. */
+static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const size_t n_subtitle = pen->subtitle.size;
+    const bool is_measuring = pen->is_measuring;
+
+    if (pen->options->figure_width == 0 || pen->options->font_size == 0)
+        return ATTN_OK;
+    pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options));
+    pen->is_measuring = true;
+    for (pen->growth = 3; pen->growth > 0.05; pen->growth -= pen->growth > 1 ? 0.05 : 0.02) {
+        ATTN_TRY(draw_content(pen, err));
+        pen->subtitle.size = n_subtitle;
+        if (pen->shapes->width <= pen->room)
+            break;
+    }
+    pen->is_measuring = is_measuring;
+    return ATTN_OK;
+}
+
+static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    ATTN_TRY(check_content(pen, err));
+    ATTN_TRY(find_growth(pen, err));
+    ATTN_TRY(draw_content(pen, err));
+    pen->shapes->width = fmax(pen->shapes->width, pen->room);
+    attn_figure_set_size(pen->shapes, pen->options);
     return check_size(pen, err);
 }
 
@@ -712,11 +750,12 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
                                   .options = content->picture,
                                   .shapes = shapes,
                                   .is_measuring = is_measuring,
+                                  .growth = 1,
                                   .has_text = true};
     enum attn_status status;
 
     open_pen(&pen);
-    status = draw_content(&pen, err);
+    status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
     return status;

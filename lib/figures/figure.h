@@ -63,6 +63,9 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
     return format != &attn_png_format;
 }
 
+/* Gives SHAPES, which have their width, the size and the font that OPTIONS ask for. */
+void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options);
+
 /* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
 size_t attn_figure_most_cells(enum attn_figure kind);
 

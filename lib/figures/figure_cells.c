@@ -362,13 +362,16 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
 double attn_figure_side(struct attn_figure_pen *pen, double usual)
 {
     const double asked = (double)pen->options->cell;
-    double side;
+    const double dpi = pen->options->dpi > 0 ? pen->options->dpi : ATTN_SHAPES_DPI;
+    const double to_points = pen->content->is_in_points ? 1 : 72 / dpi;
+    double side = usual;
 
-    if (asked == 0)
-        return usual;
-    if (!pen->content->is_in_points)
-        return asked;
-    side = ceil(asked / ATTN_SHAPES_POINTS); /* cells are whole units */
-    pen->shapes->points = asked / side;
+    if (asked > 0) { /* cells are whole units */
+        side = ceil(asked * to_points / attn_figure_unit(pen->options));
+        pen->shapes->points = asked * to_points / side;
+    } else if (pen->room > 0) {
+        side = fmax(1, floor(usual * pen->growth));
+    }
+    pen->shapes->cell = side;
     return side;
 }

@@ -23,6 +23,12 @@ enum {
 
 #define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
 
+/* Points a unit, by the size of the font. */
+static inline double attn_figure_unit(const struct attn_picture_options *options)
+{
+    return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size / 9 : 1);
+}
+
 /* A figure that is being drawn. */
 struct attn_figure_pen {
     const struct attn_figure_content *content;
@@ -31,6 +37,8 @@ struct attn_figure_pen {
     struct attn_color_scale scale;
     const struct attn_colormap *map;
     bool is_measuring; /* only shapes->width and ->height are wanted */
+    double room;       /* the width that is asked for, in units; 0: none */
+    double growth;     /* of cells, as they have room */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
@@ -180,7 +188,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The side that a cell is asked to have, in units, whole; USUAL without it. Sets shapes->points. */
+/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room. Sets
+ * shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */

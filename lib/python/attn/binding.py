@@ -1368,6 +1368,10 @@ attn_picture_options._fields_ = [
     ("depth", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
+    ("dpi", c_double),
+    ("font_size", c_double),
+    ("figure_width", c_double),
+    ("font", c_char_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
