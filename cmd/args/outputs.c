@@ -226,6 +226,16 @@ static const struct option tables_rows[] = {
 
 const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
 
+static const struct option order_rows[] = {
+    OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
+                "sort the rows by this column, the largest first, of numbers with both signs the "
+                "largest of either; :up and :down sort by value"),
+    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 1, INT32_MAX,
+                  "print only the first N rows; default: all"),
+};
+
+const struct option_group table_order_options = OPTION_GROUP("Rows", order_rows);
+
 static const struct option pictures_rows[] = {
     OPTION_NAMED("png", "FILE", struct tables_args, output.formats,
                  "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
@@ -286,6 +296,23 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_check(&walk.output, err));
+    return ATTN_OK;
+}
+
+enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
+                             struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted;
+
+    if (!args->sort && args->n_most == 0)
+        return ATTN_OK;
+    order.sort = args->sort;
+    order.n_most = (size_t)args->n_most;
+    order.n_group = n_group;
+    ATTN_TRY(attn_table_sort(*table, &order, &sorted, err));
+    attn_table_free(*table);
+    *table = sorted;
     return ATTN_OK;
 }
 

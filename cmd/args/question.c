@@ -42,6 +42,7 @@ static const struct option_part parts[] = {
     {&compute_options, offsetof(struct question_args, model)},
     {&attention_options, offsetof(struct question_args, attention)},
     {&dropout_options, offsetof(struct question_args, attention)},
+    {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
 };
@@ -141,17 +142,24 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
     return ATTN_OK;
 }
 
-enum attn_status question_write(const struct question *question, struct attn_error *err)
+enum attn_status question_write(struct question *question, struct attn_error *err)
 {
+    const struct tables_args *args = &question->args->tables;
+    const enum attn_status sorted = tables_sort(args, question->n_group, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    struct attn_error unseen; /* after the first failure */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     grid.text = question->request.input.text;
     grid.n_text = question->request.input.n_text;
     progress_clear();
-    return tables_write(&question->args->tables, question->table, grid.rows ? &grid : NULL,
-                        question->call->out, err);
+    if (sorted == ATTN_OK || question->texts)
+        ATTN_TRY(tables_write(args, question->table, grid.rows ? &grid : NULL, question->call->out,
+                              sorted == ATTN_OK ? err : &unseen));
+    if (sorted != ATTN_OK)
+        attn_sink_flush(question->call->out); /* what is there stays after a failure */
+    return sorted;
 }
 
 bool question_is_noted(const struct question *question)

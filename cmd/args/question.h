@@ -70,6 +70,7 @@ struct question {
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
+    size_t n_group;           /* its leading columns that name a group */
 };
 
 /* Lets WORK find the answer and write it, unless the command line asks what the values of an option
@@ -89,8 +90,9 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 enum attn_status question_begin(struct question *question, const struct texts_args *args,
                                 const struct attn_input **items, size_t *n, struct attn_error *err);
 
-/* Writes the table where the options say. */
-enum attn_status question_write(const struct question *question, struct attn_error *err);
+/* Sorts the table and writes it where the options say. One of many texts is also written, as it is,
+ * where they name a column that it does not have: it may have taken hours. */
+enum attn_status question_write(struct question *question, struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);

@@ -4,6 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "tables/table_order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -311,13 +312,35 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     return ask(asking, &asking->request, &asking->table, err);
 }
 
+/* Sorts the table as the arguments say. */
+static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted = NULL;
+
+    if (experiment->sort == 0)
+        return ATTN_OK;
+    memcpy(&order.sort, args + experiment->sort, sizeof order.sort);
+    memcpy(&order.n_most, args + experiment->n_most, sizeof order.n_most);
+    if (!order.sort && order.n_most == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));
+    attn_table_free(asking->table);
+    asking->table = sorted;
+    return ATTN_OK;
+}
+
 enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
                                          const struct attn_inquiry *inquiry, struct attn_error *err)
 {
     struct asking asking = {
         .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
-    const enum attn_status status = perform(&asking, err);
+    enum attn_status status = perform(&asking, err);
 
+    if (status == ATTN_OK)
+        status = sort_table(&asking, err);
     if (status == ATTN_OK) {
         if (experiment->n_column > 0)
             *inquiry->table = asking.table;

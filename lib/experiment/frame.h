@@ -101,10 +101,12 @@ struct attn_experiment {
     size_t sum_size;   /* of what it finds beside the table; 0: nothing */
     /* Offsets of the list of texts and of its length among the arguments; 0: it takes none. */
     size_t texts, n_text;
-    bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
+    size_t sort, n_most; /* likewise those of a struct attn_table_order, by which the table is
+                            sorted; 0: it takes none */
+    bool makes_runs;     /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */
-    bool needs_output; /* of such a run's model: an output layer */
+    bool needs_output;   /* of such a run's model: an output layer */
     enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. */
     enum attn_status (*choose)(void *state, struct attn_error *err);

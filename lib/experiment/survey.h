@@ -56,8 +56,7 @@ struct attn_survey_args {
     const char *from, *to;              /* positions, by number or word; or NULL both */
     bool has_effect;
     struct attn_answer_args answer; /* what the effect is measured by */
-    const char *sort;               /* a column, the largest first, of the effect the largest of
-                                       either sign; NULL: by layer and head */
+    const char *sort;               /* as in tables/table_order.h; NULL: by layer and head */
     size_t n_most;                  /* rows; 0: all */
 };
 

@@ -290,6 +290,14 @@ ATTN_N_FIGURE = 7
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_ITEMS_BY_NAME = 0
+ATTN_ITEMS_JSON_LINES = 1
+ATTN_ITEMS_CSV = 2
+ATTN_ITEMS_TSV = 3
+ATTN_ITEM_SINGLE = 0
+ATTN_ITEM_CLEAN_CORRUPTED = 1
+ATTN_ITEM_A_B = 2
+ATTN_ITEM_GOOD_BAD = 3
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -568,6 +576,10 @@ class attn_found(Structure):
     pass
 
 
+class attn_table_order(Structure):
+    pass
+
+
 class attn_rgb(Structure):
     pass
 
@@ -589,6 +601,22 @@ class attn_format(Structure):
 
 
 class attn_output(Structure):
+    pass
+
+
+class attn_items_options(Structure):
+    pass
+
+
+class attn_item_label(Structure):
+    pass
+
+
+class attn_item_place(Structure):
+    pass
+
+
+class attn_item(Structure):
     pass
 
 
@@ -1298,6 +1326,12 @@ attn_found._fields_ = [
     ("file", c_char * 4096),
     ("part", attn_override),
 ]
+attn_table_order._fields_ = [
+    ("size", c_size_t),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("n_group", c_size_t),
+]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
     ("g", c_ubyte),
@@ -1364,6 +1398,45 @@ attn_output._fields_ = [
     ("own", c_char_p),
     ("is_addition", c_bool),
     ("is_synced", c_bool),
+]
+attn_items_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("data", c_char_p),
+    ("n_data", c_size_t),
+    ("form", c_int),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+]
+attn_item_label._fields_ = [
+    ("name", c_char_p),
+    ("value", attn_cell),
+]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_item._fields_ = [
+    ("record", attn_record),
+    ("pair", c_int),
+    ("other", attn_input),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", c_int32),
+    ("foil_id", c_int32),
+    ("has_target_id", c_bool),
+    ("has_foil_id", c_bool),
+    ("at", c_char_p),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("queries", c_char_p),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("labels", POINTER(attn_item_label)),
+    ("n_label", c_size_t),
 ]
 attn_records_item._fields_ = [
     ("format", c_char_p),
@@ -1584,6 +1657,10 @@ def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=3)
 
 
+def ATTN_ITEMS_OPTIONS_DEFAULT():
+    return attn_items_options(size=sizeof(attn_items_options))
+
+
 def ATTN_LENS_ARGS_DEFAULT():
     return attn_lens_args(size=sizeof(attn_lens_args))
 
@@ -1622,6 +1699,10 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
 
 def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
+
+
+def ATTN_TABLE_ORDER_DEFAULT():
+    return attn_table_order(size=sizeof(attn_table_order))
 
 
 # Results and arguments of every function.
@@ -1747,6 +1828,7 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
