@@ -202,7 +202,7 @@ static const char *drawn_column(const struct heads_args *args, const struct attn
         return sorted;
     }
     if (args->has_effect)
-        return "effect";
+        return "change";
     if (args->from)
         return "weight";
     if (args->pattern)

@@ -36,7 +36,7 @@ enum {
     ABS,
     WEIGHT, /* of from and to */
     PERCENTILE,
-    EFFECT,
+    CHANGE,
     N_COLUMN
 };
 
@@ -63,7 +63,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
     [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
-    [EFFECT] = ATTN_COLUMN_REAL("effect", 4, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_REAL("change", 4, NULL, SIGNED),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
@@ -364,7 +364,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     args.answer = survey->args->answer;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     for (size_t head = 0; head < n_all(survey); head++)
-        survey->heads[head].values[EFFECT] = (struct attn_moments){
+        survey->heads[head].values[CHANGE] = (struct attn_moments){
             .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
     attn_table_free(effects);
     return ATTN_OK;
@@ -381,7 +381,7 @@ static uint64_t hidden(const void *state)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
-    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT);
+    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(CHANGE);
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)

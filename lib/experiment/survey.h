@@ -24,7 +24,7 @@
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
  *                    weight in this head is smaller. In layers that attend to a source `to` is of
  *                    the source, and the pairs are of a word of the text and one of the source
- *     effect         change of the metric when the head's z is zero (experiment/ablate.h)
+ *     change         change of the metric when the head's z is zero (experiment/ablate.h)
  *
  * Over many texts each counts once: every measure is a mean, with the columns NAME_sd and `texts`;
  * rows that had a key are added up. These columns are there with `texts` and `n_probe`, of one text
