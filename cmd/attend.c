@@ -270,6 +270,7 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     enum attn_status status;
 
     tables.output = served->args->output;
+    tables.picture = served->args->picture;
     served->request.selection.sites = "pattern";
     served->request.outputs.n = 0; /* of tensors */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));

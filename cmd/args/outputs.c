@@ -3,6 +3,7 @@
 
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
+#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -271,6 +272,14 @@ static bool make_shape(size_t i, struct option *row)
 
 const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
 
+static const struct option width_rows[] = {
+    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
+                  "leave out columns on the right that do not fit N columns of text; default: "
+                  "those of the terminal, else all are printed"),
+};
+
+const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);
+
 bool tables_have_pictures(const struct tables_args *args)
 {
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
@@ -340,6 +349,7 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               const struct attn_table_grid *grid, struct attn_sink *out,
                               struct attn_error *err)
 {
+    const struct attn_table_fit fit = {terminal_room(args->picture.width), "--csv -"};
     const int precision = (int)args->output.precision;
 
     if (tables_have_pictures(args) && grid)
@@ -350,6 +360,6 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               write_tables(&walk.output, precision, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
-    return at_stage(ATTN_STAGE_OUTPUT,
-                    attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);
+    return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_fitted(table, precision, &fit, out, err),
+                    err);
 }

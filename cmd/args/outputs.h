@@ -84,6 +84,7 @@ extern const struct option_group tables_options;         /* fills a struct outpu
 extern const struct option_group table_order_options;    /* fills a struct tables_args */
 extern const struct option_group table_pictures_options; /* fills a struct tables_args */
 extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
+extern const struct option_group table_width_options;    /* likewise, without pictures: --width */
 
 /* Whether pictures are asked for. */
 bool tables_have_pictures(const struct tables_args *args);
