@@ -1,7 +1,7 @@
 /* items.c - see items.h. */
 #include "cmd/args/items.h"
 
-#include "cmd/line/print.h"
+#include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -80,6 +80,7 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     ATTN_TRY(read_bootstrap(args->bootstrap, &items->args, err));
     options.path = args->path;
     options.form = (enum attn_items_form)args->form;
+    options.cancel = interrupt_flag();
     ATTN_TRY(attn_items_open(&options, &items->items, err));
     items->args.items = items->items;
     items->args.group_by = args->group_by;

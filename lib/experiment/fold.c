@@ -12,7 +12,6 @@
 #include "experiment/frame.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +32,8 @@ struct folded_column {
 
 /* A label's value, outside of its item. */
 struct label {
-    struct attn_cell value;
-    char *text; /* owns; of the value; or NULL */
+    struct attn_cell value; /* a text is `text` */
+    char *text;             /* owns; as it was written */
 };
 
 struct group {
@@ -196,11 +195,11 @@ void attn_fold_free(struct attn_fold *fold)
 /* --- Labels ----------------------------------------------------------------------------------- */
 
 /* NULL where ITEM has no label NAME. */
-static const struct attn_cell *find_label(const struct attn_item *item, const char *name)
+static const struct attn_item_label *find_label(const struct attn_item *item, const char *name)
 {
     for (size_t i = 0; i < item->n_label; i++)
         if (strcmp(item->labels[i].name, name) == 0)
-            return &item->labels[i].value;
+            return &item->labels[i];
     return NULL;
 }
 
@@ -226,16 +225,16 @@ static struct label *copy_labels(const struct attn_fold *fold, const struct attn
     struct label *copies = attn_alloc(fold->n_label, sizeof *copies, err);
 
     for (size_t i = 0; copies && i < fold->n_label; i++) {
-        struct attn_cell *value = &copies[i].value;
+        const struct attn_item_label *label = find_label(item, fold->labels[i]);
 
-        *value = *find_label(item, fold->labels[i]);
-        if (value->type != ATTN_VALUE_TEXT)
-            continue;
-        value->text = copies[i].text = attn_strndup(value->text, value->size, err);
-        if (value->text)
-            continue;
-        free_labels(copies, i);
-        return NULL;
+        copies[i].value = label->value;
+        copies[i].text = attn_strndup(label->text, strlen(label->text), err);
+        if (!copies[i].text) {
+            free_labels(copies, i);
+            return NULL;
+        }
+        if (copies[i].value.type == ATTN_VALUE_TEXT)
+            copies[i].value = attn_cell_string(copies[i].text);
     }
     return copies;
 }
@@ -257,31 +256,12 @@ static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
     }
 }
 
-/* VALUE as a user writes it in an option. */
-static const char *write_label(const struct attn_cell *value, char *text, size_t size)
-{
-    if (value->type == ATTN_VALUE_TEXT)
-        snprintf(text, size, "%.*s", (int)(value->size < size ? value->size : size - 1),
-                 value->text);
-    else if (value->type == ATTN_VALUE_REAL)
-        snprintf(text, size, "%.15g", value->real);
-    else if (value->type == ATTN_VALUE_BOOLEAN)
-        snprintf(text, size, "%s", value->integer ? "true" : "false");
-    else
-        snprintf(text, size, "%" PRId64, value->integer);
-    return text;
-}
-
 /* Which of A and B the label of ITEM is: 0, 1, or -1 for neither. */
 static int find_side(const struct attn_fold *fold, const struct attn_item *item)
 {
-    const struct attn_cell *value = find_label(item, fold->pair);
-    char text[256];
+    const char *text = find_label(item, fold->pair)->text;
 
-    for (int i = 0; i < 2; i++)
-        if (strcmp(write_label(value, text, sizeof text), fold->sides[i]) == 0)
-            return i;
-    return -1;
+    return strcmp(text, fold->sides[0]) == 0 ? 0 : strcmp(text, fold->sides[1]) == 0 ? 1 : -1;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -862,13 +842,12 @@ static size_t fill_cells(const struct folded_column *column, const struct attn_c
     return n;
 }
 
-/* Appends the rows of GROUP. CELLS have room for a row; TEXTS for its labels. */
+/* Appends the rows of GROUP. CELLS have room for a row. */
 static enum attn_status append_group(const struct attn_fold *fold, const struct group *group,
                                      struct attn_cell *rows, struct attn_cell *cells,
                                      struct attn_table *table, struct attn_error *err)
 {
     struct bounds bounds = {.numbers = NULL};
-    char texts[MOST_LABELS][32];
     size_t n_row = fold->n_row, bound = 0;
     enum attn_status status;
 
@@ -879,10 +858,8 @@ static enum attn_status append_group(const struct attn_fold *fold, const struct 
         status = fold->form.derive(fold->form.args, rows, &n_row, err);
     for (size_t i = 0; i < fold->n_label; i++) {
         cells[i] = group->labels[i].value;
-        if (cells[i].type != ATTN_VALUE_TEXT && type_of_label(fold, i) == ATTN_VALUE_TEXT) {
-            write_label(&group->labels[i].value, texts[i], sizeof texts[i]);
-            cells[i] = attn_cell_string(texts[i]);
-        }
+        if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
+            cells[i] = attn_cell_string(group->labels[i].text);
     }
     for (size_t row = 0; status == ATTN_OK && row < n_row; row++) {
         size_t n = fold->n_label, n_item = 0;

@@ -19,9 +19,9 @@
  *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
  *     return attn_experiment_perform(&experiment, &inquiry, err);
  *
- * One input becomes rows (`ask`), and the rows of several texts or items become means: two steps, of
- * which an experiment knows the first alone. Of an item it says what that changes in its arguments
- * (`take_item`).
+ * One input becomes rows (`ask`), and the rows of several texts or items become means: two steps,
+ * of which an experiment knows the first alone. Of an item it says what that changes in its
+ * arguments (`take_item`).
  */
 #ifndef ATTN_EXPERIMENT_FRAME_H
 #define ATTN_EXPERIMENT_FRAME_H
@@ -103,8 +103,8 @@ struct attn_experiment {
     size_t sum_size;   /* of what it finds beside the table; 0: nothing */
     /* Offsets of the list of texts and of its length among the arguments; 0: it takes none. */
     size_t texts, n_text;
-    /* Offset of the pointer to a study among the arguments; 0: it takes no items. Each item is asked
-     * about, side by side on the host's threads, and the table is the fold (fold.h). */
+    /* Offset of the pointer to a study among the arguments; 0: it takes no items. Each item is
+     * asked about, side by side on the host's threads, and the table is the fold (fold.h). */
     size_t study;
     /* Puts what ITEM says over copies of the arguments and of the request. Its input and its source
      * are there. */
@@ -126,7 +126,7 @@ struct attn_experiment {
     uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown */
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* what is not the frame's, also after a failure */
-    const void *plan;             /* what it found for all items before; of a copy of the row */
+    const void *plan;             /* what it found before for all items; of a copy of the row */
 };
 
 /* What an experiment is asked, by a caller who may have made mistakes. Borrowed. */

@@ -43,8 +43,8 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
 
-/* An attn_note_fn for the runs about items, with the study: hands on what was not noted before. Side
- * by side on several threads. */
+/* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
+ * Side by side on several threads. */
 void attn_study_note_once(void *user, const char *message);
 
 /* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
