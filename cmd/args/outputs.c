@@ -314,7 +314,7 @@ enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_table *sorted;
 
-    if (!args->sort && args->n_most == 0)
+    if ((!args->sort && args->n_most == 0) || attn_table_n_row(*table) == 0)
         return ATTN_OK;
     order.sort = args->sort;
     order.n_most = (size_t)args->n_most;

@@ -39,6 +39,8 @@
 #include "formats/ndarray.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_survey_args {
     size_t size;                    /* of this struct */
     const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
@@ -58,6 +60,7 @@ struct attn_survey_args {
     struct attn_answer_args answer; /* what the effect is measured by */
     const char *sort;               /* as in tables/table_order.h; NULL: by layer and head */
     size_t n_most;                  /* rows; 0: all */
+    const struct attn_study_args *study; /* items instead of all inputs; or NULL */
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

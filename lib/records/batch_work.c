@@ -87,7 +87,8 @@ static enum attn_status count_before(struct attn_batch *batch, struct attn_error
 static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot *slot,
                                     struct attn_record *record, struct attn_error *err)
 {
-    const struct attn_record_keys keys = {batch->options.text_key, batch->options.id_key};
+    const struct attn_record_keys keys = {.text = batch->options.text_key,
+                                          .id = batch->options.id_key};
     const struct attn_batch_line *line = &batch->line;
     struct attn_buffer *text = &slot->store.text;
     char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];

@@ -178,8 +178,18 @@ ATTN_DTYPE_Q6_K = 31
 ATTN_DTYPE_IQ4_NL = 32
 ATTN_DTYPE_IQ4_XS = 33
 ATTN_DTYPE_MXFP4 = 34
+ATTN_DTYPE_IQ2_XXS = 35
+ATTN_DTYPE_IQ2_XS = 36
+ATTN_DTYPE_IQ3_XXS = 37
+ATTN_DTYPE_IQ1_S = 38
+ATTN_DTYPE_IQ3_S = 39
+ATTN_DTYPE_IQ2_S = 40
+ATTN_DTYPE_IQ1_M = 41
+ATTN_DTYPE_TQ1_0 = 42
+ATTN_DTYPE_TQ2_0 = 43
+ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
-ATTN_N_DTYPE = 35
+ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
@@ -205,7 +215,9 @@ ATTN_RECORD_FAILURE_TOO_LONG = 6
 ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
 ATTN_RECORD_FAILURE_BAD_SOURCE = 8
 ATTN_RECORD_FAILURE_NO_FIT = 9
-ATTN_N_RECORD_FAILURE = 10
+ATTN_RECORD_FAILURE_BAD_CSV = 10
+ATTN_RECORD_FAILURE_BAD_VALUE = 11
+ATTN_N_RECORD_FAILURE = 12
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
@@ -298,6 +310,7 @@ ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
+ATTN_N_ITEM_PAIR = 4
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -548,6 +561,10 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_place(Structure):
+    pass
+
+
 class attn_patch_args(Structure):
     pass
 
@@ -633,6 +650,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -1210,6 +1235,7 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1223,11 +1249,13 @@ attn_attribute_args._fields_ = [
     ("n_most", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
@@ -1263,6 +1291,11 @@ attn_lens_args._fields_ = [
     ("reads_heads", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1272,6 +1305,9 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1285,6 +1321,7 @@ attn_score_args._fields_ = [
     ("merges_words", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1308,6 +1345,7 @@ attn_survey_args._fields_ = [
     ("answer", attn_answer_args),
     ("sort", c_char_p),
     ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -1408,10 +1446,12 @@ attn_items_options._fields_ = [
     ("max_line", c_size_t),
     ("shard", c_size_t),
     ("n_shard", c_size_t),
+    ("cancel", POINTER(c_int)),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
     ("value", attn_cell),
+    ("text", c_char_p),
 ]
 attn_item_place._fields_ = [
     ("name", c_char_p),
@@ -1419,6 +1459,7 @@ attn_item_place._fields_ = [
 ]
 attn_item._fields_ = [
     ("record", attn_record),
+    ("line", c_size_t),
     ("pair", c_int),
     ("other", attn_input),
     ("target", c_char_p),
@@ -1488,6 +1529,29 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_label", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1697,6 +1761,10 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
 
 
+def ATTN_STUDY_ARGS_DEFAULT():
+    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
+
+
 def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
 
@@ -1837,6 +1905,15 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_items_free": (None, [c_void_p]),
+    "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
+    "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
+    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_items_name": (c_char_p, [c_void_p]),
+    "attn_items_share": (c_double, [c_void_p]),
+    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
