@@ -119,7 +119,7 @@ struct attn_experiment {
     bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */
-    bool needs_output;   /* of such a run's model: an output layer */
+    bool needs_output; /* of such a run's model: an output layer */
     enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. What
      * it finds wrong is wrong for every item. */

@@ -57,9 +57,9 @@ struct attn_survey_args {
     const struct attn_ndarray *pattern; /* [T, T] P; or NULL */
     const char *from, *to;              /* positions, by number or word; or NULL both */
     bool has_effect;
-    struct attn_answer_args answer; /* what the effect is measured by */
-    const char *sort;               /* as in tables/table_order.h; NULL: by layer and head */
-    size_t n_most;                  /* rows; 0: all */
+    struct attn_answer_args answer;      /* what the effect is measured by */
+    const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
+    size_t n_most;                       /* rows; 0: all */
     const struct attn_study_args *study; /* items instead of all inputs; or NULL */
 };
 
