@@ -8,7 +8,7 @@ from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, string_at
 from struct import Struct
 
 from . import binding as c
-from .errors import error_of
+from .errors import error_of, said
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SONAME = f"libattn.so.{c.ATTN_ABI}"
@@ -207,7 +207,7 @@ def on_note(_user, message):
     kept = getattr(_notes, "kept", None)
     if kept is None:
         kept = _notes.kept = []
-    kept.append(message.decode("utf-8", "replace"))
+    kept.append(said(message))
 
 
 def take_notes():
