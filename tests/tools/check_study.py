@@ -109,6 +109,9 @@ def main():
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_first"], items,
                   path)
+    check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
+                  path)
+    check_command("attribute", [], ["logit"], items, path)
     print("check-study: tables over items are numpy's of single runs")
 
 
