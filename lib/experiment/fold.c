@@ -356,8 +356,8 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
 
     if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
         return attn_error_set(err, ATTN_INVALID,
-                              "it has %zu rows of %zu columns, the first item "
-                              "has %zu of %zu",
+                              "its table is %zu rows of %zu columns, that of the first item %zu of "
+                              "%zu",
                               attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
     for (size_t i = 0; i < fold->n_row * n_column; i++) {
         const size_t row = i / n_column, column = i % n_column;
