@@ -19,6 +19,7 @@ struct ablate_args {
     struct control_args control;
     const char *parts, *with; /* NULL: not given */
     const char *reference;
+    struct text_list sets;
     bool is_cumulative;
 };
 
@@ -30,6 +31,9 @@ static const struct option ablate_rows[] = {
                 "what replaces the output of that part: zeros (default), its mean over the "
                 "positions of the text or of all texts of --reference, or its rows in one text "
                 "of --reference; uniform: the head gives every key that it sees the same weight"),
+    OPTION_LIST("set", "[NAME=]HEADS", struct ablate_args, sets,
+                "switch off these heads together, instead of each head by itself: "
+                "'copying=3.2,3.5'. May be given several times, one row each"),
     OPTION_FLAG("cumulative", struct ablate_args, is_cumulative,
                 "switch off one more part in each row, in the order of their own effects, the "
                 "smallest first"),
@@ -77,7 +81,8 @@ const struct command command_ablate = {
         "same_first is a share.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
-                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
+                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
+                "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct ablate_args),
     .defaults = &defaults,
@@ -159,16 +164,62 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
     return ATTN_OK;
 }
 
+/* What the work owns. */
+struct taken {
+    struct references references;
+    struct attn_ablate_set *sets; /* [n_set] */
+    size_t n_set;
+    char **names; /* [n_set] before "=", or NULL */
+};
+
+/* Reads the values of --set. */
+static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
+                                  struct attn_error *err)
+{
+    taken->sets = calloc(list->n + 1, sizeof *taken->sets);
+    taken->names = calloc(list->n + 1, sizeof *taken->names);
+    if (!taken->sets || !taken->names)
+        return attn_error_no_memory(err);
+    for (; taken->n_set < list->n; taken->n_set++) {
+        const char *value = list->items[taken->n_set], *equals = strchr(value, '=');
+        struct attn_ablate_set *set = &taken->sets[taken->n_set];
+
+        set->heads = equals ? equals + 1 : value;
+        if (equals == value || *set->heads == '\0')
+            return refuse(err, NULL, "'--set' is '%s', expected HEADS or NAME=HEADS", value);
+        if (!equals)
+            continue;
+        set->name = taken->names[taken->n_set] = strndup(value, (size_t)(equals - value));
+        if (!set->name)
+            return attn_error_no_memory(err);
+    }
+    return ATTN_OK;
+}
+
+static void release(struct taken *taken)
+{
+    text_release(&taken->references.text);
+    free(taken->references.items);
+    for (size_t i = 0; taken->names && i < taken->n_set; i++)
+        free(taken->names[i]);
+    free(taken->names);
+    free(taken->sets);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct ablate_args *args = question->call->args;
-    struct references *references = question->own;
+    struct taken *taken = question->own;
+    struct references *references = &taken->references;
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = {0};
     struct answer_ids ids;
 
     ATTN_TRY(read_how(args, &how, err));
-    if (how.parts != ATTN_ABLATE_NEURONS)
+    ATTN_TRY(read_sets(&args->sets, taken, err));
+    how.sets = taken->sets;
+    how.n_set = taken->n_set;
+    if (how.parts != ATTN_ABLATE_NEURONS && how.n_set == 0)
         question->grid =
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
@@ -190,15 +241,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
     const struct ablate_args *args = call->args;
-    struct references references = {0};
-    struct question question = {.call = call,
-                                .args = &args->question,
-                                .reuse = true,
-                                .example = EXAMPLE,
-                                .own = &references};
+    struct taken taken = {.n_set = 0};
+    struct question question = {
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
-    text_release(&references.text);
-    free(references.items);
+    release(&taken);
     return status;
 }

@@ -29,12 +29,13 @@ static const struct {
     {"reading.queries", "query-labels"},
     {"references", "reference"},
     {"renormalizes", "renormalize"},
+    {"sets", "set"},
 };
 
 /* Fields that messages begin with. */
 static const char *const subjects[] = {
-    "layers",      "heads",     "queries", "sites", "ablate", "ablate_pattern",
-    "ablate_mean", "knockouts", "patches", "from",  "to",     "at",
+    "layers",    "heads",   "queries", "sites", "ablate", "ablate_pattern", "ablate_mean",
+    "knockouts", "patches", "from",    "to",    "at",     "sets",
 };
 
 enum { NAME_SIZE = 32 };

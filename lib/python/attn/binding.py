@@ -508,6 +508,10 @@ class attn_answer_args(Structure):
     pass
 
 
+class attn_ablate_set(Structure):
+    pass
+
+
 class attn_ablate_args(Structure):
     pass
 
@@ -1169,6 +1173,11 @@ attn_answer_args._fields_ = [
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
 ]
+attn_ablate_set._fields_ = [
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("later", c_void_p * 4),
+]
 attn_ablate_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
@@ -1182,6 +1191,8 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("sets", POINTER(attn_ablate_set)),
+    ("n_set", c_size_t),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),

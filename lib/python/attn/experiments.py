@@ -101,13 +101,15 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
-           with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
+           sets=None, with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
            **options) -> Table:
     """Does a part matter: the answer with one part after another switched off; the first row is the base.
 
     target, foil  texts of one token, or ids; at: the position whose next token is meant, default the last
     metric        logit_diff (default with a foil), log_prob (default, nats), logit, prob, kl (nats), ce (nats)
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
+    sets          heads that are switched off together, a row each, instead of single heads: {"copying": "3.2,3.5"}, or
+                  a list of heads
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
     texts         many texts instead of one: means, with columns NAME_sd
@@ -122,6 +124,11 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", request.keep)
     args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
+    if sets is not None:
+        named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
+        items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets")) for name, value in named]
+        args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
+        request.keep.append(args.sets)
     _answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_ablate", request, args, c.attn_ablate_sum())
 
