@@ -29,7 +29,7 @@
 #define ATTN_EXPERIMENT_ABLATE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 /* What is switched off at a time. X(ID, name, name of a row) */

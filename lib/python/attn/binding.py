@@ -181,6 +181,14 @@ ATTN_DTYPE_MXFP4 = 34
 ATTN_N_PLAIN_DTYPE = 22
 ATTN_N_DTYPE = 35
 ATTN_MAX_RANK = 16
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -226,14 +234,6 @@ ATTN_MEASURE_N_PUNCTUATION = 13
 ATTN_N_MEASURE = 14
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
 ATTN_ABLATE_HEADS = 0
 ATTN_ABLATE_ATTN = 1
 ATTN_ABLATE_MLP = 2
@@ -396,6 +396,10 @@ class attn_patch(Structure):
     pass
 
 
+class attn_answer_args(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -421,6 +425,10 @@ class attn_candidate(Structure):
 
 
 class attn_continuation(Structure):
+    pass
+
+
+class attn_predicted_metric(Structure):
     pass
 
 
@@ -501,10 +509,6 @@ class attn_many_calls(Structure):
 
 
 class attn_session_options(Structure):
-    pass
-
-
-class attn_answer_args(Structure):
     pass
 
 
@@ -893,6 +897,14 @@ attn_patch._fields_ = [
     ("text", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_answer_args._fields_ = [
+    ("metric", c_int),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", POINTER(c_int32)),
+    ("foil_id", POINTER(c_int32)),
+    ("at", c_char_p),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -951,12 +963,19 @@ attn_continuation._fields_ = [
     ("text", c_char_p),
     ("log_probability", c_double),
 ]
+attn_predicted_metric._fields_ = [
+    ("position", c_size_t),
+    ("name", c_char_p),
+    ("value", c_double),
+]
 attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
     ("n_top", c_size_t),
     ("has_positions", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
+    ("metric", POINTER(attn_predicted_metric)),
+    ("n_metric", c_size_t),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
@@ -1005,7 +1024,8 @@ attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
-    ("later", c_void_p * 4),
+    ("answer", POINTER(attn_answer_args)),
+    ("later", c_void_p * 3),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1164,14 +1184,6 @@ attn_session_options._fields_ = [
     ("source_name", c_char_p),
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
-]
-attn_answer_args._fields_ = [
-    ("metric", c_int),
-    ("target", c_char_p),
-    ("foil", c_char_p),
-    ("target_id", POINTER(c_int32)),
-    ("foil_id", POINTER(c_int32)),
-    ("at", c_char_p),
 ]
 attn_ablate_set._fields_ = [
     ("heads", c_char_p),
@@ -1710,6 +1722,7 @@ FUNCTIONS = {
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_measure_name": (c_char_p, [c_int]),
