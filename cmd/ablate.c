@@ -1,6 +1,7 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
+#include "cmd/args/selection.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
@@ -17,6 +18,7 @@ struct ablate_args {
     struct answer_args answer;
     struct texts_args texts;
     struct control_args control;
+    struct steering_args steering;
     const char *parts, *with; /* NULL: not given */
     const char *reference;
     struct text_list sets;
@@ -56,6 +58,7 @@ static const struct option_part parts[] = {
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
     {&control_options, offsetof(struct ablate_args, control)},
+    {&steering_options, offsetof(struct ablate_args, steering)},
     {&question_picture_options, offsetof(struct ablate_args, question)},
     {&question_options, offsetof(struct ablate_args, question)},
 };
@@ -170,6 +173,7 @@ struct taken {
     struct attn_ablate_set *sets; /* [n_set] */
     size_t n_set;
     char **names; /* [n_set] before "=", or NULL */
+    struct steering_args steering;
 };
 
 /* Reads the values of --set. */
@@ -204,6 +208,7 @@ static void release(struct taken *taken)
         free(taken->names[i]);
     free(taken->names);
     free(taken->sets);
+    steering_release(&taken->steering);
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -227,6 +232,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
     ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(steering_fill(&taken->steering, question->host, &question->request, err));
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
@@ -241,7 +247,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
     const struct ablate_args *args = call->args;
-    struct taken taken = {.n_set = 0};
+    struct taken taken = {.steering = args->steering};
     struct question question = {
         .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);

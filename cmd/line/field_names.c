@@ -30,12 +30,13 @@ static const struct {
     {"references", "reference"},
     {"renormalizes", "renormalize"},
     {"sets", "set"},
+    {"steerings", "steer"},
 };
 
 /* Fields that messages begin with. */
 static const char *const subjects[] = {
-    "layers",    "heads",   "queries", "sites", "ablate", "ablate_pattern", "ablate_mean",
-    "knockouts", "patches", "from",    "to",    "at",     "sets",
+    "layers",  "heads", "queries", "sites", "ablate", "ablate_pattern", "ablate_mean", "knockouts",
+    "patches", "from",  "to",      "at",    "sets",   "steer",          "rescale",
 };
 
 enum { NAME_SIZE = 32 };

@@ -97,7 +97,9 @@ struct attn_request_edits {
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;
-    const void *later[4];
+    const struct attn_steering *steerings; /* [n_steering] */
+    size_t n_steering;
+    const void *later[2];
 };
 
 /* What the rows or the columns of arrays are called. */

@@ -222,7 +222,8 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(find_answer(run, err));
     ATTN_TRY(attn_run_add_mean_ablation(run, err));
     ATTN_TRY(attn_run_add_knockouts(run, err));
-    return attn_run_add_patches(run, err);
+    ATTN_TRY(attn_run_add_patches(run, err));
+    return attn_run_add_steerings(run, err);
 }
 
 /* --- Preparing arrays ------------------------------------------------------------------------ */
@@ -233,7 +234,7 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
     if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
         !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
         request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-        !attn_input_is_given(&request->source))
+        request->edits.n_steering == 0 && !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -305,6 +306,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                    attn_is_given(edits->n == 0 || edits->items, "edits", err) &&
                    attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) &&
                    attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) &&
+                   attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
                    attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
@@ -322,7 +324,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_is_known(request->selection.later, "selection", err) &&
-                   attn_is_known(request->edits.later, "edits", err) &&
+                   attn_rest_is_known(request->edits.later, 2, "edits", err) &&
                    attn_rest_is_known(request->predict.later, 3, "predict", err) &&
                    attn_is_known(request->outputs.later, "outputs", err)
                ? ATTN_OK
@@ -346,6 +348,12 @@ static enum attn_status check_items(const struct attn_request *request, struct a
         if (!attn_is_known(edits->patches[i].later, "patches", err) ||
             !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->patches[i].values.data, "patches", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < edits->n_steering; i++)
+        if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
+            !attn_is_choice(edits->steerings[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
+                           "steerings", err))
             return ATTN_INVALID;
     return ATTN_OK;
 }
@@ -547,7 +555,8 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
     const struct attn_request *request = &run->request;
-    const char *what = request->edits.n_patch > 0      ? "patch"
+    const char *what = request->edits.n_steering > 0   ? "steering"
+                       : request->edits.n_patch > 0    ? "patch"
                        : request->edits.n_knockout > 0 ? "knockout"
                                                        : "ablation";
     bool has_effect = false;

@@ -290,6 +290,14 @@ ATTN_N_FIGURE = 7
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_ITEMS_BY_NAME = 0
+ATTN_ITEMS_JSON_LINES = 1
+ATTN_ITEMS_CSV = 2
+ATTN_ITEMS_TSV = 3
+ATTN_ITEM_SINGLE = 0
+ATTN_ITEM_CLEAN_CORRUPTED = 1
+ATTN_ITEM_A_B = 2
+ATTN_ITEM_GOOD_BAD = 3
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -393,6 +401,10 @@ class attn_knockout(Structure):
 
 
 class attn_patch(Structure):
+    pass
+
+
+class attn_steering(Structure):
     pass
 
 
@@ -597,6 +609,22 @@ class attn_format(Structure):
 
 
 class attn_output(Structure):
+    pass
+
+
+class attn_items_options(Structure):
+    pass
+
+
+class attn_item_label(Structure):
+    pass
+
+
+class attn_item_place(Structure):
+    pass
+
+
+class attn_item(Structure):
     pass
 
 
@@ -897,6 +925,17 @@ attn_patch._fields_ = [
     ("text", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_steering._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("factor", c_float),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
 attn_answer_args._fields_ = [
     ("metric", c_int),
     ("target", c_char_p),
@@ -1050,7 +1089,9 @@ attn_request_edits._fields_ = [
     ("n", c_size_t),
     ("n_knockout", c_size_t),
     ("n_patch", c_size_t),
-    ("later", c_void_p * 4),
+    ("steerings", POINTER(attn_steering)),
+    ("n_steering", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1388,6 +1429,45 @@ attn_output._fields_ = [
     ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
+attn_items_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("data", c_char_p),
+    ("n_data", c_size_t),
+    ("form", c_int),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+]
+attn_item_label._fields_ = [
+    ("name", c_char_p),
+    ("value", attn_cell),
+]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_item._fields_ = [
+    ("record", attn_record),
+    ("pair", c_int),
+    ("other", attn_input),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", c_int32),
+    ("foil_id", c_int32),
+    ("has_target_id", c_bool),
+    ("has_foil_id", c_bool),
+    ("at", c_char_p),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("queries", c_char_p),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("labels", POINTER(attn_item_label)),
+    ("n_label", c_size_t),
+]
 attn_records_item._fields_ = [
     ("format", c_char_p),
     ("path", c_char_p),
@@ -1607,6 +1687,10 @@ def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=3)
 
 
+def ATTN_ITEMS_OPTIONS_DEFAULT():
+    return attn_items_options(size=sizeof(attn_items_options))
+
+
 def ATTN_LENS_ARGS_DEFAULT():
     return attn_lens_args(size=sizeof(attn_lens_args))
 
@@ -1641,6 +1725,10 @@ def ATTN_SCORE_ARGS_DEFAULT():
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
+
+
+def ATTN_STEERING_DEFAULT():
+    return attn_steering(head=-1, factor=1)
 
 
 def ATTN_SURVEY_ARGS_DEFAULT():
@@ -1700,6 +1788,9 @@ FUNCTIONS = {
     "attn_knockout_release": (None, [POINTER(attn_knockout)]),
     "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
     "attn_patch_release": (None, [POINTER(attn_patch)]),
+    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_steering_release": (None, [POINTER(attn_steering)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -1779,6 +1870,13 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_items_free": (None, [c_void_p]),
+    "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
+    "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_items_name": (c_char_p, [c_void_p]),
+    "attn_items_share": (c_double, [c_void_p]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
