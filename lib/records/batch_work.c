@@ -119,7 +119,8 @@ static bool begins_object(const struct attn_buffer *line)
 static enum attn_status read_object(struct attn_batch *batch, struct batch_slot *slot,
                                     struct attn_record *record, struct attn_error *err)
 {
-    const struct attn_record_keys keys = {batch->options.text_key, batch->options.id_key, true};
+    const struct attn_record_keys keys = {
+        .text = batch->options.text_key, .id = batch->options.id_key, .has_next = true};
     const struct attn_buffer *text = &batch->line.text;
 
     ATTN_TRY(attn_record_read(text->data, text->size, &keys, &slot->store, record, err));

@@ -23,7 +23,8 @@
     X(LINE_TOO_LONG, 7, "line_too_long") /* its line has more bytes than are allowed */            \
     X(BAD_SOURCE, 8, "bad_source") /* it has no source, or one that the model does not take */     \
     X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */ \
-    X(BAD_VALUE, 10, "bad_value") /* another of its keys has a value of another kind */
+    X(BAD_CSV, 10, "bad_csv")     /* its line is no record of CSV with the fields of the header */ \
+    X(BAD_VALUE, 11, "bad_value") /* a key has a value of a kind that it does not take */
 
 enum attn_record_failure {
 #define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),

@@ -205,8 +205,9 @@ ATTN_RECORD_FAILURE_TOO_LONG = 6
 ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
 ATTN_RECORD_FAILURE_BAD_SOURCE = 8
 ATTN_RECORD_FAILURE_NO_FIT = 9
-ATTN_RECORD_FAILURE_BAD_VALUE = 10
-ATTN_N_RECORD_FAILURE = 11
+ATTN_RECORD_FAILURE_BAD_CSV = 10
+ATTN_RECORD_FAILURE_BAD_VALUE = 11
+ATTN_N_RECORD_FAILURE = 12
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
@@ -299,6 +300,7 @@ ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
+ATTN_N_ITEM_PAIR = 4
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -1401,10 +1403,12 @@ attn_items_options._fields_ = [
     ("max_line", c_size_t),
     ("shard", c_size_t),
     ("n_shard", c_size_t),
+    ("cancel", POINTER(c_int)),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
     ("value", attn_cell),
+    ("text", c_char_p),
 ]
 attn_item_place._fields_ = [
     ("name", c_char_p),
@@ -1412,6 +1416,7 @@ attn_item_place._fields_ = [
 ]
 attn_item._fields_ = [
     ("record", attn_record),
+    ("line", c_size_t),
     ("pair", c_int),
     ("other", attn_input),
     ("target", c_char_p),
@@ -1830,9 +1835,11 @@ FUNCTIONS = {
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
     "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
     "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_items_name": (c_char_p, [c_void_p]),
     "attn_items_share": (c_double, [c_void_p]),
+    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
