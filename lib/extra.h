@@ -29,7 +29,8 @@
 #include "records/records.h"
 #include "records/batch.h"
 
-/* More experiments. */
+/* Experiments over many items, and more of them. */
+#include "experiment/study.h"
 #include "analysis/difference.h"
 #include "experiment/compare.h"
 #include "experiment/comparison.h"

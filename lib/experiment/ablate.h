@@ -30,6 +30,8 @@
 #include "experiment/answer.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 /* What is switched off at a time. X(ID, name, name of a row) */
 #define ATTN_ABLATE_PARTS_MAP(X)                                                                   \
     X(HEADS, 0, "heads", "head")       /* z of one head */                                         \
@@ -69,6 +71,7 @@ struct attn_ablate_args {
     /* [n_text] instead of the request's input, without is_cumulative and controls; or NULL. */
     const struct attn_input *texts;
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

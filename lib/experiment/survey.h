@@ -39,6 +39,8 @@
 #include "formats/ndarray.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_survey_args {
     size_t size;                    /* of this struct */
     const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
@@ -59,6 +61,7 @@ struct attn_survey_args {
     const char *sort;               /* a column, the largest first, of the effect the largest of
                                        either sign; NULL: by layer and head */
     size_t n_most;                  /* rows; 0: all */
+    const struct attn_study_args *study; /* items instead of all inputs; or NULL */
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

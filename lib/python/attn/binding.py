@@ -561,6 +561,10 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_place(Structure):
+    pass
+
+
 class attn_patch_args(Structure):
     pass
 
@@ -642,6 +646,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -1221,6 +1233,7 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1234,11 +1247,13 @@ attn_attribute_args._fields_ = [
     ("n_most", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
@@ -1274,6 +1289,11 @@ attn_lens_args._fields_ = [
     ("reads_heads", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1283,6 +1303,9 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1296,6 +1319,7 @@ attn_score_args._fields_ = [
     ("merges_words", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1319,6 +1343,7 @@ attn_survey_args._fields_ = [
     ("answer", attn_answer_args),
     ("sort", c_char_p),
     ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -1497,6 +1522,28 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1704,6 +1751,10 @@ def ATTN_SCORE_ARGS_DEFAULT():
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
+
+
+def ATTN_STUDY_ARGS_DEFAULT():
+    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
 
 
 def ATTN_SURVEY_ARGS_DEFAULT():
