@@ -76,7 +76,7 @@ const struct command command_ablate = {
         "small change does not say that the part does nothing: other parts may do the\n"
         "same. A large change may come from any damage: --control shows the effect of\n"
         "random heads. Over --texts the numbers are means and standard deviations,\n"
-        "same_first is a share.\n",
+        "same_top is a share.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",

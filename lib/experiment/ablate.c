@@ -21,7 +21,7 @@
 
 enum { MOST_SITES = 2 };
 
-enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_FIRST, CONTROL, CONTROL_SD, N_COLUMN };
+enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_TOP, CONTROL, CONTROL_SD, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
@@ -31,7 +31,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
     [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
     [KL] = ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
-    [SAME_FIRST] = {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
+    [SAME_TOP] = {.name = "same_top", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
     [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
@@ -431,7 +431,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
         [KL] = attn_cell_real(reply->kl),
-        [SAME_FIRST] = attn_cell_boolean(reply->first == base->first),
+        [SAME_TOP] = attn_cell_boolean(reply->first == base->first),
     };
 
     if (part)

@@ -593,6 +593,10 @@ class attn_found(Structure):
     pass
 
 
+class attn_table_order(Structure):
+    pass
+
+
 class attn_rgb(Structure):
     pass
 
@@ -1362,6 +1366,12 @@ attn_found._fields_ = [
     ("file", c_char * 4096),
     ("part", attn_override),
 ]
+attn_table_order._fields_ = [
+    ("size", c_size_t),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("n_group", c_size_t),
+]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
     ("g", c_ubyte),
@@ -1527,6 +1537,7 @@ attn_study_sum._fields_ = [
     ("n_item", c_size_t),
     ("n_failed", c_size_t),
     ("n_group", c_size_t),
+    ("n_label", c_size_t),
     ("n_pair", c_size_t),
     ("metric", c_char_p),
     ("mean", c_double),
@@ -1761,6 +1772,10 @@ def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
 
 
+def ATTN_TABLE_ORDER_DEFAULT():
+    return attn_table_order(size=sizeof(attn_table_order))
+
+
 # Results and arguments of every function.
 FUNCTIONS = {
     "attn_version": (c_char_p, []),
@@ -1884,6 +1899,7 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
