@@ -58,11 +58,13 @@ static const struct option steering_rows[] = {
                 "several times"),
 };
 
-const struct option_group steering_options = OPTION_GROUP("Interventions", steering_rows);
+const struct option_group steering_options = OPTION_GROUP("Ablation", steering_rows);
+static const struct option_group ablation_steering_options =
+    OPTION_GROUP("Interventions", steering_rows);
 
 static const struct option_part ablation_parts[] = {
     {&ablation_own_options, 0},
-    {&steering_options, offsetof(struct ablation_args, steering)},
+    {&ablation_steering_options, offsetof(struct ablation_args, steering)},
 };
 
 const struct option_group ablation_options = {OPTION_PARTS(ablation_parts)};

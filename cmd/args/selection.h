@@ -37,8 +37,8 @@ struct prediction_args {
 /* Options that fill a struct selection_args. */
 extern const struct option_group selection_options;
 
-/* Options that fill a struct steering_args: --steer, --rescale; a struct ablation_args: these and
- * the others. */
+/* Options that fill a struct steering_args: --steer, --rescale, beside those of an ablation; a
+ * struct ablation_args: these and the others. */
 extern const struct option_group steering_options, ablation_options;
 
 /* Options that fill a struct prediction_args. */

@@ -31,6 +31,7 @@ static const struct {
     {"renormalizes", "renormalize"},
     {"sets", "set"},
     {"steerings", "steer"},
+    {"takes_texts", "lines"},
 };
 
 /* Fields that messages begin with. */

@@ -7,6 +7,7 @@
  * q holds codes, s scales, h the high bits of codes. Loops are plain, for the compiler to make
  * vectors of.
  */
+#include "kernels/block_books.h"
 #include "kernels/vector.h"
 
 #include <assert.h>
@@ -57,12 +58,14 @@ static inline void split_halves(bytes q, uint8_t zero, int8_t n[restrict 32])
     memcpy(n + 16, &high, sizeof high);
 }
 
+#define EACH UINT64_C(0x0101010101010101)
+
 /* Bit i of BITS in byte i. */
 static inline uint64_t spread_bits(unsigned bits)
 {
-    const uint64_t each = bits * 0x0101010101010101U & 0x8040201008040201U;
+    const uint64_t each = bits * EACH & 0x8040201008040201U;
 
-    return (each + 0x7f7f7f7f7f7f7f7fU) >> 7 & 0x0101010101010101U;
+    return (each + 127 * EACH) >> 7 & EACH;
 }
 
 /* The same with a fifth bit each, of H. */
@@ -149,16 +152,37 @@ static void split_iq4_nl(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* Exponent e, q[16]: 2^(e - 128) times the doubled codes of OCP's MXFP4. */
+/* The same for FP4: twice the values of OCP's E2M1. */
+static const int8_t fp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/* Exponent e, q[16]: 2^(e - 128) times those */
 static void split_mxfp4(bytes b, size_t n_block, struct attn_codes *c)
 {
-    static const int8_t values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-
     for (size_t i = 0; i < n_block; i++, b += 17) {
         const uint32_t bits = b[0] < 2 ? 0x00200000U << b[0] : (b[0] - 1U) << 23;
 
         memcpy(&c->scale[i], &bits, sizeof bits);
-        look_up(values, b + 1, c->n + 32 * i);
+        look_up(fp4_values, b + 1, c->n + 32 * i);
+    }
+}
+
+/* s[4], q[32]: 64 values, for 16 of them a scale of 4 bits of exponent and 3 of fraction, and codes
+ * as MXFP4 has them */
+static void split_nvfp4(bytes b, size_t n_block, struct attn_codes *c)
+{
+    for (size_t i = 0; i < 4 * n_block; i++) {
+        const unsigned char *block = b + i / 4 * 36, *q = block + 4 + 8 * (i % 4);
+        const unsigned char s = block[i % 4] == 127 ? 0 : block[i % 4] & 127; /* 127 is NaN: 0 */
+        const int exponent = s >> 3 > 0 ? (s >> 3) - 1 : 0;
+        uint64_t both[2];
+        int8_t codes[16];
+
+        c->scale[i] = (float)(s - 8 * exponent) * 0x1p-10F * (float)(1 << exponent);
+        memcpy(both, q, sizeof *both);
+        both[1] = both[0] >> 4 & 15 * EACH;
+        both[0] &= 15 * EACH;
+        memcpy(codes, both, sizeof codes);
+        bytes_look_up(fp4_values, codes, c->n + 16 * i);
     }
 }
 
@@ -288,6 +312,228 @@ static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(half(b), scales, 8, c->scale);
 }
 
+/* --- Blocks of 256 of 3 levels ---------------------------------------------------------------- */
+
+/* One scale for all values. */
+static inline void scale_equally(float d, struct attn_codes *c)
+{
+    for (int j = 0; j < 8; j++)
+        c->scale[j] = d;
+}
+
+/* q[48], h[4], d: five digits of base 3 in a byte, as a fraction of 256; four in those of h */
+static void split_tq1_0(bytes b, size_t n_block, struct attn_codes *c)
+{
+    static const struct {
+        int at, n_byte, n_digit;
+    } parts[] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
+    int8_t *n = c->n;
+
+    (void)n_block;
+    for (int part = 0; part < 3; part++)
+        for (int digit = 0, power = 1; digit < parts[part].n_digit; digit++, power *= 3)
+            for (int i = 0; i < parts[part].n_byte; i++)
+                *n++ = (int8_t)(((b[parts[part].at + i] * power & 255) * 3 >> 8) - 1);
+    scale_equally(half(b + 52), c);
+}
+
+/* q[64], d */
+static void split_tq2_0(bytes b, size_t n_block, struct attn_codes *c)
+{
+    (void)n_block;
+    split_twos(b, c->n);
+    for (int i = 0; i < ATTN_MOST_CODES; i++)
+        c->n[i]--;
+    scale_equally(half(b + 64), c);
+}
+
+/* --- Blocks of 256 of points, 8 values at a time ---------------------------------------------- */
+
+/* The four digits of base 3 of the numbers below 81, a byte each. */
+static const uint32_t ternary[81] = {
+#define ONE(x) (x), (x) + 1U, (x) + 2U
+#define TWO(x) ONE(x), ONE((x) + (1U << 8)), ONE((x) + (2U << 8))
+#define THREE(x) TWO(x), TWO((x) + (1U << 16)), TWO((x) + (2U << 16))
+    THREE(0), THREE(1U << 24), THREE(2U << 24)
+#undef ONE
+#undef TWO
+#undef THREE
+};
+
+/* The levels, 0 to 2, of point X, a byte each. */
+static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
+{
+    const char *point = &book[x >> 8][2 * (x & 255)];
+
+    return ternary[point[0] - '#'] | (uint64_t)ternary[point[1] - '#'] << 32;
+}
+
+/* Those, 0 to 7, of two points of 4 values. */
+static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x, unsigned y)
+{
+    const char *p = &book[x >> 8][2 * (x & 255)], *q = &book[y >> 8][2 * (y & 255)];
+    uint64_t pairs = (uint64_t)(p[0] | p[1] << 8) | (uint64_t)(q[0] | q[1] << 8) << 32;
+
+    pairs -= '#' * UINT64_C(0x0000010100000101);
+    pairs = (pairs | pairs << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    return (pairs | pairs << 5) & 7 * EACH;
+}
+
+/* What the levels stand for. */
+static inline uint64_t iq2_values(uint64_t levels) /* 8, 25, 43 */
+{
+    return 8 * EACH + 17 * levels + (levels >> 1 & EACH);
+}
+
+static inline uint64_t iq3_xxs_values(uint64_t levels) /* 4, 12, 20, ..., 52, 62 */
+{
+    return 4 * EACH + 8 * levels + ((levels + EACH) >> 2 & 2 * EACH);
+}
+
+static inline uint64_t iq3_s_values(uint64_t levels) /* 1, 3, 5, ..., 15 */
+{
+    return EACH + 2 * levels;
+}
+
+/* N = the VALUES, above 0; those of the bits of MINUS are negative. */
+static inline void put_signed(uint64_t values, unsigned minus, int8_t n[restrict 8])
+{
+    const uint64_t is_minus = spread_bits(minus), x = (values ^ 255 * is_minus) + is_minus;
+
+    memcpy(n, &x, sizeof x);
+}
+
+/* Seven signs, and the eighth: there is an even number of minuses. */
+static inline unsigned even_signs(unsigned seven)
+{
+    return seven | (0x6996U >> ((seven ^ seven >> 4) & 15) & 1) << 7;
+}
+
+/* N = 8 times the values -1, 0 and 1, one more or less. */
+static inline void put_shifted(uint64_t levels, bool is_less, int8_t n[restrict 8])
+{
+    const uint64_t x = (8 * levels + (is_less ? 119 : 121) * EACH) ^ 128 * EACH; /* less 128 */
+
+    memcpy(n, &x, sizeof x);
+}
+
+/* y = d (2 s + 1), of N scales of 4 bits, the low half of a byte first */
+static inline void scale_oddly(float d, bytes s, int n, float *restrict y)
+{
+    for (int j = 0; j < n; j++)
+        y[j] = d * (float)(2 * (s[j / 2] >> 4 * (j % 2) & 15) + 1);
+}
+
+/* d, 8 of {x[4], w[4]}: a scale of 4 bits and 4 times 7 signs for 32 values */
+static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
+{
+    const float d = half(b) * 0.125F;
+
+    (void)n_block;
+    for (int g = 0; g < 8; g++) {
+        const unsigned char *x = b + 2 + 8 * g;
+        const uint32_t w = word(x + 4);
+
+        c->scale[g] = d * (float)(2 * (w >> 28) + 1);
+        for (int k = 0; k < 4; k++)
+            put_signed(iq2_values(eight_levels(attn_book_iq2_xxs, x[k])),
+                       even_signs(w >> 7 * k & 127), c->n + 32 * g + 8 * k);
+    }
+}
+
+/* d, x[32] of 9 bits and 7 signs, s[8] */
+static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
+{
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned x = (unsigned)(b[2 + 2 * i] | b[3 + 2 * i] << 8);
+
+        put_signed(iq2_values(eight_levels(attn_book_iq2_xs, x & 511)), even_signs(x >> 9),
+                   c->n + 8 * i);
+    }
+    scale_oddly(half(b) * 0.125F, b + 66, 16, c->scale);
+}
+
+/* d, x[32], signs[32], h[8], s[8] */
+static void split_iq2_s(bytes b, size_t n_block, struct attn_codes *c)
+{
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned x = b[2 + i] | (b[66 + i / 4] >> 2 * (i % 4) & 3U) << 8;
+
+        put_signed(iq2_values(eight_levels(attn_book_iq2_s, x)), b[34 + i], c->n + 8 * i);
+    }
+    scale_oddly(half(b) * 0.125F, b + 74, 16, c->scale);
+}
+
+/* d, x[64], w[8] of 4 bytes: a scale of 4 bits and 4 times 7 signs for 32 values */
+static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
+{
+    const float d = half(b) * 0.25F;
+
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned char *x = b + 2 + 2 * i;
+        const uint32_t w = word(b + 66 + i / 4 * 4);
+
+        c->scale[i / 4] = d * (float)(2 * (w >> 28) + 1);
+        put_signed(iq3_xxs_values(twice_four_levels(attn_book_iq3_xxs, x[0], x[1])),
+                   even_signs(w >> 7 * (i % 4) & 127), c->n + 8 * i);
+    }
+}
+
+/* d, x[64], h[8], signs[32], s[4] */
+static void split_iq3_s(bytes b, size_t n_block, struct attn_codes *c)
+{
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned char *x = b + 2 + 2 * i;
+        const unsigned high = (unsigned)b[66 + i / 4] >> 2 * (i % 4);
+
+        put_signed(iq3_s_values(twice_four_levels(attn_book_iq3_s, x[0] | (high & 1) << 8,
+                                                  x[1] | (high & 2) << 7)),
+                   b[74 + i], c->n + 8 * i);
+    }
+    scale_oddly(half(b), b + 106, 8, c->scale);
+}
+
+/* d, x[32], h[8] of 2 bytes: 4 times 3 high bits, a scale of 3 bits and a sign for 32 values */
+static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
+{
+    const float d = half(b) * 0.125F;
+
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned char *p = b + 34 + i / 4 * 2;
+        const unsigned h = (unsigned)(p[0] | p[1] << 8);
+
+        c->scale[i / 4] = d * (float)(2 * (h >> 12 & 7) + 1);
+        put_shifted(eight_levels(attn_book_iq1, b[2 + i] | (h >> 3 * (i % 4) & 7) << 8),
+                    h >> 15 != 0, c->n + 8 * i);
+    }
+}
+
+/* x[32], h[16]: 3 high bits and a sign each; s[4] of 2 bytes: four scales of 3 bits and 4 bits of
+ * d, the lowest first */
+static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
+{
+    const unsigned char *s = b + 48;
+    const unsigned char whole[] = {s[1] >> 4 | (s[3] & 0xf0), s[5] >> 4 | (s[7] & 0xf0)};
+    const float d = half(whole) * 0.125F;
+
+    (void)n_block;
+    for (int i = 0; i < 32; i++) {
+        const unsigned h = (unsigned)b[32 + i / 2] >> 4 * (i % 2);
+
+        put_shifted(eight_levels(attn_book_iq1, b[i] | (h & 7) << 8), (h & 8) != 0, c->n + 8 * i);
+    }
+    for (int j = 0; j < 16; j++) {
+        const int four = s[j / 4 * 2] | s[j / 4 * 2 + 1] << 8;
+
+        c->scale[j] = d * (float)(2 * (four >> 3 * (j % 4) & 7) + 1);
+    }
+}
+
 /* --- Any type --------------------------------------------------------------------------------- */
 
 void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, size_t n,
@@ -300,13 +546,18 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
     } types[ATTN_N_DTYPE] = {
 #define TYPE_ROW(splitter, type, values, group, has_offset)                                        \
     [ATTN_DTYPE_##type] = {split_##splitter, values, group, has_offset}
-        TYPE_ROW(q4_0, Q4_0, 32, 32, false),     TYPE_ROW(q4_1, Q4_1, 32, 32, true),
-        TYPE_ROW(q5_0, Q5_0, 32, 32, false),     TYPE_ROW(q5_1, Q5_1, 32, 32, true),
-        TYPE_ROW(q8_0, Q8_0, 32, 32, false),     TYPE_ROW(q2_k, Q2_K, 256, 16, true),
-        TYPE_ROW(q3_k, Q3_K, 256, 16, false),    TYPE_ROW(q4_k, Q4_K, 256, 32, true),
-        TYPE_ROW(q5_k, Q5_K, 256, 32, true),     TYPE_ROW(q6_k, Q6_K, 256, 16, false),
-        TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false), TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
-        TYPE_ROW(mxfp4, MXFP4, 32, 32, false),
+        TYPE_ROW(q4_0, Q4_0, 32, 32, false),        TYPE_ROW(q4_1, Q4_1, 32, 32, true),
+        TYPE_ROW(q5_0, Q5_0, 32, 32, false),        TYPE_ROW(q5_1, Q5_1, 32, 32, true),
+        TYPE_ROW(q8_0, Q8_0, 32, 32, false),        TYPE_ROW(q2_k, Q2_K, 256, 16, true),
+        TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true),
+        TYPE_ROW(q5_k, Q5_K, 256, 32, true),        TYPE_ROW(q6_k, Q6_K, 256, 16, false),
+        TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false),    TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
+        TYPE_ROW(mxfp4, MXFP4, 32, 32, false),      TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false),
+        TYPE_ROW(iq2_xs, IQ2_XS, 256, 16, false),   TYPE_ROW(iq2_s, IQ2_S, 256, 16, false),
+        TYPE_ROW(iq3_xxs, IQ3_XXS, 256, 32, false), TYPE_ROW(iq3_s, IQ3_S, 256, 32, false),
+        TYPE_ROW(iq1_s, IQ1_S, 256, 32, false),     TYPE_ROW(iq1_m, IQ1_M, 256, 16, false),
+        TYPE_ROW(tq1_0, TQ1_0, 256, 32, false),     TYPE_ROW(tq2_0, TQ2_0, 256, 32, false),
+        TYPE_ROW(nvfp4, NVFP4, 64, 16, false),
 #undef TYPE_ROW
     };
 

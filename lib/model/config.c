@@ -20,7 +20,7 @@ static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_RMSNORM] = "rmsnorm",
                                     [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
 static const char *const places[] = {
-    [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "behind", [ATTN_NORM_AROUND] = "around"};
+    [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "after", [ATTN_NORM_AROUND] = "around"};
 static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
                                        [ATTN_QK_NORM_PER_HEAD] = "per_head",
                                        [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};

@@ -191,7 +191,7 @@ static void say_norms(struct difference_list *list)
             "RMSNorm, times 1 + weight: no mean is taken off, nothing is added"};
     static const char *const places[] = {[ATTN_NORM_PRE] = "",
                                          [ATTN_NORM_POST] =
-                                             "behind attention and MLP, not before them",
+                                             "after attention and MLP, not before them",
                                          [ATTN_NORM_AROUND] = "before and after attention and MLP"};
     const struct attn_config *config = list->config;
 

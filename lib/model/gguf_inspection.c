@@ -14,44 +14,57 @@
 /* --- The name of the mixture ------------------------------------------------------------------ */
 
 /* By the number in `general.file_type` (llama.h `llama_ftype`): the name, and the type of most of
- * its matrices. */
+ * its matrices, or two, a row each. */
 static const struct mixture {
     size_t file_type;
     const char *name;
     enum attn_dtype dtype;
 } mixtures[] = {
-    {0, "F32", ATTN_DTYPE_F32},        {1, "F16", ATTN_DTYPE_F16},
-    {2, "Q4_0", ATTN_DTYPE_Q4_0},      {3, "Q4_1", ATTN_DTYPE_Q4_1},
-    {7, "Q8_0", ATTN_DTYPE_Q8_0},      {8, "Q5_0", ATTN_DTYPE_Q5_0},
-    {9, "Q5_1", ATTN_DTYPE_Q5_1},      {10, "Q2_K", ATTN_DTYPE_Q2_K},
-    {11, "Q3_K_S", ATTN_DTYPE_Q3_K},   {12, "Q3_K_M", ATTN_DTYPE_Q3_K},
-    {13, "Q3_K_L", ATTN_DTYPE_Q3_K},   {14, "Q4_K_S", ATTN_DTYPE_Q4_K},
-    {15, "Q4_K_M", ATTN_DTYPE_Q4_K},   {16, "Q5_K_S", ATTN_DTYPE_Q5_K},
-    {17, "Q5_K_M", ATTN_DTYPE_Q5_K},   {18, "Q6_K", ATTN_DTYPE_Q6_K},
-    {21, "Q2_K_S", ATTN_DTYPE_Q2_K},   {25, "IQ4_NL", ATTN_DTYPE_IQ4_NL},
-    {30, "IQ4_XS", ATTN_DTYPE_IQ4_XS}, {32, "BF16", ATTN_DTYPE_BF16},
-    {38, "MXFP4", ATTN_DTYPE_MXFP4},
+    {0, "F32", ATTN_DTYPE_F32},          {1, "F16", ATTN_DTYPE_F16},
+    {2, "Q4_0", ATTN_DTYPE_Q4_0},        {3, "Q4_1", ATTN_DTYPE_Q4_1},
+    {7, "Q8_0", ATTN_DTYPE_Q8_0},        {8, "Q5_0", ATTN_DTYPE_Q5_0},
+    {9, "Q5_1", ATTN_DTYPE_Q5_1},        {10, "Q2_K", ATTN_DTYPE_Q2_K},
+    {11, "Q3_K_S", ATTN_DTYPE_Q3_K},     {12, "Q3_K_M", ATTN_DTYPE_Q3_K},
+    {13, "Q3_K_L", ATTN_DTYPE_Q3_K},     {14, "Q4_K_S", ATTN_DTYPE_Q4_K},
+    {15, "Q4_K_M", ATTN_DTYPE_Q4_K},     {16, "Q5_K_S", ATTN_DTYPE_Q5_K},
+    {17, "Q5_K_M", ATTN_DTYPE_Q5_K},     {18, "Q6_K", ATTN_DTYPE_Q6_K},
+    {19, "IQ2_XXS", ATTN_DTYPE_IQ2_XXS}, {20, "IQ2_XS", ATTN_DTYPE_IQ2_XS},
+    {21, "Q2_K_S", ATTN_DTYPE_Q2_K},     {22, "IQ3_XS", ATTN_DTYPE_IQ3_S},
+    {22, "IQ3_XS", ATTN_DTYPE_IQ3_XXS},  {23, "IQ3_XXS", ATTN_DTYPE_IQ3_XXS},
+    {23, "IQ3_XXS", ATTN_DTYPE_IQ2_S},   {24, "IQ1_S", ATTN_DTYPE_IQ1_S},
+    {25, "IQ4_NL", ATTN_DTYPE_IQ4_NL},   {26, "IQ3_S", ATTN_DTYPE_IQ3_S},
+    {27, "IQ3_M", ATTN_DTYPE_IQ3_S},     {28, "IQ2_S", ATTN_DTYPE_IQ2_XS},
+    {29, "IQ2_M", ATTN_DTYPE_IQ2_S},     {30, "IQ4_XS", ATTN_DTYPE_IQ4_XS},
+    {31, "IQ1_M", ATTN_DTYPE_IQ1_M},     {32, "BF16", ATTN_DTYPE_BF16},
+    {36, "TQ1_0", ATTN_DTYPE_TQ1_0},     {37, "TQ2_0", ATTN_DTYPE_TQ2_0},
+    {38, "MXFP4", ATTN_DTYPE_MXFP4},     {39, "NVFP4", ATTN_DTYPE_NVFP4},
 };
 
 /* Whether TENSOR is of DTYPE, or of one that stands in for it because its rows are not whole blocks
  * of 256. */
 static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
 {
-    static const struct {
-        enum attn_dtype dtype, stand_in;
-    } stand_ins[] = {
-        {ATTN_DTYPE_Q2_K, ATTN_DTYPE_Q4_0}, {ATTN_DTYPE_Q2_K, ATTN_DTYPE_IQ4_NL},
-        {ATTN_DTYPE_Q3_K, ATTN_DTYPE_Q4_0}, {ATTN_DTYPE_Q3_K, ATTN_DTYPE_IQ4_NL},
-        {ATTN_DTYPE_Q4_K, ATTN_DTYPE_Q5_0}, {ATTN_DTYPE_Q5_K, ATTN_DTYPE_Q5_1},
-        {ATTN_DTYPE_Q6_K, ATTN_DTYPE_Q8_0}, {ATTN_DTYPE_IQ4_XS, ATTN_DTYPE_IQ4_NL},
-    };
-
     if (tensor->dtype == dtype)
         return true;
-    if (tensor->shape[tensor->rank - 1] % 256 == 0)
+    if (attn_dtype_block(dtype) != 256 || tensor->shape[tensor->rank - 1] % 256 == 0)
         return false;
-    for (size_t i = 0; i < N(stand_ins); i++)
-        if (stand_ins[i].dtype == dtype && stand_ins[i].stand_in == tensor->dtype)
+    switch (dtype) {
+    case ATTN_DTYPE_Q4_K:
+        return tensor->dtype == ATTN_DTYPE_Q5_0;
+    case ATTN_DTYPE_Q5_K:
+        return tensor->dtype == ATTN_DTYPE_Q5_1;
+    case ATTN_DTYPE_Q6_K:
+        return tensor->dtype == ATTN_DTYPE_Q8_0;
+    default:
+        return tensor->dtype == ATTN_DTYPE_Q4_0 || tensor->dtype == ATTN_DTYPE_IQ4_NL;
+    }
+}
+
+/* Whether TENSOR is of a type of the mixture FILE_TYPE. */
+static bool is_of_mixture(const struct attn_tensor *tensor, size_t file_type)
+{
+    for (size_t i = 0; i < N(mixtures); i++)
+        if (mixtures[i].file_type == file_type && is_of(tensor, mixtures[i].dtype))
             return true;
     return false;
 }
@@ -59,15 +72,9 @@ static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
 const char *attn_gguf_mixture(const struct attn_gguf *gguf)
 {
     const struct attn_tensor_files *files = attn_gguf_files(gguf);
-    const struct mixture *mixture = NULL;
     size_t file_type = SIZE_MAX, n = 0, n_of_it = 0;
 
     if (attn_gguf_get_size(gguf, "general.file_type", &file_type, NULL) != ATTN_OK)
-        return NULL;
-    for (size_t i = 0; i < N(mixtures); i++)
-        if (mixtures[i].file_type == file_type)
-            mixture = &mixtures[i];
-    if (!mixture)
         return NULL;
     for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
@@ -76,9 +83,12 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf)
         if (entry.tensor.rank < 2 || strncmp(entry.name, "blk.", 4) != 0)
             continue;
         n += n_value;
-        n_of_it += is_of(&entry.tensor, mixture->dtype) ? n_value : 0;
+        n_of_it += is_of_mixture(&entry.tensor, file_type) ? n_value : 0;
     }
-    return n_of_it > n / 2 ? mixture->name : NULL;
+    for (size_t i = 0; n_of_it > n / 2 && i < N(mixtures); i++)
+        if (mixtures[i].file_type == file_type)
+            return mixtures[i].name;
+    return NULL;
 }
 
 /* --- Metadata --------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/elements.h"
 
@@ -675,14 +676,17 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
             is_expected = is_expected && is_of_all(rule->kind) == is_fused;
         for (size_t j = 0; j < sizeof others / sizeof *others; j++)
             is_expected = is_expected || strncmp(entry.name, others[j], strlen(others[j])) == 0;
-        if (!is_expected)
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED,
-                "tensor '%s' in '%s' is of a part that models of type '%s' do not "
-                "have here",
-                attn_quote_string(entry.name).text,
-                attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
-                config->model_type);
+        if (is_expected)
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "tensor '%s' in '%s' is of a part that models of type '%s' do not have here",
+                       attn_quote_string(entry.name).text,
+                       attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
+                       config->model_type);
+        if (strlen(entry.name) > 5 && strcmp(entry.name + strlen(entry.name) - 5, "scale") == 0)
+            attn_error_hint(err, "factors of NVFP4 are not multiplied in; take a file of another "
+                                 "quantization of this model, as Q4_K_M or Q8_0");
+        return ATTN_UNSUPPORTED;
     }
     return ATTN_OK;
 }

@@ -1162,7 +1162,7 @@ function drawLines() {
   if (first.rows > MAX_LINES || first.cols > MAX_LINES) {
     stage.replaceChildren(el('p', {}, first.rows + ' queries and ' + first.cols +
       ' keys are too many for lines, which are drawn for up to ' + MAX_LINES +
-      '. The matrix and the tokens show them all; --queries chooses some.'));
+      '. The matrix and the tokens show them all.'));
     say(el('b', {}, shownName(list)));
     return null;
   }

@@ -20,22 +20,34 @@ enum {
     KEPT_CAPACITY = 1 << 16, /* of a line, from one to the next */
 };
 
+/* Where in a line of CSV the next byte is. */
+enum field_state {
+    FIELD_BEGIN,
+    FIELD_PLAIN,
+    FIELD_QUOTED,
+    FIELD_QUOTE, /* in a quoted one, after a quote: its end, or one half of a quote */
+};
+
 struct attn_batch_lines {
     struct attn_batch_lines_options options;
     int descriptor;
-    bool is_file;      /* it can be sought */
-    struct stat info;  /* of a file, as it was opened */
-    uint64_t first;    /* where the lines of the shard begin */
-    uint64_t limit;    /* lines that begin from here on are not of the shard */
-    uint64_t offset;   /* of buffer[at] in the input */
-    size_t at, filled; /* of the buffer: what is read and not taken yet lies between */
-    bool is_at_end;    /* nothing follows what is in the buffer */
-    char *buffer;      /* [BUFFER_SIZE] owns */
+    bool is_file;           /* it can be sought */
+    struct stat info;       /* of a file, as it was opened */
+    uint64_t first;         /* where the lines of the shard begin */
+    uint64_t limit;         /* lines that begin from here on are not of the shard */
+    uint64_t offset;        /* of buffer[at] in the input */
+    size_t at, filled;      /* of the buffer: what is read and not taken yet lies between */
+    bool is_at_end;         /* nothing follows what is in the buffer */
+    enum field_state state; /* of CSV, at the end of what was looked at */
+    char *buffer;           /* [BUFFER_SIZE] owns */
 };
 
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines)
 {
     const char *path = lines->options.path;
+
+    if (lines->options.data && !path)
+        return "data";
     return path && strcmp(path, "-") != 0 ? path : "standard input";
 }
 
@@ -47,6 +59,8 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
     char before[ATTN_QUANTITY_SIZE], after[ATTN_QUANTITY_SIZE];
     struct stat now;
 
+    if (lines->options.data)
+        return ATTN_OK;
     if (fstat(lines->descriptor, &now) != 0)
         return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
     if (now.st_size == lines->info.st_size)
@@ -59,44 +73,91 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                           attn_quantity_count((uint64_t)now.st_size, after));
 }
 
-/* Reads what comes next where all of the buffer was taken; it stays empty at the end. A pipe is
- * waited for until its bytes have come, or its end. */
-static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
+/* Reads what comes next after what is in the buffer, which has room. A pipe is waited for until its
+ * bytes have come, or its end. */
+static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_error *err)
 {
     struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
+    const off_t place = (off_t)(lines->offset + (lines->filled - lines->at));
+    char *to = lines->buffer + lines->filled;
+    const size_t room = BUFFER_SIZE - lines->filled;
     ssize_t size;
 
-    if (lines->at < lines->filled)
-        return ATTN_OK;
-    lines->at = lines->filled = 0;
-    if (lines->is_at_end)
-        return ATTN_OK;
     do {
         size = 0;
-        if (lines->is_file) {
+        if (lines->options.data) {
+            const uint64_t left = lines->options.n_data - (uint64_t)place;
+
+            size = left < room ? (ssize_t)left : (ssize_t)room;
+            memcpy(to, lines->options.data + place, (size_t)size);
+        } else if (lines->is_file) {
             ATTN_TRY(check_unchanged(lines, err));
-            size = pread(lines->descriptor, lines->buffer, BUFFER_SIZE, (off_t)lines->offset);
+            size = pread(lines->descriptor, to, room, place);
         } else {
             while (!attn_must_stop(&lines->options.stop) &&
                    poll(&wanted, 1, WAIT_MILLISECONDS) <= 0)
                 continue;
             if (!attn_must_stop(&lines->options.stop))
-                size = read(lines->descriptor, lines->buffer, BUFFER_SIZE);
+                size = read(lines->descriptor, to, room);
         }
     } while (size < 0 && (errno == EINTR || errno == EAGAIN));
     if (size < 0)
         return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
-    lines->filled = (size_t)size;
+    lines->filled += (size_t)size;
     lines->is_at_end = size == 0;
     return ATTN_OK;
 }
 
-/* Where the next \n is after buffer[at], or the end of what was read. */
-static size_t find_end(const struct attn_batch_lines *lines, bool *is_found)
+/* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
+static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
 {
-    const char *end = memchr(lines->buffer + lines->at, '\n', lines->filled - lines->at);
+    if (lines->at < lines->filled)
+        return ATTN_OK;
+    lines->at = lines->filled = 0;
+    return lines->is_at_end ? ATTN_OK : read_more(lines, err);
+}
 
+/* The state after C; *is_end: a line of CSV ends with it. */
+static enum field_state next_state(enum field_state state, char c, char separator, bool *is_end)
+{
+    *is_end = false;
+    if (state == FIELD_QUOTED)
+        return c == '"' ? FIELD_QUOTE : FIELD_QUOTED;
+    *is_end = c == '\n';
+    if (c == separator || c == '\n')
+        return FIELD_BEGIN;
+    return c == '"' && state != FIELD_PLAIN ? FIELD_QUOTED : FIELD_PLAIN;
+}
+
+/* The same as find_end of a line of CSV, in which *N_END times \n was found. */
+static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* a field begins after it, too */
+    size_t i = lines->at;
+
+    *is_found = false;
+    for (; i < lines->filled && !*is_found; i++) {
+        const uint64_t offset = lines->offset + (i - lines->at);
+        const char c = lines->buffer[i];
+
+        *n_end += c == '\n';
+        if (offset >= sizeof mark - 1 || c != mark[offset])
+            lines->state = next_state(lines->state, c, lines->options.separator, is_found);
+    }
+    return *is_found ? i - 1 : i;
+}
+
+/* Where the next end of a line is after buffer[at], or the end of what was read. Each byte is
+ * looked at once. *N_END grows by \n that are found. */
+static size_t find_end(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
+{
+    const char *end;
+
+    if (lines->options.separator)
+        return find_end_of_csv(lines, is_found, n_end);
+    end = memchr(lines->buffer + lines->at, '\n', lines->filled - lines->at);
     *is_found = end;
+    *n_end += *is_found;
     return end ? (size_t)(end - lines->buffer) : lines->filled;
 }
 
@@ -136,7 +197,7 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
         ATTN_TRY(fill(lines, err));
         if (lines->filled == 0)
             break;
-        size = find_end(lines, &is_found) - lines->at;
+        size = find_end(lines, &is_found, &line->n_end) - lines->at;
         begin = lines->buffer + lines->at;
         line->crc = (uint32_t)crc32(line->crc, (const Bytef *)begin, (uInt)(size + is_found));
         line->size += size;
@@ -219,6 +280,12 @@ static void seek(struct attn_batch_lines *lines, uint64_t offset)
     lines->offset = offset;
     lines->at = lines->filled = 0;
     lines->is_at_end = false;
+    lines->state = FIELD_BEGIN;
+}
+
+void attn_batch_lines_rewind(struct attn_batch_lines *lines)
+{
+    seek(lines, 0);
 }
 
 /* Counts \n in the bytes before END. */
@@ -228,6 +295,7 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
     seek(lines, 0);
     *n = 0;
     while (lines->offset < end) {
+        uint64_t n_end = 0;
         bool is_found;
         size_t size;
 
@@ -236,7 +304,7 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
             return attn_report_stopped(err);
         if (lines->filled == 0)
             return ATTN_OK;
-        size = find_end(lines, &is_found) - lines->at + 1;
+        size = find_end(lines, &is_found, &n_end) - lines->at + 1;
         *n += is_found && lines->offset + size <= end;
         skip(lines, is_found ? size : size - 1);
     }
@@ -257,6 +325,26 @@ enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, u
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
+enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
+                                       size_t *size, struct attn_error *err)
+{
+    const uint64_t offset = lines->offset;
+    enum attn_status status = ATTN_OK;
+
+    if (lines->is_file)
+        seek(lines, 0);
+    while (status == ATTN_OK && lines->filled < BUFFER_SIZE && !lines->is_at_end &&
+           !memchr(lines->buffer, '\n', lines->filled) && !attn_must_stop(&lines->options.stop))
+        status = read_more(lines, err);
+    *text = lines->buffer;
+    *size = lines->filled;
+    while (!lines->is_at_end && *size > 0 && (*text)[*size - 1] != '\n')
+        --*size;
+    if (lines->is_file)
+        seek(lines, offset);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size)
 {
     *size = lines->is_file ? (uint64_t)lines->info.st_size : 0;
@@ -266,8 +354,8 @@ bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *si
 bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *path)
 {
     struct stat other;
-    return lines->is_file && stat(path, &other) == 0 && other.st_dev == lines->info.st_dev &&
-           other.st_ino == lines->info.st_ino;
+    return lines->is_file && !lines->options.data && stat(path, &other) == 0 &&
+           other.st_dev == lines->info.st_dev && other.st_ino == lines->info.st_ino;
 }
 
 void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end)
@@ -295,7 +383,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
     const struct attn_batch_lines_options *options = &lines->options;
     const uint64_t size = (uint64_t)lines->info.st_size;
     bool is_found = false;
-    uint64_t from;
+    uint64_t from, n_end = 0;
 
     lines->limit = lines->is_file ? size : UINT64_MAX;
     if (options->n_shard == 0)
@@ -316,7 +404,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
         ATTN_TRY(fill(lines, err));
         if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
             break;
-        end = find_end(lines, &is_found);
+        end = find_end(lines, &is_found, &n_end);
         skip(lines, end - lines->at + is_found);
     }
     lines->first = lines->offset;
@@ -328,6 +416,11 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
     const char *path = lines->options.path, *name = attn_batch_lines_name(lines);
 
     lines->descriptor = STDIN_FILENO;
+    if (lines->options.data) {
+        lines->is_file = true;
+        lines->info.st_size = (off_t)lines->options.n_data;
+        return cut_shard(lines, err);
+    }
     if (path && strcmp(path, "-") != 0) {
         do {
             lines->descriptor = open(path, O_RDONLY | O_CLOEXEC); /* waits for a FIFO's writer */

@@ -11,7 +11,8 @@
  * too long is read to its end, however far that is, in the memory of a short one, and said to be
  * so. A file is cut into shards by its bytes: shard I of N has the lines that begin in the bytes
  * [size*I/N, size*(I+1)/N), so all shards together have each line once, and none looks at more of
- * the file than its own part.
+ * the file than its own part. Lines of CSV, whose quoted fields may hold \n, are not cut into
+ * shards.
  *
  * Errors are at the stage of the input.
  */
@@ -24,7 +25,10 @@
 struct attn_batch_lines;
 
 struct attn_batch_lines_options {
-    const char *path;        /* NULL or "-": standard input */
+    const char *path; /* NULL or "-": standard input */
+    const char *data; /* [n_data] bytes that are read instead; or NULL */
+    size_t n_data;
+    char separator;          /* of fields of CSV: \n in a quoted one is part of its line; 0: none */
     size_t max_line;         /* bytes of the longest line, without \n */
     size_t shard, n_shard;   /* shard of n_shard, from 0; n_shard 0: all of it */
     struct attn_stop stop;   /* looked at before each wait; lines then end */
@@ -36,6 +40,7 @@ struct attn_batch_line {
     struct attn_buffer text; /* without \n; empty where it is too long */
     bool is_too_long;
     uint64_t size;       /* bytes without \n */
+    uint64_t n_end;      /* \n in it and at its end */
     uint64_t begin, end; /* bytes of the input: where it begins, and where the next one does */
     uint32_t crc;        /* CRC-32 of its bytes, \n with them */
 };
@@ -64,10 +69,19 @@ enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct at
                                        uint64_t begin, uint64_t end, uint32_t crc,
                                        struct attn_error *err);
 
+/* Begins again with the first line, of all of the input, which is no pipe. */
+void attn_batch_lines_rewind(struct attn_batch_lines *lines);
+
 /* Counts the lines of the file before the shard: all of that is read. ATTN_CANCELED when it is
  * stopped. */
 enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,
                                                struct attn_error *err);
+
+/* What the input begins with, whole lines of at most 256 KiB, or all of it: of a file whichever
+ * shard is read, of a pipe before its first line is. Nothing is taken. Borrowed until the next
+ * call. */
+enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
+                                       size_t *size, struct attn_error *err);
 
 /* What messages call it: its path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);

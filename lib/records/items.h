@@ -1,12 +1,13 @@
 /*
- * items.h - the items of an experiment, one after the other: each a text or a pair of texts, what is
- * asked of it, and the labels that say which condition it belongs to.
+ * items.h - the items of an experiment, one after the other: each a text or a pair of texts, what
+ * is asked of it, and the labels that say which condition it belongs to.
  *
  *     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
  *     options.path = "agreement.csv";
  *     attn_items_open(&options, &items, &err);
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
- *         ... item->record.input, item->target, item->labels[i] ...
+ *         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
+ *         ... item->record.failure, item->record.input, item->target, item->labels[i] ...
  *         attn_item_free(item);
  *     }
  *     attn_items_free(items);
@@ -24,14 +25,20 @@
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name
  *
- * Any other key whose value is a text, a number or a boolean is a label. An item that cannot be read
- * is an item all the same, with the reason in its record.
+ * Any other key whose value is a text, a number or a boolean is a label; null is no key. A field of
+ * CSV that JSON would take for a number, true or false is that, and an empty one no key: the same
+ * data are the same items in all three. A byte order mark, \r\n and blank lines are passed over. An
+ * item that cannot be read is an item all the same, with the reason and its line in its record.
+ *
+ * Memory does not grow with the number of items.
  */
 #ifndef ATTN_RECORDS_ITEMS_H
 #define ATTN_RECORDS_ITEMS_H
 
 #include "base/table.h"
 #include "run/record.h"
+
+#include <signal.h>
 
 enum attn_items_form {
     ATTN_ITEMS_BY_NAME = 0, /* .csv and .tsv are what they say, all else JSON Lines */
@@ -42,28 +49,40 @@ enum attn_items_form {
 
 struct attn_items_options {
     size_t size;      /* of this struct */
-    const char *path; /* a file or a pipe; "-": standard input */
-    const char *data; /* [n_data] bytes instead of a file; or NULL */
+    const char *path; /* a file or a pipe; NULL or "-": standard input */
+    const char *data; /* [n_data] bytes instead, borrowed, of which `path` is only the name; or
+                         NULL */
     size_t n_data;
     enum attn_items_form form;
     size_t max_line;       /* bytes of a record; a longer one is an item that failed; 0: 16 MiB */
-    size_t shard, n_shard; /* shard of n_shard, by records; n_shard 0: all of them */
+    size_t shard, n_shard; /* shard of n_shard: the records that begin in its part of the bytes;
+                              their numbers are those in the whole. n_shard 0: all of them */
+    const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
 };
 
 #define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
     ((struct attn_items_options){.size = sizeof(struct attn_items_options)})
 
-/* What an item has two texts for. */
+/* What an item has two texts for. X(ID, number, first, second) */
+#define ATTN_ITEM_PAIR_MAP(X)                                                                      \
+    X(SINGLE, 0, "text", NULL)                                                                     \
+    X(CLEAN_CORRUPTED, 1, "clean", "corrupted")                                                    \
+    X(A_B, 2, "a", "b")                                                                            \
+    X(GOOD_BAD, 3, "good", "bad")
+
 enum attn_item_pair {
-    ATTN_ITEM_SINGLE = 0,
-    ATTN_ITEM_CLEAN_CORRUPTED = 1,
-    ATTN_ITEM_A_B = 2,
-    ATTN_ITEM_GOOD_BAD = 3
+#define ATTN_ITEM_PAIR_ENUM(id, number, ...) ATTN_ITEM_##id = (number),
+    ATTN_ITEM_PAIR_MAP(ATTN_ITEM_PAIR_ENUM)
+#undef ATTN_ITEM_PAIR_ENUM
+        ATTN_N_ITEM_PAIR = 0 ATTN_ITEM_PAIR_MAP(ATTN_COUNT)
 };
+
+#define ATTN_ITEM_BIT(id) (1U << ATTN_ITEM_##id)
 
 struct attn_item_label {
     const char *name;       /* terminated */
     struct attn_cell value; /* a text, an integer, a real or a boolean */
+    const char *text;       /* terminated; as it was written, numbers with all their digits */
 };
 
 struct attn_item_place {
@@ -73,8 +92,9 @@ struct attn_item_place {
 
 /* Owns what it points to. What an item does not have is NULL, empty, or 0. */
 struct attn_item {
-    struct attn_record record; /* number, id, why it failed; its input is the only text, or the
-                                   first of the pair; its source */
+    struct attn_record record; /* number, id, why it failed; its source. Its input is the only text,
+                                  or the first of the pair */
+    size_t line;               /* of the input where it begins, from 1 */
     enum attn_item_pair pair;
     struct attn_input other;   /* the second of the pair */
     const char *target, *foil; /* terminated */
@@ -91,15 +111,22 @@ struct attn_item {
 
 struct attn_items;
 
-/* Errors are at the stage of the input. ATTN_INVALID for a header that is none or has a name twice. */
+/* Errors are at the stage of the input. ATTN_FORMAT for a header that is none or has a name
+ * twice. */
 ATTN_API enum attn_status attn_items_open(const struct attn_items_options *options,
                                           struct attn_items **items, struct attn_error *err);
 ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */
 
-/* The next item, the caller's; NULL after the last. May block on a pipe. */
+/* The next item, the caller's; NULL after the last. May block on a pipe. It can be freed after the
+ * items and on another thread. */
 ATTN_API enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
                                           struct attn_error *err);
 ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */
+
+/* Says which of PAIRS, bits ATTN_ITEM_BIT, is asked about: an item may have several, and has the
+ * first of all until this is called. One that has not exactly one of PAIRS, and that whole, has
+ * failed then. */
+ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
 
 /* Begins again with the first. ATTN_INVALID for what cannot be read twice. */
 ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
@@ -109,5 +136,9 @@ ATTN_API const char *attn_items_name(const struct attn_items *items);
 
 /* The share of the input that was read, 0..1; NaN where its size is not known. */
 ATTN_API double attn_items_share(const struct attn_items *items);
+
+/* The names of the labels that items have: those of the header, or of JSON Lines those of the first
+ * item, after that was read; of a shard, the first of all. NULL where there are none. */
+ATTN_API const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 #endif

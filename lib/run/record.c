@@ -27,16 +27,8 @@ const char *attn_record_failure_code(enum attn_record_failure failure)
 
 enum { MEMBER_DEPTH = 1 }; /* of the reader, before and after the value of a member */
 
-/* A line on its way to a record. */
-struct reading {
-    struct attn_json_reader reader;
-    struct attn_record_store *store;
-    struct attn_record *record;
-    const char *text_key, *id_key;
-};
-
 /* Says why the record fails, unless that was said. */
-static enum attn_status fail(struct reading *reading, enum attn_record_failure failure,
+static enum attn_status fail(struct attn_record_reading *reading, enum attn_record_failure failure,
                              const char *key, const struct attn_json_token *found,
                              const char *expected)
 {
@@ -45,14 +37,19 @@ static enum attn_status fail(struct reading *reading, enum attn_record_failure f
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     record->failure = failure;
-    attn_error_set(&record->err, ATTN_INVALID, "'%s' has '%s' at byte %zu, expected %s",
-                   attn_quote_string(key).text, attn_quote(found->text, found->size).text,
-                   found->offset, expected);
+    if (reading->keys->has_no_offsets)
+        attn_error_set(&record->err, ATTN_INVALID, "'%s' has '%s', expected %s",
+                       attn_quote_string(key).text, attn_quote(found->text, found->size).text,
+                       expected);
+    else
+        attn_error_set(&record->err, ATTN_INVALID, "'%s' has '%s' at byte %zu, expected %s",
+                       attn_quote_string(key).text, attn_quote(found->text, found->size).text,
+                       found->offset, expected);
     return ATTN_OK;
 }
 
 /* Skips what is left of the value of a member. The grammar was checked before. */
-static enum attn_status skip_rest(struct reading *reading, struct attn_error *err)
+static enum attn_status skip_rest(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_json_token next;
 
@@ -60,6 +57,15 @@ static enum attn_status skip_rest(struct reading *reading, struct attn_error *er
         if (attn_json_next(&reading->reader, &next, err) != ATTN_OK)
             return err->status;
     return ATTN_OK;
+}
+
+enum attn_status attn_record_refuse(struct attn_record_reading *reading,
+                                    enum attn_record_failure failure, const char *name,
+                                    const struct attn_json_token *found, const char *expected,
+                                    struct attn_error *err)
+{
+    fail(reading, failure, name, found, expected);
+    return skip_rest(reading, err);
 }
 
 /* Takes a string into BUFFER. An empty one has an address, too. */
@@ -74,40 +80,38 @@ static enum attn_status take_string(const struct attn_json_token *token, struct 
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
-static enum attn_status take_text(struct reading *reading, const struct attn_json_token *token,
-                                  struct attn_error *err)
+enum attn_status attn_record_take_text(struct attn_record_reading *reading, const char *name,
+                                       const struct attn_json_token *value,
+                                       struct attn_record_store *store, struct attn_input *input,
+                                       struct attn_error *err)
 {
-    struct attn_buffer *text = &reading->store->text;
+    struct attn_buffer *text = &store->text;
 
-    if (token->type != ATTN_JSON_STRING) {
-        fail(reading, ATTN_RECORD_FAILURE_BAD_TEXT, reading->text_key, token, "a string");
-        return skip_rest(reading, err);
-    }
-    if (take_string(token, text, err) != ATTN_OK)
+    if (value->type != ATTN_JSON_STRING)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_TEXT, name, value, "a string",
+                                  err);
+    if (take_string(value, text, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
-    reading->record->input.text = text->data;
-    reading->record->input.n_text = text->size;
+    input->text = text->data;
+    input->n_text = text->size;
     return ATTN_OK;
 }
 
-/* An integer as it is written: no fraction, no exponent. */
-static bool is_integer(const struct attn_json_token *token)
+bool attn_record_is_integer(const struct attn_json_token *value)
 {
-    return token->type == ATTN_JSON_NUMBER && !memchr(token->text, '.', token->size) &&
-           !memchr(token->text, 'e', token->size) && !memchr(token->text, 'E', token->size);
+    return value->type == ATTN_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
+           !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
 }
 
-static enum attn_status take_id(struct reading *reading, const struct attn_json_token *token,
-                                struct attn_error *err)
+static enum attn_status take_id(struct attn_record_reading *reading,
+                                const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_record *record = reading->record;
     struct attn_buffer *id = &reading->store->id;
 
-    if (token->type != ATTN_JSON_STRING && !is_integer(token)) {
-        fail(reading, ATTN_RECORD_FAILURE_BAD_JSON, reading->id_key, token,
-             "a string or an integer");
-        return skip_rest(reading, err);
-    }
+    if (token->type != ATTN_JSON_STRING && !attn_record_is_integer(token))
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_JSON, reading->id_key, token,
+                                  "a string or an integer", err);
     if (take_string(token, id, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
     record->has = token->type == ATTN_JSON_STRING ? ATTN_RECORD_ID_TEXT : ATTN_RECORD_ID_INTEGER;
@@ -116,18 +120,16 @@ static enum attn_status take_id(struct reading *reading, const struct attn_json_
     return ATTN_OK;
 }
 
-static enum attn_status take_ids(struct reading *reading, const struct attn_json_token *token,
-                                 struct attn_error *err)
+enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const char *name,
+                                      const struct attn_json_token *value,
+                                      struct attn_record_store *store, struct attn_input *input,
+                                      struct attn_error *err)
 {
     static const char expected[] = "a list of whole numbers from 0 to 2147483647";
-    struct attn_record_store *store = reading->store;
-    struct attn_input *input = &reading->record->input;
-    struct attn_json_token next = *token;
+    struct attn_json_token next = *value;
 
-    if (token->type != ATTN_JSON_ARRAY_BEGIN) {
-        fail(reading, ATTN_RECORD_FAILURE_BAD_IDS, "ids", token, expected);
-        return skip_rest(reading, err);
-    }
+    if (value->type != ATTN_JSON_ARRAY_BEGIN)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_IDS, name, value, expected, err);
     for (size_t n = 0;; n++) {
         int64_t id;
 
@@ -139,10 +141,10 @@ static enum attn_status take_ids(struct reading *reading, const struct attn_json
         input->n_id = n;
         if (next.type == ATTN_JSON_ARRAY_END)
             return ATTN_OK;
-        if (!is_integer(&next) || !attn_parse_int(next.text, next.size, 0, INT32_MAX, &id)) {
-            fail(reading, ATTN_RECORD_FAILURE_BAD_IDS, "ids", &next, expected);
-            return skip_rest(reading, err);
-        }
+        if (!attn_record_is_integer(&next) ||
+            !attn_parse_int(next.text, next.size, 0, INT32_MAX, &id))
+            return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_IDS, name, &next, expected,
+                                      err);
         store->ids[n] = (int32_t)id;
     }
 }
@@ -153,8 +155,8 @@ static enum attn_status take_ids(struct reading *reading, const struct attn_json
 
 /* Reads the numbers of a row after the N that there are; *n grows. *bad is the first token that is
  * no number. */
-static enum attn_status take_row(struct reading *reading, size_t *n, struct attn_json_token *bad,
-                                 struct attn_error *err)
+static enum attn_status take_row(struct attn_record_reading *reading, size_t *n,
+                                 struct attn_json_token *bad, struct attn_error *err)
 {
     struct attn_record_store *store = reading->store;
     struct attn_json_token next = {.type = ATTN_JSON_NULL};
@@ -177,8 +179,8 @@ static enum attn_status take_row(struct reading *reading, size_t *n, struct attn
     return err->status;
 }
 
-static enum attn_status take_rows(struct reading *reading, const struct attn_json_token *token,
-                                  struct attn_error *err)
+static enum attn_status take_rows(struct attn_record_reading *reading,
+                                  const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_record_store *store = reading->store;
     struct attn_json_token next = *token, bad = {.type = ATTN_JSON_END};
@@ -200,8 +202,8 @@ static enum attn_status take_rows(struct reading *reading, const struct attn_jso
         width = n - before;
         if (bad.type == ATTN_JSON_END)
             continue;
-        fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", &bad, SOURCE_EXPECTED);
-        return skip_rest(reading, err);
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", &bad,
+                                  SOURCE_EXPECTED, err);
     }
     if (n == 0)
         return fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token, SOURCE_EXPECTED);
@@ -211,17 +213,16 @@ static enum attn_status take_rows(struct reading *reading, const struct attn_jso
     return ATTN_OK;
 }
 
-static enum attn_status take_source(struct reading *reading, const struct attn_json_token *token,
-                                    struct attn_error *err)
+static enum attn_status take_source(struct attn_record_reading *reading,
+                                    const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_buffer *source = &reading->store->source;
 
     if (token->type == ATTN_JSON_ARRAY_BEGIN)
         return take_rows(reading, token, err);
-    if (token->type != ATTN_JSON_STRING) {
-        fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token, SOURCE_EXPECTED);
-        return skip_rest(reading, err);
-    }
+    if (token->type != ATTN_JSON_STRING)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token,
+                                  SOURCE_EXPECTED, err);
     if (take_string(token, source, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
     reading->record->source.text = source->data;
@@ -229,11 +230,63 @@ static enum attn_status take_source(struct reading *reading, const struct attn_j
     return ATTN_OK;
 }
 
+/* --- Continuations --------------------------------------------------------------------------- */
+
+#define NEXT_EXPECTED "a string or a list of strings, each without NUL"
+
+/* Takes strings up to the end of the list, or TOKEN alone; *bad is the first token that is none. */
+static enum attn_status take_strings(struct attn_record_reading *reading,
+                                     struct attn_json_token token, struct attn_json_token *bad,
+                                     struct attn_error *err)
+{
+    const bool is_list = token.type == ATTN_JSON_ARRAY_BEGIN;
+    struct attn_buffer *text = &reading->store->next_text;
+
+    do {
+        if (is_list)
+            ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        if (is_list && token.type == ATTN_JSON_ARRAY_END && reading->record->n_next > 0)
+            break;
+        if (token.type != ATTN_JSON_STRING || attn_json_has_nul(&token)) {
+            *bad = token;
+            break;
+        }
+        attn_json_unescape(&token, text);
+        attn_buffer_append_char(text, '\0');
+        reading->record->n_next++;
+    } while (is_list);
+    return attn_buffer_check(text, err);
+}
+
+static enum attn_status take_next(struct attn_record_reading *reading,
+                                  const struct attn_json_token *token, struct attn_error *err)
+{
+    struct attn_record_store *store = reading->store;
+    struct attn_record *record = reading->record;
+    struct attn_json_token bad = {.type = ATTN_JSON_END};
+    const char *at;
+
+    attn_buffer_reset(&store->next_text);
+    ATTN_TRY(take_strings(reading, *token, &bad, err));
+    if (bad.type != ATTN_JSON_END) {
+        record->n_next = 0;
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, "next", &bad,
+                                  NEXT_EXPECTED, err);
+    }
+    ATTN_TRY(
+        attn_grow(&store->next, &store->next_capacity, record->n_next, sizeof *store->next, err));
+    at = store->next_text.data;
+    for (size_t i = 0; i < record->n_next; i++, at += strlen(at) + 1)
+        store->next[i] = at;
+    record->next = store->next;
+    return ATTN_OK;
+}
+
 /* --- The line -------------------------------------------------------------------------------- */
 
 /* Takes the value of KEY, or skips it. */
-static enum attn_status take_member(struct reading *reading, const struct attn_json_token *key,
-                                    struct attn_error *err)
+static enum attn_status take_member(struct attn_record_reading *reading,
+                                    const struct attn_json_token *key, struct attn_error *err)
 {
     struct attn_json_token value;
 
@@ -242,22 +295,28 @@ static enum attn_status take_member(struct reading *reading, const struct attn_j
     if (value.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (attn_json_equals(key, reading->text_key))
-        return take_text(reading, &value, err);
+        return attn_record_take_text(reading, reading->text_key, &value, reading->store,
+                                     &reading->record->input, err);
     if (attn_json_equals(key, reading->id_key))
         return take_id(reading, &value, err);
     if (attn_json_equals(key, "ids"))
-        return take_ids(reading, &value, err);
+        return attn_record_take_ids(reading, "ids", &value, reading->store, &reading->record->input,
+                                    err);
     if (attn_json_equals(key, "source"))
         return take_source(reading, &value, err);
+    if (reading->keys->has_next && attn_json_equals(key, "next"))
+        return take_next(reading, &value, err);
+    if (reading->keys->take)
+        return reading->keys->take(reading->keys->user, reading, key, &value, err);
     return skip_rest(reading, err);
 }
 
-static void check_input(struct reading *reading)
+static void check_input(struct attn_record_reading *reading)
 {
     struct attn_record *record = reading->record;
     const bool has_text = record->input.text, has_ids = record->input.ids;
 
-    if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
+    if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids || reading->keys->take)
         return;
     record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
     attn_error_set(&record->err, ATTN_INVALID,
@@ -267,7 +326,7 @@ static void check_input(struct reading *reading)
 }
 
 /* Whether the line is one object without faults; says what is wrong. */
-static enum attn_status check_line(struct reading *reading, struct attn_error *err)
+static enum attn_status check_line(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_record *record = reading->record;
     struct attn_error why = {0};
@@ -289,7 +348,7 @@ static enum attn_status check_line(struct reading *reading, struct attn_error *e
 }
 
 /* Goes over the members of the object. */
-static enum attn_status take_members(struct reading *reading, struct attn_error *err)
+static enum attn_status take_members(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_json_token token;
 
@@ -309,10 +368,12 @@ enum attn_status attn_record_read(const char *line, size_t size,
                                   struct attn_record_store *store, struct attn_record *record,
                                   struct attn_error *err)
 {
-    struct reading reading = {
+    static const struct attn_record_keys own = {.text = NULL};
+    struct attn_record_reading reading = {
         .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
         .store = store,
         .record = record,
+        .keys = keys ? keys : &own,
         .text_key = keys && keys->text ? keys->text : "text",
         .id_key = keys && keys->id ? keys->id : "id",
     };
@@ -335,5 +396,7 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_buffer_release(&store->source);
     attn_free(store->ids);
     attn_free(store->rows);
+    attn_buffer_release(&store->next_text);
+    attn_free(store->next);
     *store = (struct attn_record_store){.ids = NULL};
 }

@@ -22,7 +22,9 @@
     X(TOO_LONG, 6, "too_long") /* it has more tokens than the model takes, or than are allowed */  \
     X(LINE_TOO_LONG, 7, "line_too_long") /* its line has more bytes than are allowed */            \
     X(BAD_SOURCE, 8, "bad_source") /* it has no source, or one that the model does not take */     \
-    X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */
+    X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */ \
+    X(BAD_CSV, 10, "bad_csv")     /* its line is no record of CSV with the fields of the header */ \
+    X(BAD_VALUE, 11, "bad_value") /* a key has a value of a kind that it does not take */
 
 enum attn_record_failure {
 #define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
@@ -52,6 +54,9 @@ struct attn_record {
     void *mine;                       /* the maker's own, whatever it is */
     enum attn_record_failure failure; /* not NONE: it is not computed */
     struct attn_error err;            /* and why */
+    const char *const *next;          /* [n_next] terminated: continuations instead of those of the
+                                         request; NULL: it has none of its own */
+    size_t n_next;
 };
 
 #endif

@@ -9,18 +9,31 @@
  *
  * The line is an object with `text`, a string, or `ids`, a list of integers; with `id`, a string or
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
- * of rows of numbers. Other keys are ignored, and null is the same as no key. JSON is read strictly
+ * of rows of numbers; and with `next`, where it is looked for: a string, or a list of them. Other
+ * keys are ignored, and null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
 #ifndef ATTN_RUN_RECORD_INTERNAL_H
 #define ATTN_RUN_RECORD_INTERNAL_H
 
 #include "base/buffer.h"
+#include "formats/json_reader.h"
 #include "run/record.h"
 
-/* What some keys are called instead of their own names. NULL: as they are. */
+struct attn_record_reading;
+
+/* What some keys are called instead of their own names, and who takes the others. NULL: as they
+ * are, and nobody. */
 struct attn_record_keys {
     const char *text, *id;
+    bool has_next; /* `next` is looked for, too */
+    /* Takes VALUE, which is not null, of KEY, and all that belongs to it. Whether the record has an
+     * input is then the caller's to check. */
+    enum attn_status (*take)(void *user, struct attn_record_reading *reading,
+                             const struct attn_json_token *key, const struct attn_json_token *value,
+                             struct attn_error *err);
+    void *user;
+    bool has_no_offsets; /* the line was made of something else: messages give no offsets in it */
 };
 
 /* What a record points to that was read of a line; owns. Initialize with = {0}. */
@@ -31,6 +44,9 @@ struct attn_record_store {
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;
     struct attn_ndarray source_rows; /* these, with their shape */
+    struct attn_buffer next_text;    /* the continuations, one after the other, each terminated */
+    const char **next;               /* [n_next] where each begins */
+    size_t next_capacity;
 };
 
 /*
@@ -44,5 +60,36 @@ enum attn_status attn_record_read(const char *line, size_t size,
                                   struct attn_error *err);
 
 void attn_record_store_release(struct attn_record_store *store);
+
+/* --- For those who take other keys ------------------------------------------------------------ */
+
+/* A line on its way to a record. */
+struct attn_record_reading {
+    struct attn_json_reader reader;
+    struct attn_record_store *store;
+    struct attn_record *record;
+    const struct attn_record_keys *keys; /* not NULL */
+    const char *text_key, *id_key;
+};
+
+/* Says that the record fails because NAME has FOUND, unless it failed before, and skips what is
+ * left of the value. */
+enum attn_status attn_record_refuse(struct attn_record_reading *reading,
+                                    enum attn_record_failure failure, const char *name,
+                                    const struct attn_json_token *found, const char *expected,
+                                    struct attn_error *err);
+
+/* Takes the value of NAME as the text, or the ids, of INPUT, which then points into STORE. */
+enum attn_status attn_record_take_text(struct attn_record_reading *reading, const char *name,
+                                       const struct attn_json_token *value,
+                                       struct attn_record_store *store, struct attn_input *input,
+                                       struct attn_error *err);
+enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const char *name,
+                                      const struct attn_json_token *value,
+                                      struct attn_record_store *store, struct attn_input *input,
+                                      struct attn_error *err);
+
+/* Whether VALUE is an integer as it is written: no fraction, no exponent. */
+bool attn_record_is_integer(const struct attn_json_token *value);
 
 #endif

@@ -15,6 +15,8 @@ SCALES = {
     "Q8_0": {0: 0.0003}, "Q2_K": {80: 0.001, 82: 0.001}, "Q3_K": {108: 0.0003},
     "Q4_K": {0: 0.0001, 2: 0.0006}, "Q5_K": {0: 0.00005, 2: 0.0006}, "Q6_K": {208: 0.00001},
     "IQ4_NL": {0: 0.0003}, "IQ4_XS": {0: 0.00002},
+    "IQ2_XXS": {0: 0.0002}, "IQ2_XS": {0: 0.0002}, "IQ2_S": {0: 0.0002}, "IQ3_XXS": {0: 0.0001},
+    "IQ3_S": {0: 0.0002}, "IQ1_S": {0: 0.002}, "TQ1_0": {52: 0.03}, "TQ2_0": {64: 0.03},
 }
 
 
@@ -46,6 +48,10 @@ def draw(random, shape, type):
     blocks = random.integers(0, 256, (shape[0] * shape[1] // n_value, n_byte), dtype=np.uint8)
     if type.name == "MXFP4":
         blocks[:, 0] = 120
+    if type.name == "NVFP4":
+        blocks[:, :4] = 5
+    if type.name == "IQ1_M":  # the F16 0x1000 in pieces
+        blocks[:, 49::2] = blocks[:, 49::2] & 15 | np.array([0, 0, 0, 16], dtype=np.uint8)
     for at, size in SCALES.get(type.name, {}).items():
         scale = (random.random(len(blocks)) * size).astype(np.float16)
         blocks[:, at:at + 2] = scale.view(np.uint8).reshape(-1, 2)

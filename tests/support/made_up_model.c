@@ -35,7 +35,7 @@ enum stream { RESIDUAL, RESIDUAL_CROSS, REPLACED, REPLACED_CROSS };
 
 static const char *const mlp_names[] = {"mlp behind", "mlp beside", "mlp beside with one norm",
                                         "gated mlp beside with one norm", "no mlp"};
-static const char *const norm_names[] = {"no norms", "norms before", "norms behind", "norms around",
+static const char *const norm_names[] = {"no norms", "norms before", "norms after", "norms around",
                                          "norms before, gated"};
 static const char *const position_names[] = {"no positions", "learned", "rotary",
                                              "rotary, norm of each head", "rotary, norm of all"};

@@ -27,10 +27,12 @@ except ImportError as error:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH, N_BLOCK, N_TEXT = 2048, 20000, 300
-TYPES = "Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 F16 BF16 F32".split()
+TYPES = """Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S
+IQ1_S IQ1_M TQ1_0 TQ2_0 NVFP4 F16 BF16 F32""".split()
 # Where the F16 of a block are.
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
-          "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
+          "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "IQ2_XXS": [0],
+          "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0], "IQ1_S": [0], "TQ1_0": [52], "TQ2_0": [64]}
 
 
 def attn(*arguments, text=None):
@@ -51,6 +53,8 @@ def random_blocks(name, generator):
         blocks[:, at:at + 2] = bits[:, None].view(np.uint8)
     if name == "MXFP4":
         blocks[:, 0] = generator.integers(0, 180, n)  # squares of the values fit a float
+    if name == "IQ1_M":  # its scale is in pieces, its sign and most of the exponent here
+        blocks[(blocks[:, 55] & 0x70) == 0x70, 55] ^= 0x40
     if name in ("F16", "BF16", "F32"):
         exponent = {"F16": (1, 0x7C), "BF16": (1, 0x7F), "F32": (3, 0x7F)}[name]
         is_large = (blocks[:, exponent[0]] & exponent[1]) >= (exponent[1] if name == "F16" else 0x50)

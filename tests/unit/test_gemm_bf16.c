@@ -218,7 +218,8 @@ static void check_map(const struct attn_gemm_engine *engine, enum attn_compute c
     float *x = attn_alloc(n_row * n_in, sizeof *x, NULL), *rows = x;
     float *y = attn_alloc(n_row * n_out, sizeof *y, NULL);
     float *again = attn_alloc(n_row * n_out, sizeof *again, NULL);
-    struct attn_linear linear = {.weight = {w, ATTN_DTYPE_F32, n_in, n_out, n_out, 1, n_out, 0}};
+    struct attn_linear linear = {
+        .weight = {w, ATTN_DTYPE_F32, n_in, n_out, n_out, 1, n_out, 0, false}};
     struct attn_linear_args args = {.linear = &linear,
                                     .engine = engine,
                                     .scratch = &scratch,

@@ -105,7 +105,7 @@ static struct attn_gemm_engine engine_of(int i)
 static struct map map_of(int engine, const void *w, enum attn_dtype dtype, const float *x)
 {
     return (struct map){.engine = engine_of(engine),
-                        .weight = {w, dtype, N_IN, N_OUT, N_OUT, 1, N_OUT, 0},
+                        .weight = {w, dtype, N_IN, N_OUT, N_OUT, 1, N_OUT, 0, false},
                         .x = x,
                         .last_col = N_OUT};
 }

@@ -286,7 +286,7 @@ static void put_type_of_the_future(struct attn_gguf_image *image)
 
 static void put_type_that_is_not_read(struct attn_gguf_image *image)
 {
-    attn_gguf_put_tensor(image, "x", 19, 1, (const size_t[]){256}, 50);
+    attn_gguf_put_tensor(image, "x", 41, 1, (const size_t[]){128}, 18);
 }
 
 static void put_row_of_a_part(struct attn_gguf_image *image)
@@ -360,8 +360,8 @@ START_TEST(what_is_wrong_is_refused_by_name)
         {"type 31", put_removed_type,
          "type 31 (Q4_0_4_4) of tensor 'x' in 'made/m.gguf' is no longer used"},
         {"type 99", put_type_of_the_future, "type 99 of tensor 'x' in 'made/m.gguf' is not read"},
-        {"type 19", put_type_that_is_not_read,
-         "type 19 (IQ1_S) of tensor 'x' in 'made/m.gguf' is not read"},
+        {"type 41", put_type_that_is_not_read,
+         "type 41 (Q1_0) of tensor 'x' in 'made/m.gguf' is not read"},
         {"a row", put_row_of_a_part,
          "rows of tensor 'x' in 'made/m.gguf' have 48 values, expected a multiple of 32, the block "
          "of Q4_0"},

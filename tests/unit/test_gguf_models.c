@@ -1,11 +1,13 @@
 /*
  * test_gguf_models.c - a GGUF file and the safetensors of its decoded values give the same bits in
- * every site: 13 models of all architectures and types, however they are fed, loaded and computed,
- * and in other forms of the file.
+ * every site: 13 models of all architectures, and one of all types of blocks, however they are fed,
+ * loaded and computed, and in other forms of the file.
  */
+#include "base/dtype_internal.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"
 #include "tests/support/folder.h"
+#include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
@@ -224,6 +226,121 @@ START_TEST(feeds_threads_instruction_sets_and_loading_change_nothing)
 }
 END_TEST
 
+/* --- A matrix of each type of blocks ---------------------------------------------------------- */
+
+enum { WIDTH = 256, MATRICES = 7 }; /* of a layer */
+
+/* Tensor NAME [n_row, WIDTH] of the type of number NO, of any bytes whose scales are finite. */
+static void put_blocks(struct attn_gguf_image *image, const char *name, size_t no, size_t n_row)
+{
+    static const struct {
+        enum attn_dtype dtype;
+        uint32_t code;
+    } types[] = {
+#define TYPE(name, number, code, values, bytes) {ATTN_DTYPE_##name, code},
+        ATTN_BLOCK_DTYPE_MAP(TYPE)
+#undef TYPE
+    };
+    static unsigned char blocks[WIDTH * WIDTH * 2];
+    const size_t i = no % (sizeof types / sizeof *types);
+    const struct attn_tensor tensor = {blocks, types[i].dtype, 2, {n_row, WIDTH}};
+    static uint32_t random = 1;
+
+    for (size_t k = 0; k < attn_tensor_n_byte(&tensor); k++) {
+        random = random * 1664525 + 1013904223;
+        blocks[k] = (unsigned char)(random >> 24) & 0xbb; /* no exponent of all ones */
+        if (types[i].dtype == ATTN_DTYPE_MXFP4 && k % 17 == 0)
+            blocks[k] = 120;
+    }
+    attn_gguf_put_data(image, name, types[i].code, &tensor);
+}
+
+static void put_ones(struct attn_gguf_image *image, const char *name)
+{
+    static float ones[WIDTH];
+    const struct attn_tensor tensor = {ones, ATTN_DTYPE_F32, 1, {WIDTH}};
+
+    for (size_t i = 0; i < WIDTH; i++)
+        ones[i] = 1;
+    attn_gguf_put_data(image, name, 0, &tensor);
+}
+
+/* A llama of N_LAYER layers whose matrices are of one type after another, and tensor MORE if it is
+ * not NULL. */
+static struct attn_buffer make_model_of_blocks(uint32_t n_layer, const char *more)
+{
+    static const char *const matrices[MATRICES] = {"attn_q",   "attn_k", "attn_v",  "attn_output",
+                                                   "ffn_gate", "ffn_up", "ffn_down"};
+    static const char *const norms[] = {"attn_norm", "ffn_norm"};
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+    size_t no = 0;
+    char name[64];
+
+    attn_gguf_put_text(&image, "general.architecture", "llama");
+    attn_gguf_put_u32(&image, "llama.block_count", n_layer);
+    attn_gguf_put_u32(&image, "llama.context_length", MOST);
+    attn_gguf_put_u32(&image, "llama.embedding_length", WIDTH);
+    attn_gguf_put_u32(&image, "llama.feed_forward_length", WIDTH);
+    attn_gguf_put_u32(&image, "llama.attention.head_count", 4);
+    attn_gguf_put_f32(&image, "llama.attention.layer_norm_rms_epsilon", 1e-5F);
+    put_blocks(&image, "token_embd.weight", no++, 10);
+    put_blocks(&image, "output.weight", no++, 10);
+    put_ones(&image, "output_norm.weight");
+    for (uint32_t layer = 0; layer < n_layer; layer++) {
+        for (int i = 0; i < MATRICES; i++) {
+            snprintf(name, sizeof name, "blk.%u.%s.weight", layer, matrices[i]);
+            put_blocks(&image, name, no++, WIDTH);
+        }
+        for (int i = 0; i < 2; i++) {
+            snprintf(name, sizeof name, "blk.%u.%s.weight", layer, norms[i]);
+            put_ones(&image, name);
+        }
+    }
+    if (more)
+        put_ones(&image, more);
+    return attn_gguf_image_make(&image);
+}
+
+/* The same file with the decoded values gives the same. */
+START_TEST(matrices_of_every_type_are_their_decoded_values)
+{
+    enum { N_TYPE = 0 ATTN_BLOCK_DTYPE_MAP(ATTN_COUNT) };
+    struct fixture fixture = {
+        .name = "all types",
+        .gguf = make_model_of_blocks((N_TYPE - 2 + MATRICES - 1) / MATRICES, NULL),
+        .prompts = {{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9}, 15}},
+        .n_prompt = 1};
+    struct attn_buffer decoded = attn_gguf_rewrite(&fixture.gguf, ATTN_GGUF_AS_F32);
+    struct attn_model *blocks = open_gguf("blocks", &fixture.gguf, NULL);
+    struct attn_model *values = open_gguf("values", &decoded, NULL);
+    struct attn_recording expected;
+
+    record(&expected, values, longest(&fixture), &ATTN_SESSION_OPTIONS_DEFAULT, 15);
+    check_ways(&fixture, blocks, &expected);
+    attn_recording_release(&expected);
+    attn_model_free(blocks);
+    attn_model_free(values);
+    attn_buffer_release(&decoded);
+    attn_buffer_release(&fixture.gguf);
+}
+END_TEST
+
+START_TEST(factors_of_nvfp4_are_refused)
+{
+    struct attn_buffer bytes = make_model_of_blocks(1, "blk.0.attn_q.scale");
+    const struct attn_blob blob = {"model.gguf", bytes.data, bytes.size};
+    const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_model_open(&source, NULL, &model, &err), ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "tensor 'blk.0.attn_q.scale' in 'm/model.gguf' is of a part that "
+                                  "models of type 'llama' do not have here");
+    ck_assert_ptr_nonnull(strstr(err.hint, "factors of NVFP4 are not multiplied in"));
+    attn_buffer_release(&bytes);
+}
+END_TEST
+
 START_TEST(products_in_bfloat16_are_of_the_decoded_values)
 {
     static const enum attn_compute computes[] = {ATTN_COMPUTE_BF16, ATTN_COMPUTE_BF16X3};
@@ -436,6 +553,7 @@ END_TEST
 
 ATTN_SUITE("gguf_models", every_site_has_the_bits_of_the_decoded_values,
            feeds_threads_instruction_sets_and_loading_change_nothing,
+           matrices_of_every_type_are_their_decoded_values, factors_of_nvfp4_are_refused,
            products_in_bfloat16_are_of_the_decoded_values, other_forms_of_a_file_give_the_same_bits,
            biases_of_llama_are_interleaved_as_their_rows_are,
            a_twin_whose_rows_were_not_moved_is_another_model,

@@ -193,12 +193,23 @@ static struct attn_gguf *open_image(struct attn_gguf_image *image, struct attn_b
 }
 
 /* Types by their codes in the file. */
-enum { CODE_F32 = 0, CODE_Q5_0 = 6, CODE_Q4_K = 12, CODE_Q6_K = 14 };
+enum {
+    CODE_F32 = 0,
+    CODE_Q4_0 = 2,
+    CODE_Q5_0 = 6,
+    CODE_Q4_K = 12,
+    CODE_Q6_K = 14,
+    CODE_IQ3_XXS = 18,
+    CODE_IQ4_NL = 20,
+    CODE_IQ3_S = 21,
+    CODE_IQ2_S = 22,
+};
 
 START_TEST(a_mixture_is_named_when_its_tensors_agree)
 {
     /* The large embedding does not count. In the second file rows of 32 cannot be Q4_K, and have the
-     * type that stands in for it; in the third rows of 256 have that, too. */
+     * type that stands in for it; in the third rows of 256 have that, too. Types of two kinds make
+     * IQ3_XS together. */
     static const struct {
         uint32_t file_type;
         struct {
@@ -211,6 +222,11 @@ START_TEST(a_mixture_is_named_when_its_tensors_agree)
         {14, {{CODE_Q4_K, 256, 144}, {CODE_Q5_0, 32, 22}, {CODE_Q5_0, 32, 22}}, "Q4_K_S"},
         {15, {{CODE_Q4_K, 256, 144}, {CODE_Q5_0, 256, 176}, {CODE_Q6_K, 256, 210}}, NULL},
         {18, {{CODE_Q4_K, 256, 144}, {CODE_Q4_K, 256, 144}, {CODE_Q6_K, 256, 210}}, NULL},
+        {22, {{CODE_IQ3_S, 256, 110}, {CODE_IQ3_XXS, 256, 98}, {CODE_Q6_K, 256, 210}}, "IQ3_XS"},
+        {22, {{CODE_IQ3_S, 256, 110}, {CODE_IQ2_S, 256, 82}, {CODE_Q6_K, 256, 210}}, NULL},
+        {29, {{CODE_IQ2_S, 256, 82}, {CODE_IQ2_S, 256, 82}, {CODE_IQ3_S, 256, 110}}, "IQ2_M"},
+        {24, {{CODE_IQ4_NL, 32, 18}, {CODE_Q4_0, 32, 18}, {CODE_F32, 32, 128}}, "IQ1_S"},
+        {18, {{CODE_IQ4_NL, 32, 18}, {CODE_Q4_0, 32, 18}, {CODE_F32, 32, 128}}, NULL},
         {0, {{CODE_F32, 32, 128}, {CODE_F32, 32, 128}, {CODE_F32, 32, 128}}, "F32"},
         {99, {{CODE_F32, 32, 128}, {CODE_F32, 32, 128}, {CODE_F32, 32, 128}}, NULL},
     };

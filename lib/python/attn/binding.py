@@ -178,8 +178,18 @@ ATTN_DTYPE_Q6_K = 31
 ATTN_DTYPE_IQ4_NL = 32
 ATTN_DTYPE_IQ4_XS = 33
 ATTN_DTYPE_MXFP4 = 34
+ATTN_DTYPE_IQ2_XXS = 35
+ATTN_DTYPE_IQ2_XS = 36
+ATTN_DTYPE_IQ3_XXS = 37
+ATTN_DTYPE_IQ1_S = 38
+ATTN_DTYPE_IQ3_S = 39
+ATTN_DTYPE_IQ2_S = 40
+ATTN_DTYPE_IQ1_M = 41
+ATTN_DTYPE_TQ1_0 = 42
+ATTN_DTYPE_TQ2_0 = 43
+ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
-ATTN_N_DTYPE = 35
+ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
@@ -213,7 +223,9 @@ ATTN_RECORD_FAILURE_TOO_LONG = 6
 ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
 ATTN_RECORD_FAILURE_BAD_SOURCE = 8
 ATTN_RECORD_FAILURE_NO_FIT = 9
-ATTN_N_RECORD_FAILURE = 10
+ATTN_RECORD_FAILURE_BAD_CSV = 10
+ATTN_RECORD_FAILURE_BAD_VALUE = 11
+ATTN_N_RECORD_FAILURE = 12
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
@@ -298,6 +310,7 @@ ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
+ATTN_N_ITEM_PAIR = 4
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -560,6 +573,10 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_place(Structure):
+    pass
+
+
 class attn_patch_args(Structure):
     pass
 
@@ -585,6 +602,10 @@ class attn_catalog(Structure):
 
 
 class attn_found(Structure):
+    pass
+
+
+class attn_table_order(Structure):
     pass
 
 
@@ -641,6 +662,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -1171,6 +1200,8 @@ attn_record._fields_ = [
     ("mine", c_void_p),
     ("failure", c_int),
     ("err", attn_error),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1246,6 +1277,7 @@ attn_ablate_args._fields_ = [
     ("n_text", c_size_t),
     ("sets", POINTER(attn_ablate_set)),
     ("n_set", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1259,11 +1291,13 @@ attn_attribute_args._fields_ = [
     ("n_most", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
@@ -1299,6 +1333,11 @@ attn_lens_args._fields_ = [
     ("reads_heads", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1308,6 +1347,9 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1321,6 +1363,7 @@ attn_score_args._fields_ = [
     ("merges_words", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1344,6 +1387,7 @@ attn_survey_args._fields_ = [
     ("answer", attn_answer_args),
     ("sort", c_char_p),
     ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -1361,6 +1405,12 @@ attn_found._fields_ = [
     ("fetch", c_char * 512),
     ("file", c_char * 4096),
     ("part", attn_override),
+]
+attn_table_order._fields_ = [
+    ("size", c_size_t),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("n_group", c_size_t),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -1438,10 +1488,12 @@ attn_items_options._fields_ = [
     ("max_line", c_size_t),
     ("shard", c_size_t),
     ("n_shard", c_size_t),
+    ("cancel", POINTER(c_int)),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
     ("value", attn_cell),
+    ("text", c_char_p),
 ]
 attn_item_place._fields_ = [
     ("name", c_char_p),
@@ -1449,6 +1501,7 @@ attn_item_place._fields_ = [
 ]
 attn_item._fields_ = [
     ("record", attn_record),
+    ("line", c_size_t),
     ("pair", c_int),
     ("other", attn_input),
     ("target", c_char_p),
@@ -1509,6 +1562,7 @@ attn_batch_options._fields_ = [
     ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
+    ("labels", c_char_p),
 ]
 attn_batch_result._fields_ = [
     ("n_record", c_uint64),
@@ -1518,6 +1572,29 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_label", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1731,8 +1808,16 @@ def ATTN_STEERING_DEFAULT():
     return attn_steering(head=-1, factor=1)
 
 
+def ATTN_STUDY_ARGS_DEFAULT():
+    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
+
+
 def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
+
+
+def ATTN_TABLE_ORDER_DEFAULT():
+    return attn_table_order(size=sizeof(attn_table_order))
 
 
 # Results and arguments of every function.
@@ -1862,6 +1947,7 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
@@ -1874,9 +1960,11 @@ FUNCTIONS = {
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
     "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
     "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_items_name": (c_char_p, [c_void_p]),
     "attn_items_share": (c_double, [c_void_p]),
+    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),

@@ -1,0 +1,809 @@
+/*
+ * items.c - see items.h. An item is read as a record is (run/record_internal.h): a line of JSON, or
+ * a line of CSV that becomes one.
+ */
+#include "records/items_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "records/batch.h"
+#include "records/batch_lines.h"
+#include "records/csv_reader.h"
+#include "run/record_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The names of both texts of each pair. */
+static const char *const pair_names[ATTN_N_ITEM_PAIR][2] = {
+#define NAMES(id, number, first, second) [ATTN_ITEM_##id] = {first, second},
+    ATTN_ITEM_PAIR_MAP(NAMES)
+#undef NAMES
+};
+
+/* A text that an item points to. */
+struct kept {
+    struct kept *next;
+    char text[];
+};
+
+/* An item and what it owns. */
+struct made_item {
+    struct attn_item item; /* comes first */
+    struct attn_input inputs[ATTN_N_ITEM_PAIR][2];
+    struct attn_record_store stores[ATTN_N_ITEM_PAIR]
+                                   [2]; /* of these; the first has id and source */
+    struct kept *kept;                  /* owns all */
+    const char **next;                  /* [item.n_next] */
+    struct attn_item_place *places;     /* [item.n_place] */
+    struct attn_item_label *labels;     /* [item.n_label] */
+    size_t next_capacity, place_capacity, label_capacity;
+    struct sha256_ctx read; /* all of the input up to its end */
+    uint64_t end;           /* that, in bytes */
+};
+
+struct attn_items {
+    struct attn_items_options options;
+    char *path; /* owns; NULL: standard input, or bytes in memory */
+    struct attn_batch_lines *lines;
+    struct attn_batch_line line;
+    struct sha256_ctx read;     /* all bytes of lines that were read */
+    struct attn_csv_reader csv; /* separator 0: JSON Lines */
+    struct attn_buffer json;    /* what a line of CSV became */
+    uint64_t from, limit;       /* items begin in these bytes */
+    size_t n_read;              /* items, from the first of all on */
+    size_t line_number;         /* from 1, of the line that comes next */
+    bool has_labels;
+    char **labels; /* [n_label] owns */
+    size_t n_label, label_capacity;
+};
+
+/* --- Keys ------------------------------------------------------------------------------------- */
+
+/* Those of items that are no labels, places or inputs, and what they are in CSV. */
+static const struct item_key {
+    const char *name;
+    enum attn_csv_kind kind;
+    size_t text;          /* the offset of a text in struct attn_item; 0: it is none */
+    bool takes_integers;  /* in the place of that text: a position */
+    size_t token, has_it; /* likewise of the id of a token */
+} item_keys[] = {
+    {"id", ATTN_CSV_INTEGER, 0, false, 0, 0},
+    {"source", ATTN_CSV_TEXT, 0, false, 0, 0},
+    {"next", ATTN_CSV_TEXT, 0, false, 0, 0},
+#define TEXT_KEY(name, is_position)                                                                \
+    {                                                                                              \
+#name, ATTN_CSV_TEXT, offsetof(struct attn_item, name), is_position, 0, 0                  \
+    }
+    TEXT_KEY(target, false),
+    TEXT_KEY(foil, false),
+    TEXT_KEY(at, true),
+    TEXT_KEY(from, true),
+    TEXT_KEY(to, true),
+    TEXT_KEY(queries, true),
+#undef TEXT_KEY
+    {"target_id", ATTN_CSV_VALUE, 0, false, offsetof(struct attn_item, target_id),
+     offsetof(struct attn_item, has_target_id)},
+    {"foil_id", ATTN_CSV_VALUE, 0, false, offsetof(struct attn_item, foil_id),
+     offsetof(struct attn_item, has_foil_id)},
+};
+
+enum { N_ITEM_KEY = sizeof item_keys / sizeof *item_keys };
+
+static const char place_prefix[] = "pos.";
+
+/* Whether NAME is an input, and which: number I of PAIR, as ids or as a text. */
+static bool find_input(const char *name, size_t *pair, size_t *i, bool *are_ids)
+{
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t k = 0; k < 2 && pair_names[p][k]; k++) {
+            const size_t n = strlen(pair_names[p][k]);
+
+            *pair = p;
+            *i = k;
+            *are_ids = p == ATTN_ITEM_SINGLE ? strcmp(name, "ids") == 0
+                                             : strncmp(name, pair_names[p][k], n) == 0 &&
+                                                   strcmp(name + n, "_ids") == 0;
+            if (*are_ids || strcmp(name, pair_names[p][k]) == 0)
+                return true;
+        }
+    return false;
+}
+
+static const struct item_key *find_key(const char *name)
+{
+    for (size_t i = 0; i < N_ITEM_KEY; i++)
+        if (strcmp(name, item_keys[i].name) == 0)
+            return &item_keys[i];
+    return NULL;
+}
+
+static bool is_place(const char *name)
+{
+    return strncmp(name, place_prefix, sizeof place_prefix - 1) == 0;
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+/* A terminated copy of a string or a number; NULL on failure. */
+static const char *keep(struct made_item *made, const struct attn_json_token *token, size_t *size,
+                        struct attn_error *err)
+{
+    struct kept *kept = attn_alloc_uninitialized(1, sizeof *kept + token->size + 1, err);
+
+    if (!kept)
+        return NULL;
+    kept->next = made->kept;
+    made->kept = kept;
+    *size = attn_json_unescape_to(token, kept->text);
+    kept->text[*size] = '\0';
+    return kept->text;
+}
+
+/* Takes the value of NAME as a terminated text; leaves *TEXT where it is none. */
+static enum attn_status take_text(struct made_item *made, struct attn_record_reading *reading,
+                                  const char *name, const struct attn_json_token *value,
+                                  const char **text, struct attn_error *err)
+{
+    size_t size;
+
+    if (value->type != ATTN_JSON_STRING || attn_json_has_nul(value))
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, value,
+                                  value->type == ATTN_JSON_STRING ? "a text without NUL" : "a text",
+                                  err);
+    *text = keep(made, value, &size, err);
+    return *text ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* The same of a position, which can be an integer. */
+static enum attn_status take_position(struct made_item *made, struct attn_record_reading *reading,
+                                      const char *name, const struct attn_json_token *value,
+                                      const char **text, struct attn_error *err)
+{
+    size_t size;
+
+    if (value->type == ATTN_JSON_STRING)
+        return take_text(made, reading, name, value, text, err);
+    if (!attn_record_is_integer(value))
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, value,
+                                  "a position or a word", err);
+    *text = keep(made, value, &size, err);
+    return *text ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status take_token(struct attn_item *item, struct attn_record_reading *reading,
+                                   const struct item_key *key, const struct attn_json_token *value,
+                                   struct attn_error *err)
+{
+    int64_t id;
+
+    if (!attn_record_is_integer(value) ||
+        !attn_parse_int(value->text, value->size, 0, INT32_MAX, &id))
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, key->name, value,
+                                  "a whole number from 0 to 2147483647", err);
+    *(int32_t *)((char *)item + key->token) = (int32_t)id;
+    *(bool *)((char *)item + key->has_it) = true;
+    return ATTN_OK;
+}
+
+/* A continuation, or a list of them. */
+static enum attn_status take_next(struct made_item *made, struct attn_record_reading *reading,
+                                  const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_json_token next = *value;
+    const bool is_list = value->type == ATTN_JSON_ARRAY_BEGIN;
+
+    do {
+        const char *text = NULL;
+
+        if (is_list)
+            ATTN_TRY(attn_json_next(&reading->reader, &next, err));
+        if (is_list && next.type == ATTN_JSON_ARRAY_END)
+            return ATTN_OK;
+        ATTN_TRY(take_text(made, reading, "next", &next, &text, err));
+        if (!text)
+            return ATTN_OK;
+        ATTN_TRY(attn_grow(&made->next, &made->next_capacity, made->item.n_next + 1,
+                           sizeof *made->next, err));
+        made->next[made->item.n_next++] = text;
+    } while (is_list);
+    return ATTN_OK;
+}
+
+static enum attn_status take_place(struct made_item *made, struct attn_record_reading *reading,
+                                   const char *name, const struct attn_json_token *value,
+                                   struct attn_error *err)
+{
+    struct attn_item_place place = {.name = name + sizeof place_prefix - 1, .spec = NULL};
+
+    if (!*place.name)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, value,
+                                  "a name after the point", err);
+    ATTN_TRY(take_position(made, reading, name, value, &place.spec, err));
+    if (!place.spec)
+        return ATTN_OK;
+    ATTN_TRY(attn_grow(&made->places, &made->place_capacity, made->item.n_place + 1,
+                       sizeof *made->places, err));
+    made->places[made->item.n_place++] = place;
+    return ATTN_OK;
+}
+
+/* A number as it is written. */
+static bool read_number(const struct attn_json_token *value, struct attn_cell *cell)
+{
+    int64_t integer;
+    double real;
+
+    if (attn_record_is_integer(value) &&
+        attn_parse_int(value->text, value->size, INT64_MIN, INT64_MAX, &integer))
+        *cell = attn_cell_integer(integer);
+    else if (attn_parse_double(value->text, value->size, &real))
+        *cell = attn_cell_real(real);
+    else
+        return false;
+    return true;
+}
+
+static enum attn_status take_label(struct made_item *made, struct attn_record_reading *reading,
+                                   const char *name, const struct attn_json_token *value,
+                                   struct attn_error *err)
+{
+    const enum attn_json_type type = value->type;
+    struct attn_item_label label = {.name = name};
+    size_t size;
+
+    if (type == ATTN_JSON_TRUE || type == ATTN_JSON_FALSE)
+        label.value = attn_cell_boolean(type == ATTN_JSON_TRUE);
+    else if (type != ATTN_JSON_STRING &&
+             (type != ATTN_JSON_NUMBER || !read_number(value, &label.value)))
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, value,
+                                  "a text, a number or a boolean", err);
+    label.text = keep(made, value, &size, err);
+    if (!label.text)
+        return ATTN_NO_MEMORY;
+    if (type == ATTN_JSON_STRING)
+        label.value = attn_cell_text(label.text, size);
+    ATTN_TRY(attn_grow(&made->labels, &made->label_capacity, made->item.n_label + 1,
+                       sizeof *made->labels, err));
+    made->labels[made->item.n_label++] = label;
+    return ATTN_OK;
+}
+
+/* Takes what is no key of every record: struct attn_record_keys. */
+static enum attn_status take(void *user, struct attn_record_reading *reading,
+                             const struct attn_json_token *key, const struct attn_json_token *value,
+                             struct attn_error *err)
+{
+    struct made_item *made = user;
+    const struct item_key *known;
+    size_t size, pair, i;
+    const char *name;
+    bool are_ids;
+
+    name = keep(made, key, &size, err);
+    if (!name)
+        return ATTN_NO_MEMORY;
+    if (strlen(name) < size || size == 0)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, key,
+                                  "names of keys without NUL that are not empty", err);
+    if (find_input(name, &pair, &i, &are_ids))
+        return (are_ids ? attn_record_take_ids : attn_record_take_text)(
+            reading, name, value, &made->stores[pair][i], &made->inputs[pair][i], err);
+    if (is_place(name))
+        return take_place(made, reading, name, value, err);
+    known = find_key(name);
+    if (!known)
+        return take_label(made, reading, name, value, err);
+    if (known->token > 0)
+        return take_token(&made->item, reading, known, value, err);
+    if (known->text > 0)
+        return (known->takes_integers ? take_position : take_text)(
+            made, reading, name, value, (const char **)((char *)made + known->text), err);
+    return take_next(made, reading, value, err);
+}
+
+/* --- Inputs ----------------------------------------------------------------------------------- */
+
+/* Says that the item fails by why FORMAT says. */
+ATTN_PRINTF(3, 4)
+static void fail(struct attn_item *item, enum attn_record_failure failure, const char *format, ...)
+{
+    char message[ATTN_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    item->record.failure = failure;
+    item->record.err = (struct attn_error){.stage = ATTN_STAGE_INPUT};
+    attn_error_set(&item->record.err, ATTN_INVALID, "line %zu: %s", item->line, message);
+}
+
+static bool is_there(const struct attn_input *input)
+{
+    return input->text || input->ids;
+}
+
+/* Makes the pair P, of which the item has at least one half, what it is about. */
+static void choose_pair(struct made_item *made, size_t p)
+{
+    struct attn_item *item = &made->item;
+
+    item->pair = (enum attn_item_pair)p;
+    item->record.input = made->inputs[p][0];
+    item->other = made->inputs[p][1];
+}
+
+void attn_item_choose(struct attn_item *item, unsigned pairs)
+{
+    struct made_item *made = (struct made_item *)item;
+    char names[80] = "";
+    size_t used = 0, found = ATTN_N_ITEM_PAIR;
+
+    if (!item || item->record.failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++) {
+        const bool is_here = is_there(&made->inputs[p][0]) || is_there(&made->inputs[p][1]);
+
+        if (!(pairs & 1U << p))
+            continue;
+        attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", used > 0 ? " or " : "",
+                               pair_names[p][0]);
+        if (is_here && found < ATTN_N_ITEM_PAIR) {
+            fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has '%s' and '%s', expected one of them",
+                 pair_names[found][0], pair_names[p][0]);
+            return;
+        }
+        found = is_here ? p : found;
+    }
+    if (found == ATTN_N_ITEM_PAIR) {
+        fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
+        return;
+    }
+    for (size_t i = 0; i < 2 && pair_names[found][i]; i++)
+        if (!is_there(&made->inputs[found][i]))
+            fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has '%s' and no '%s', expected both",
+                 pair_names[found][1 - i], pair_names[found][i]);
+    choose_pair(made, found);
+}
+
+/* Until one is chosen, the first input that there is. */
+static void choose_first(struct made_item *made)
+{
+    struct attn_item *item = &made->item;
+    size_t first = ATTN_N_ITEM_PAIR;
+
+    made->inputs[ATTN_ITEM_SINGLE][0] = item->record.input;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t i = 0; i < 2; i++) {
+            const struct attn_input *input = &made->inputs[p][i];
+
+            if (first == ATTN_N_ITEM_PAIR && is_there(input))
+                first = p;
+            if (item->record.failure == ATTN_RECORD_FAILURE_NONE && input->text && input->ids)
+                fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+                     "it has '%s' and '%s%s', expected one of "
+                     "them",
+                     pair_names[p][i], p == ATTN_ITEM_SINGLE ? "" : pair_names[p][i],
+                     p == ATTN_ITEM_SINGLE ? "ids" : "_ids");
+        }
+    if (first < ATTN_N_ITEM_PAIR)
+        choose_pair(made, first);
+    else if (item->record.failure == ATTN_RECORD_FAILURE_NONE)
+        attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
+}
+
+/* --- An item ---------------------------------------------------------------------------------- */
+
+void attn_item_free(struct attn_item *item)
+{
+    struct made_item *made = (struct made_item *)item;
+
+    if (!made)
+        return;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t i = 0; i < 2; i++)
+            attn_record_store_release(&made->stores[p][i]);
+    for (struct kept *kept = made->kept, *next; kept; kept = next) {
+        next = kept->next;
+        attn_free(kept);
+    }
+    attn_free(made->next);
+    attn_free(made->places);
+    attn_free(made->labels);
+    attn_free(made);
+}
+
+void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end)
+{
+    const struct made_item *made = (const struct made_item *)item;
+
+    attn_digest_hex(&made->read, hex);
+    *end = made->end;
+}
+
+/* The text of the line that was read, without a byte order mark. */
+static const char *text_of_line(const struct attn_items *items, size_t *size)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const struct attn_buffer *text = &items->line.text;
+    const size_t n = sizeof mark - 1;
+    const bool has_mark =
+        items->line.begin == 0 && text->size >= n && memcmp(text->data, mark, n) == 0;
+
+    *size = text->size - (has_mark ? n : 0);
+    return text->size > 0 ? text->data + (has_mark ? n : 0) : "";
+}
+
+/* Reads the line into MADE. What cannot be read is a failure of the item. */
+static enum attn_status read_item(struct attn_items *items, struct made_item *made,
+                                  struct attn_error *err)
+{
+    const struct attn_record_keys keys = {
+        .take = take, .user = made, .has_no_offsets = items->csv.separator};
+    char bytes[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+    struct attn_item *item = &made->item;
+    struct attn_error why = {0};
+    size_t size;
+    const char *text = text_of_line(items, &size);
+
+    if (items->line.is_too_long) {
+        fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "it has %s bytes, expected at most %s",
+             attn_quantity_count(items->line.size, bytes),
+             attn_quantity_count(items->options.max_line, most));
+        return ATTN_OK;
+    }
+    if (items->csv.separator) {
+        attn_buffer_reset(&items->json);
+        if (attn_csv_reader_append(&items->csv, text, size, &items->json, &why) != ATTN_OK) {
+            fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
+            return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
+        }
+        text = items->json.data;
+        size = items->json.size;
+    }
+    ATTN_TRY(attn_record_read(text, size, &keys, &made->stores[ATTN_ITEM_SINGLE][0], &item->record,
+                              err));
+    if (item->record.failure != ATTN_RECORD_FAILURE_NONE) {
+        why = item->record.err;
+        fail(item, item->record.failure, "%s", why.message);
+    }
+    choose_first(made);
+    item->next = made->next;
+    item->places = made->places;
+    item->labels = made->labels;
+    return ATTN_OK;
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+static enum attn_status add_label(struct attn_items *items, const char *name,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
+                       sizeof *items->labels, err));
+    items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
+    return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
+}
+
+/* Those of the first item are the names of all. */
+static enum attn_status take_labels(struct attn_items *items, const struct attn_item *first,
+                                    struct attn_error *err)
+{
+    if (items->has_labels)
+        return ATTN_OK;
+    items->has_labels = true;
+    for (size_t i = 0; i < first->n_label; i++)
+        ATTN_TRY(add_label(items, first->labels[i].name, err));
+    return ATTN_OK;
+}
+
+const char *const *attn_items_labels(const struct attn_items *items, size_t *n)
+{
+    if (n)
+        *n = items ? items->n_label : 0;
+    return items && items->n_label > 0 ? (const char *const *)items->labels : NULL;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+/* Reads the next line that is not blank; *line is its number. */
+static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
+                                  struct attn_error *err)
+{
+    const struct attn_stop stop = {.cancel = items->options.cancel};
+    uint64_t begin, at;
+    const char *text;
+    size_t size;
+
+    do {
+        *is_over = true;
+        attn_batch_lines_range(items->lines, &begin, &at);
+        if (at >= items->limit)
+            return ATTN_OK;
+        ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
+        if (attn_must_stop(&stop))
+            return attn_report_stopped(err);
+        *line = items->line_number;
+        items->line_number += items->line.n_end;
+        text = text_of_line(items, &size);
+        while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
+            size--;
+    } while (!*is_over && size == 0 && !items->line.is_too_long);
+    return ATTN_OK;
+}
+
+static enum attn_status read_next(struct attn_items *items, struct attn_item **item,
+                                  struct attn_error *err)
+{
+    for (;;) {
+        struct made_item *made;
+        enum attn_status status;
+        size_t line;
+        bool is_over, is_of_shard;
+
+        ATTN_TRY(read_line(items, &line, &is_over, err));
+        *item = NULL;
+        if (is_over)
+            return ATTN_OK;
+        is_of_shard = items->line.begin >= items->from;
+        if (!is_of_shard && items->has_labels) {
+            items->n_read++;
+            continue;
+        }
+        made = attn_alloc(1, sizeof *made, err);
+        if (!made)
+            return ATTN_NO_MEMORY;
+        made->item.record.number = items->n_read++;
+        made->item.line = line;
+        made->read = items->read;
+        made->end = items->line.end;
+        status = read_item(items, made, err);
+        if (status == ATTN_OK)
+            status = take_labels(items, &made->item, err);
+        if (status == ATTN_OK && is_of_shard) {
+            *item = &made->item;
+            return ATTN_OK;
+        }
+        attn_item_free(&made->item);
+        ATTN_TRY(status);
+    }
+}
+
+enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    struct attn_error failure = {0}; /* a caller may have none */
+    enum attn_status status;
+
+    if (!attn_is_given(items, "items", err) || !attn_is_given(item, "item", err))
+        return ATTN_INVALID;
+    status = attn_error_at(read_next(items, item, &failure), ATTN_STAGE_INPUT, &failure);
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+/* --- The header ------------------------------------------------------------------------------- */
+
+/* What becomes of the fields of each column; whether one is an input. */
+static enum attn_status take_columns(struct attn_items *items, bool *has_input,
+                                     struct attn_error *err)
+{
+    items->has_labels = true;
+    for (size_t c = 0; c < items->csv.n_column; c++) {
+        struct attn_csv_column *column = &items->csv.columns[c];
+        const struct item_key *known = find_key(column->name);
+        size_t pair, i;
+        bool are_ids;
+
+        column->kind = known ? known->kind : ATTN_CSV_VALUE;
+        if (find_input(column->name, &pair, &i, &are_ids)) {
+            column->kind = are_ids ? ATTN_CSV_LIST : ATTN_CSV_TEXT;
+            *has_input = true;
+        } else if (is_place(column->name)) {
+            column->kind = ATTN_CSV_TEXT;
+        } else if (!known) {
+            ATTN_TRY(add_label(items, column->name, err));
+        }
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_header(struct attn_items *items, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_items_name(items));
+    struct attn_error why = {0};
+    size_t line, size;
+    const char *text;
+    bool is_over, has_input = false;
+
+    ATTN_TRY(read_line(items, &line, &is_over, err));
+    if (is_over || items->line.is_too_long)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, expected a header of CSV", name.text,
+                              is_over ? "no line" : "a first line that is too long");
+    text = text_of_line(items, &size);
+    if (attn_csv_reader_begin(&items->csv, text, size, &why) != ATTN_OK) {
+        if (why.status == ATTN_NO_MEMORY)
+            return attn_error_copy(err, &why);
+        attn_error_set(err, ATTN_FORMAT, "the header of '%s': %s", name.text, why.message);
+        if (*why.hint)
+            attn_error_hint(err, "%s", why.hint);
+        return ATTN_FORMAT;
+    }
+    ATTN_TRY(take_columns(items, &has_input, err));
+    if (has_input)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
+                          "'clean', 'a' or 'good'",
+                          name.text, attn_quote(text, size).text);
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+const char *attn_items_name(const struct attn_items *items)
+{
+    return items ? attn_batch_lines_name(items->lines) : "";
+}
+
+bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size)
+{
+    return attn_batch_lines_is_file(items->lines, size);
+}
+
+bool attn_items_are_of_path(const struct attn_items *items, const char *path)
+{
+    return attn_batch_lines_is_path(items->lines, path);
+}
+
+double attn_items_share(const struct attn_items *items)
+{
+    uint64_t size, begin, at;
+
+    if (!items || !attn_batch_lines_is_file(items->lines, &size))
+        return NAN;
+    attn_batch_lines_range(items->lines, &begin, &at);
+    size = items->limit < size ? items->limit : size;
+    if (at <= items->from)
+        return 0;
+    return at >= size ? 1 : (double)(at - items->from) / (double)(size - items->from);
+}
+
+/* The separator of fields; 0 of JSON Lines. */
+static char find_separator(const struct attn_items_options *options)
+{
+    const char *path = options->path ? options->path : "";
+    const size_t n = strlen(path);
+
+    if (options->form != ATTN_ITEMS_BY_NAME)
+        return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : 0;
+    if (n >= 4 && strcmp(path + n - 4, ".csv") == 0)
+        return ',';
+    return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
+}
+
+/* size * i / n, of which the product may be too large. */
+static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
+{
+    return size / n * i + size % n * i / n;
+}
+
+static enum attn_status cut_shard(struct attn_items *items, struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    uint64_t size;
+    const bool is_file = attn_batch_lines_is_file(items->lines, &size);
+
+    if (options->n_shard == 0)
+        return ATTN_OK;
+    if (options->shard >= options->n_shard)
+        attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
+                       options->n_shard);
+    else if (!is_file)
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' is no file that can be sought, as `n_shard` needs one",
+                       attn_quote_string(attn_items_name(items)).text);
+    if (options->shard >= options->n_shard || !is_file)
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    items->from = share(size, options->shard, options->n_shard);
+    items->limit = share(size, options->shard + 1, options->n_shard);
+    return ATTN_OK;
+}
+
+static enum attn_status open_items(struct attn_items *items, struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    const bool is_path = options->path && strcmp(options->path, "-") != 0;
+    struct attn_batch_lines_options lines = {
+        .data = options->data,
+        .n_data = options->n_data,
+        .separator = find_separator(options),
+        .max_line = options->max_line > 0 ? options->max_line : ATTN_BATCH_MAX_LINE,
+        .stop = {.cancel = options->cancel},
+        .read = &items->read,
+    };
+
+    if (is_path) {
+        items->path = attn_strndup(options->path, strlen(options->path), err);
+        if (!items->path)
+            return ATTN_NO_MEMORY;
+        lines.path = items->path;
+    }
+    items->options.max_line = lines.max_line;
+    items->csv.separator = lines.separator;
+    items->line_number = 1;
+    items->limit = UINT64_MAX;
+    sha256_init(&items->read);
+    ATTN_TRY(attn_batch_lines_open(&lines, &items->lines, err));
+    if (items->csv.separator)
+        ATTN_TRY(read_header(items, err));
+    return cut_shard(items, err);
+}
+
+enum attn_status attn_items_open(const struct attn_items_options *given, struct attn_items **items,
+                                 struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_error failure = {0};
+    struct attn_items *made;
+    enum attn_status status;
+
+    if (!attn_is_given(given, "options", err) || !attn_is_given(items, "items", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
+    if (!attn_is_choice(options.form, ATTN_ITEMS_TSV + 1, "form", err))
+        return ATTN_INVALID;
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->options = options;
+    status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
+    if (status == ATTN_OK) {
+        *items = made;
+        return ATTN_OK;
+    }
+    attn_items_free(made);
+    return attn_error_copy(err, &failure);
+}
+
+void attn_items_free(struct attn_items *items)
+{
+    if (!items)
+        return;
+    attn_batch_lines_free(items->lines);
+    attn_batch_line_release(&items->line);
+    attn_csv_reader_release(&items->csv);
+    attn_buffer_release(&items->json);
+    for (size_t i = 0; i < items->n_label; i++)
+        attn_free(items->labels[i]);
+    attn_free(items->labels);
+    attn_free(items->path);
+    attn_free(items);
+}
+
+enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err)
+{
+    uint64_t size;
+    size_t line;
+    bool is_over;
+
+    if (!attn_is_given(items, "items", err))
+        return ATTN_INVALID;
+    if (!attn_batch_lines_is_file(items->lines, &size)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
+                       attn_quote_string(attn_items_name(items)).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    attn_batch_lines_rewind(items->lines);
+    sha256_init(&items->read);
+    items->n_read = 0;
+    items->line_number = 1;
+    return items->csv.separator
+               ? attn_error_at(read_line(items, &line, &is_over, err), ATTN_STAGE_INPUT, err)
+               : ATTN_OK;
+}

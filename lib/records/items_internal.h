@@ -1,0 +1,17 @@
+/* items_internal.h - what items.h declares for the library alone. */
+#ifndef ATTN_RECORDS_ITEMS_INTERNAL_H
+#define ATTN_RECORDS_ITEMS_INTERNAL_H
+
+#include "records/digest.h"
+#include "records/items.h"
+
+/* Whether they are of a file that can be sought, or of memory; and then its size. */
+bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
+
+/* Whether PATH is that file. */
+bool attn_items_are_of_path(const struct attn_items *items, const char *path);
+
+/* The SHA-256 of the input from its beginning to the end of ITEM, and where that is. */
+void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end);
+
+#endif
