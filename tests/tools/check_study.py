@@ -146,7 +146,7 @@ def main():
     items = make_items()
     path = folder / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_first"], items,
+    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_top"], items,
                   path)
     check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
                   path)
