@@ -49,6 +49,35 @@ class Items(TestCase):
                         "--limit", 2, "--csv", "-")
             self.assertEqual(model().ablate(items=ITEMS, group_by="number").sort("change", 2).render("csv"), shown)
 
+    @needs_cli
+    def test_every_experiment_takes_items(self):
+        pairs = [{"id": item["id"], "clean": item["text"], "corrupted": other["text"], "a": item["text"],
+                  "b": other["text"], "target": item["target"], "foil": item["foil"], "pos.noun": 1}
+                 for item, other in zip(ITEMS, ITEMS[1:])]
+        m, one, two = model(), ITEMS, pairs
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "items.jsonl")
+            for items, arguments, ask in (
+                    (one, ["lens"], m.lens), (one, ["attribute", "--group-by", "number"], m.attribute),
+                    (two, ["diff"], m.diff),
+                    (one, ["diff", "--with-attention", "window:2"],
+                     lambda **options: m.diff(with_attention="window:2", **options)),
+                    (two, ["patch", "--sites", "z"], lambda **options: m.patch(site="z", **options)),
+                    (two, ["patch", "--positions", "end=-1"],
+                     lambda **options: m.patch(positions={"end": -1}, **options)),
+                    (one, ["ablate", "--set", "two=2.5,1.1"],
+                     lambda **options: m.ablate(sets={"two": [(2, 5), (1, 1)]}, **options))):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(json.dumps(item) + "\n" for item in items)
+                theirs = cli_table(arguments[0], "-q", "-m", "fable", "--items", path, *arguments[1:])
+                options = {"group_by": "number"} if "--group-by" in arguments else {}
+                ours = ask(items=items, **options)
+                self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
+                self.assertEqual(ours.info["n_item"], len(items), arguments)
+        t = m.patch(items=pairs, positions={"end": -1, "noun": 1})
+        self.assertEqual((t.grid().columns, t.grid().shape), (["end", "noun"], (4, 2)))
+        self.assertIn("<svg", t.plot().svg)
+
     def test_numbers_are_means_of_single_runs(self):
         m = model()
         t = m.ablate(items=ITEMS, parts="layers")

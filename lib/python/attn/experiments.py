@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
-from ctypes import POINTER, byref, c_int32, c_uint64, c_void_p, string_at
+from ctypes import POINTER, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -12,30 +12,16 @@ from . import binding as c
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated
-from .request import Request, choice, fill_input, ndarray, spec, texts
+from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
-_METRICS = {"auto": c.ATTN_ANSWER_AUTO, "logit_diff": c.ATTN_ANSWER_LOGIT_DIFF, "log_prob": c.ATTN_ANSWER_LOG_PROB,
-            "logit": c.ATTN_ANSWER_LOGIT, "prob": c.ATTN_ANSWER_PROB, "kl": c.ATTN_ANSWER_KL, "ce": c.ATTN_ANSWER_CE}
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
-
-
-def _answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=None, metric="auto") -> None:
-    answer.metric = choice(metric, _METRICS, "metric")
-    for name, value in (("target", target), ("foil", foil)):
-        if isinstance(value, str):
-            setattr(answer, name, terminated(value, name))
-        elif value is not None:
-            number = c_int32(value)
-            keep.append(number)
-            setattr(answer, name + "_id", POINTER(c_int32)(number))
-    answer.at = spec(at, "at")
 
 
 def _inputs(values, what: str, keep: list):
@@ -129,7 +115,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
     args.sort, args.n_most = sort and terminated(sort, "sort"), limit
-    _answer(args.answer, question.keep, target, foil, at, metric)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
     drawn = (sort.partition(":")[0] if sort else "change" if effect else "weight" if from_ is not None
              else "mul" if pattern is not None else _first(measures))
     drawn = drawn or ("induction" if probe is not False else "entropy_norm")
@@ -147,13 +133,15 @@ def _first(measures) -> str | None:
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
-           with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
+           sets=None, with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
            **options) -> Table:
     """Does a part matter: the answer with one part after another switched off; the first row is the base.
 
     target, foil  texts of one token, or ids; at: the position whose next token is meant, default the last
     metric        logit_diff (default with a foil), log_prob (default, nats), logit, prob, kl (nats), ce (nats)
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
+    sets          heads that are switched off together, a row each, instead of single heads: {"copying": "3.2,3.5"}, or
+                  a list of heads
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
     texts         many texts instead of one: means, with columns NAME_sd
@@ -174,18 +162,27 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", question.keep)
     args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
-    _answer(args.answer, question.keep, target, foil, at, metric)
+    if sets is not None:
+        named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
+        items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets"))
+                 for name, value in named]
+        args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
+        question.keep.append(args.sets)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
                            columns="head" if parts == "heads" else "part", values="change")
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
-          site: str = "resid_pre", direction: str = "denoise", **options) -> Table:
+          site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
+          **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
                 [layer, head]
     direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
+    positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
+    control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     info        clean and corrupted: the metric of both runs
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
@@ -194,18 +191,24 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
-    _answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", texts="token", values="effect")
-    sides = [name for name in ("position", "head", "kv_head", "place") if name in table.columns]
-    table._drawn["columns"] = sides[0] if sides else "position"
+    args.n_control, args.seed = control, seed
+    if positions is not None:
+        places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
+                  for name, value in dict(positions).items()]
+        args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect",
+                            texts="token" if positions is None else None)
+    table._drawn["columns"] = next((name for name in table.columns if name in ("position", "head", "kv_head")), "position")
     return table
 
 
-def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads_out: bool = False, **options) -> Table:
+def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=None, heads_out: bool = False,
+         **options) -> Table:
     """What each layer already knows: the most probable next tokens of the residual stream after each layer.
 
     texts       many texts instead of one: means
-    target      one token instead: its rank (from 1), prob and logit
+    target      one token instead: its rank (from 1), prob and logit; with `foil` logit_diff, too
     heads_out   what each head adds to the stream is read alone
     queries     positions, default the last; sites may add resid_mid and resid_post
     items       many items instead of a text, as of ablate
@@ -213,7 +216,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads
     question, args = _Question(self, text, options), c.ATTN_LENS_ARGS_DEFAULT()
     _texts(question, args, texts)
     args.top, args.reads_heads = top, heads_out
-    _answer(args.answer, question.keep, target)
+    fill_answer(args.answer, question.keep, target, foil)
     is_of_one = texts is None and not question.study
     detail: str | None = "site"
     columns = "position" if is_of_one else "place"
@@ -250,7 +253,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     question, args = _Question(self, text, options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
-    _answer(args.answer, question.keep, target, foil, at)
+    fill_answer(args.answer, question.keep, target, foil, at)
     if by_token:
         return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
                                values="logit")
@@ -279,14 +282,15 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     """What differs between two texts, or in one text under another model or kind of attention: total variation
     (tv_mean, tv_max, 0 to 1) and Jensen-Shannon divergence (js, nats) of the rows of each head.
 
-    items       many pairs instead, `a` and `b` of each item; as of ablate
+    items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
     """
     question, args = _Question(self, a, options), c.ATTN_DIFF_ARGS_DEFAULT()
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
     other = Request(a if b is None else b, **({**options, "attention": with_attention} if with_attention else options))
     host = with_model._use() if with_model is not None else None
     args.host = host.pointer if host else None
-    args.request = POINTER(c.attn_request)(other.struct)
+    if not question.study or with_attention:
+        args.request = POINTER(c.attn_request)(other.struct)
     table = question.answer("attn_diff", args, c.attn_diff_sum(), rows="layer", columns="head", values="tv_mean")
     del host
     return table

@@ -170,7 +170,7 @@ class Table:
     def _side(self, name: str) -> dict[Any, int]:
         """Where the values of a column are in a grid."""
         values = [value for value in self._values(name) if value is not None]
-        if name in _COUNTED:
+        if name in _COUNTED and self._columns[name].type == c.ATTN_VALUE_INTEGER:
             values = list(range(max(values, default=-1) + 1))
         elif self._columns[name].type != c.ATTN_VALUE_TEXT:
             values = sorted(set(values))
