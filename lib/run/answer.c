@@ -167,8 +167,7 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
             bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
         if (bytes && size > 0 &&
             attn_spaces_are_forgotten(&answer->run->text, answer->position, bytes[0], tokenizer))
-            answer->spaces =
-                (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
+            answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
     }
 }
 

@@ -211,8 +211,7 @@ static void look_for_spaces(struct attn_run *run)
     for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
         if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
                                       run->tokenizer))
-            run->spaces =
-                (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
+            run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
