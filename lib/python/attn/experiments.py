@@ -11,7 +11,7 @@ import numpy as np
 from . import binding as c
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
-from .library import call, interruptible, lib, take_notes, terminated
+from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
@@ -60,19 +60,19 @@ class _Question:
         table, study = c_void_p(), self.study
         if study:
             args.study = POINTER(c.attn_study_args)(study.args)
-            self.request.struct.on_note = study.on_note
 
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
             result = table_of(table)
-            result.notes = take_notes()
+            result.notes = take_notes() + self.request.notes
             return result
 
         result = interruptible(compute, self.host.cancel)
+        warn_of(result.notes)
         result._drawn = _drawn_of(self.model, self.text, drawn)
         if study:
-            result.notes, result.info, result._n_group = study.notes, study.info(), study.sum.n_label
-            study.warn(3)
+            result.info, result._n_group = study.info(), study.sum.n_label
+            study.warn(result.notes)
             return result
         for found in sums:
             for field, _ in found._fields_:
@@ -399,7 +399,9 @@ def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: i
         finally:
             lib.attn_generation_release(byref(made))
 
-    return interruptible(compute, host.cancel)
+    generation = interruptible(compute, host.cancel)
+    warn_of(request.notes)
+    return generation
 
 
 def _generation(made: c.attn_generation) -> Generation:

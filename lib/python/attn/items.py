@@ -3,15 +3,13 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from ctypes import POINTER, byref, c_int, c_void_p
 from typing import Any
 
 import numpy as np
 
 from . import binding as c
-from .errors import said
-from .library import call, lib, path_bytes, terminated
+from .library import call, lib, path_bytes, terminated, warn
 
 OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed")
 # Where pandas made 3.0 of 3, because other items have none.
@@ -22,9 +20,8 @@ class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
     def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, max_failed=None):
-        self.sum, self.notes, self.keep = c.attn_study_sum(), [], []
+        self.sum = c.attn_study_sum()
         self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
-        self.on_note = c.attn_note_fn(lambda _user, note: self.notes.append(said(note)))
         args = self.args
         if group_by is not None:
             names = group_by if isinstance(group_by, str) else ",".join(group_by)
@@ -38,8 +35,7 @@ class Study:
         if isinstance(items, (str, bytes, os.PathLike)):
             options.path = path_bytes(items, "items")
         else:
-            data = _json_lines(items)
-            self.keep.append(data)
+            data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
         call("attn_items_open", byref(options), byref(self.items))
@@ -53,12 +49,11 @@ class Study:
             info.update(metric=found.metric.decode(), mean=found.mean, se=found.se, right=found.right)
         return info
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self, notes: list[str]) -> None:
         """Says that items failed, and why the first of them did."""
-        n, n_failed = self.sum.n_item, self.sum.n_failed
-        if n_failed:
-            first = next((note for note in self.notes if note.startswith("item ")), "")
-            warnings.warn(f"{n_failed} of {n} items failed: {first}", stacklevel=stacklevel + 1)
+        if self.sum.n_failed:
+            first = next((note for note in notes if note.startswith("item ")), "")
+            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {first}")
 
     def __del__(self):
         lib.attn_items_free(getattr(self, "items", None))
