@@ -7,6 +7,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
@@ -15,8 +16,8 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
-    const char *probe, *measures, *pattern, *from, *to, *sort; /* NULL: not given */
-    int64_t n_run, n_most;                                     /* 0: not given */
+    const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
+    int64_t n_run;                                      /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
     int is_clustered; /* a value of --order */
@@ -51,10 +52,6 @@ static const struct option heads_rows[] = {
                   "that are alike side by side (average linkage)"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
-    OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
-                "sort by this column, the largest first; effect by its magnitude"),
-    OPTION_NUMBER("limit", "N", struct heads_args, n_most, 1, INT32_MAX,
-                  "print only the first N rows; default: all"),
 };
 
 static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
@@ -171,7 +168,6 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
                        : args->to            ? "to"
-                       : args->sort          ? "sort"
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
@@ -186,6 +182,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
     const struct heads_args *args = question->call->args;
+    const struct tables_args *tables = &args->question.tables;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
     ATTN_TRY(check_similarity(args, err));
@@ -198,19 +195,26 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
                                               .asked = "of the patterns of two heads"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
-    ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
-                             &question->table, err));
+    ATTN_TRY(attn_similarity(question->host, &question->request,
+                             tables->sort ? 0 : (size_t)tables->n_most, &question->table, err));
     return question_write(question, err);
 }
 
-/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
- * of those that were chosen. */
-static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how)
+enum { COLUMN_SIZE = 64 };
+
+/* What pictures draw: what rows are sorted by, put into SORTED, what was asked for beside the
+ * measures, or the first of those that were chosen. */
+static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how,
+                                char sorted[COLUMN_SIZE])
 {
-    if (args->sort)
-        return args->sort;
+    const char *sort = args->question.tables.sort;
+
+    if (sort) {
+        snprintf(sorted, COLUMN_SIZE, "%.*s", (int)strcspn(sort, ":"), sort);
+        return sorted;
+    }
     if (args->has_effect)
-        return "effect";
+        return "change";
     if (args->from)
         return "weight";
     if (args->pattern)
@@ -225,6 +229,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
 {
     const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
+    char sorted[COLUMN_SIZE];
     struct answer_ids ids;
 
     ATTN_TRY(check(args, &how, err));
@@ -234,14 +239,11 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    how.sort = args->sort;
-    how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .columns = "head",
-                                              .values = drawn_column(args, &how),
+                                              .values = drawn_column(args, &how, sorted),
                                               .asked = "of each head"};
-    if (args->has_effect && strcmp(question->grid.values, "effect") == 0) {
-        question->grid.quantity = "change of @";
+    if (args->has_effect && strcmp(question->grid.values, "change") == 0) {
         question->grid.asked = "without each head";
     }
     question->unit = how.has_probe ? "probes" : NULL;

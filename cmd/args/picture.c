@@ -47,8 +47,10 @@ static const struct option picture_rows[] = {
     OPTION_TEXT("figure-width", "LENGTH", struct picture_args, figure_width,
                 "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, to which all of it is "
                 "scaled; with --font-size the text keeps that size, and cells take the room"),
-    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
-                  "columns of a heat map; default: those of the terminal, else COLUMNS, else 80"),
+    OPTION_NUMBER(
+        "width", "N", struct picture_args, width, 1, 100000,
+        "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; of "
+        "a table, default: those of the terminal, else all that it needs"),
     OPTION_TEXT("title", "TEXT", struct picture_args, title, "title of the figure; \"\" for none"),
     OPTION_CHOICE("theme", "light|dark", struct picture_args, theme,
                   "colours of a figure's background and text: light, as on paper, or dark"),

@@ -83,7 +83,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-                   request->edits.n == 0 && request->predict.n_next == 0 &&
+                   attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
+                   request->predict.n_next == 0 && !request->predict.answer &&
                    !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -110,7 +111,10 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.selection.queries = NULL;
     request.edits.ablate_mean = NULL;
     request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
+    if (!attn_steers_every_row(&request.edits))
+        request.edits.n_steering = 0;
     request.predict.n_next = 0;
+    request.predict.answer = NULL;
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
@@ -296,6 +300,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = record->input;
+    if (record->next)
+        request.predict.next = record->next, request.predict.n_next = record->n_next;
     if (task->has_cross)
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
@@ -331,7 +337,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack = task->is_packed && item->run->text.ids && item->n_row <= task->n_longest;
+    item->can_pack =
+        task->is_packed && !record->next && item->run->text.ids && item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }
