@@ -30,7 +30,7 @@ static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct score_args, question)},
     {&texts_options, offsetof(struct score_args, texts)},
     {&score_options, 0},
-    {&table_width_options, offsetof(struct score_args, question.tables.picture)},
+    {&question_picture_options, offsetof(struct score_args, question)},
     {&question_options, offsetof(struct score_args, question)},
 };
 
@@ -81,6 +81,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
+    if (!args->texts.path) /* of many texts there are no tokens to draw */
+        question->grid = (struct attn_table_grid){.rows = "position",
+                                                  .columns = "position",
+                                                  .texts = "token",
+                                                  .values = "bits",
+                                                  .figure = ATTN_FIGURE_TOKENS,
+                                                  .asked = args->merges_words ? "of each word"
+                                                                              : "of each token"};
     ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
