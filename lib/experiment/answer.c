@@ -254,6 +254,13 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
+struct attn_reply attn_answer_reply(const struct attn_answer *answer, const float *logits)
+{
+    const struct attn_reading alone = {.base = NULL};
+
+    return reply_of(answer, &alone, logits, 0);
+}
+
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {

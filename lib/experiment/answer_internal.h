@@ -31,6 +31,10 @@ struct attn_reply {
     int32_t first; /* the most probable token; of equal ones the first */
 };
 
+/* What LOGITS [n_vocab] at the position reply: of the unchanged run, so that the metric is not kl,
+ * nor ce, which needs those of all positions. */
+struct attn_reply attn_answer_reply(const struct attn_answer *answer, const float *logits);
+
 /* What is read, of one text or of N, and where it goes. */
 struct attn_reading {
     const float *base;          /* logits of the unchanged run; NULL: this is that run */
