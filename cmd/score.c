@@ -39,6 +39,7 @@ static const struct option_part parts[] = {
     {&items_options, offsetof(struct score_args, items)},
     {&answer_options, offsetof(struct score_args, answer)},
     {&score_options, 0},
+    {&table_width_options, offsetof(struct score_args, question.tables.picture)},
     {&question_options, offsetof(struct score_args, question)},
 };
 

@@ -18,6 +18,7 @@
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"
+#include "tables/table_order.h"
 #include "tables/table_writer.h"
 #include "encode/colormap.h"
 #include "output/picture.h"

@@ -42,6 +42,7 @@ static const struct option_part parts[] = {
     {&compute_options, offsetof(struct question_args, model)},
     {&attention_options, offsetof(struct question_args, attention)},
     {&dropout_options, offsetof(struct question_args, attention)},
+    {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
 };
@@ -158,21 +159,26 @@ enum attn_status question_begin_items(struct question *question, const struct it
     return ATTN_OK;
 }
 
-enum attn_status question_write(const struct question *question, struct attn_error *err)
+enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
+    const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    struct attn_error unseen; /* after the first failure */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     grid.text = question->request.input.text;
     grid.n_text = question->request.input.n_text;
     progress_clear();
-    ATTN_TRY(
-        tables_write(tables, question->table, grid.rows ? &grid : NULL, question->call->out, err));
-    if (!question->items.items)
-        return ATTN_OK;
+    if (sorted == ATTN_OK || question->texts || question->items.items)
+        ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,
+                              question->call->out, sorted == ATTN_OK ? err : &unseen));
+    if (sorted != ATTN_OK)
+        attn_sink_flush(question->call->out); /* what is there stays after a failure */
+    if (sorted != ATTN_OK || !question->items.items)
+        return sorted;
     if (!outputs_are_wanted(&tables->output))
         items_write_sum(&question->items, question->call->out);
     if (sum->n_failed > 0 && question->items.args.max_failed < 0)

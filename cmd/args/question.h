@@ -98,8 +98,10 @@ enum attn_status question_begin_items(struct question *question, const struct it
                                       const struct texts_args *texts,
                                       const struct attn_study_args **study, struct attn_error *err);
 
-/* Writes the table where the options say; of items, below a text, what was computed. */
-enum attn_status question_write(const struct question *question, struct attn_error *err);
+/* Sorts the table and writes it where the options say; of items, below a text, what was computed.
+ * One of many texts or items is also written, as it is, where they name a column that it does not
+ * have: it may have taken hours. */
+enum attn_status question_write(struct question *question, struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);

@@ -29,13 +29,15 @@ static const struct {
     {"reading.queries", "query-labels"},
     {"references", "reference"},
     {"renormalizes", "renormalize"},
+    {"sets", "set"},
+    {"steerings", "steer"},
     {"takes_texts", "lines"},
 };
 
 /* Fields that messages begin with. */
 static const char *const subjects[] = {
-    "layers",      "heads",     "queries", "sites", "ablate", "ablate_pattern",
-    "ablate_mean", "knockouts", "patches", "from",  "to",     "at",
+    "layers",  "heads", "queries", "sites", "ablate", "ablate_pattern", "ablate_mean", "knockouts",
+    "patches", "from",  "to",      "at",    "sets",   "steer",          "rescale",
 };
 
 enum { NAME_SIZE = 32 };

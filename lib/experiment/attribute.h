@@ -31,7 +31,7 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

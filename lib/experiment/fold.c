@@ -581,6 +581,11 @@ size_t attn_fold_n_group(const struct attn_fold *fold)
     return fold->n_label > 0 ? fold->n_group : 0;
 }
 
+size_t attn_fold_n_label(const struct attn_fold *fold)
+{
+    return fold->n_label;
+}
+
 size_t attn_fold_n_pair(const struct attn_fold *fold)
 {
     return fold->n_pair;

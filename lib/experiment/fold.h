@@ -51,6 +51,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item *i
                                const struct attn_table *table, struct attn_error *err);
 
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
+size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */
 size_t attn_fold_n_pair(const struct attn_fold *fold);
 size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
 

@@ -4,6 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "tables/table_order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -180,6 +181,7 @@ struct asking {
     void *sum;                           /* owns */
     struct means means;                  /* owns; over the texts */
     struct attn_table *table;            /* owns */
+    size_t n_label;                      /* its leading columns by which items are grouped */
 };
 
 /* What is asked about one input. */
@@ -386,10 +388,13 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     };
     const unsigned pairs = experiment->pairs ? experiment->pairs : ATTN_ITEM_BIT(SINGLE);
     struct items items = {.asking = asking};
+    struct attn_study_sum sum;
     struct attn_table *none = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (!args.sum)
+        args.sum = &sum;
     ATTN_TRY(attn_study_open(&args, &form, pairs, &asking->request, &items.study, err));
     if (experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
@@ -404,6 +409,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     }
     if (status == ATTN_OK)
         status = attn_study_end(items.study, &asking->table, err);
+    if (status == ATTN_OK)
+        asking->n_label = args.sum->n_label;
     attn_study_free(items.study);
     return status;
 }
@@ -425,13 +432,36 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     return ask(asking, &one, &asking->table, err);
 }
 
+/* Sorts the table as the arguments say. */
+static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted = NULL;
+
+    if (experiment->sort == 0)
+        return ATTN_OK;
+    memcpy(&order.sort, args + experiment->sort, sizeof order.sort);
+    memcpy(&order.n_most, args + experiment->n_most, sizeof order.n_most);
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+        return ATTN_OK;
+    order.n_group = asking->n_label;
+    ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));
+    attn_table_free(asking->table);
+    asking->table = sorted;
+    return ATTN_OK;
+}
+
 enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
                                          const struct attn_inquiry *inquiry, struct attn_error *err)
 {
     struct asking asking = {
         .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
-    const enum attn_status status = perform(&asking, err);
+    enum attn_status status = perform(&asking, err);
 
+    if (status == ATTN_OK)
+        status = sort_table(&asking, err);
     if (status == ATTN_OK) {
         if (experiment->n_column > 0)
             *inquiry->table = asking.table;

@@ -103,6 +103,8 @@ struct attn_experiment {
     size_t sum_size;   /* of what it finds beside the table; 0: nothing */
     /* Offsets of the list of texts and of its length among the arguments; 0: it takes none. */
     size_t texts, n_text;
+    size_t sort, n_most; /* likewise those of a struct attn_table_order, by which the table is
+                            sorted; 0: it takes none */
     /* Offset of the pointer to a study among the arguments; 0: it takes no items. Each item is
      * asked about, side by side on the host's threads, and the table is the fold (fold.h). */
     size_t study;

@@ -26,7 +26,7 @@
 #define ATTN_EXPERIMENT_PATCH_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

@@ -13,7 +13,7 @@
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
  *     rank                1: no token was more probable; of equal ones the first of the vocabulary
- *     first, first_prob   the most probable token there
+ *     top, top_prob       the most probable token there
  *
  * The first token has none of the last five: nothing came before it.
  *
@@ -39,7 +39,7 @@
 #define ATTN_EXPERIMENT_SCORE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

@@ -332,6 +332,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
         note(study, "%zu item%s no partner of the same id", n_single,
              n_single == 1 ? " has" : "s have");
     sum->n_group = attn_fold_n_group(study->fold);
+    sum->n_label = attn_fold_n_label(study->fold);
     sum->n_pair = attn_fold_n_pair(study->fold);
     sum->mean = study->base.mean;
     sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);

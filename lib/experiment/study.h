@@ -37,6 +37,7 @@
 struct attn_study_sum {
     size_t n_item, n_failed; /* those that failed are items too */
     size_t n_group;          /* 0: the items are not grouped */
+    size_t n_label;          /* the table's leading columns, by which they are */
     size_t n_pair;           /* of paired */
     const char *metric;      /* "logit_diff", of the model as it is; NULL: there is none */
     double mean, se;         /* of that metric over the items */

@@ -107,7 +107,7 @@ def main():
     items = make_items()
     path = folder / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_first"], items,
+    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_top"], items,
                   path)
     print("check-study: tables over items are numpy's of single runs")
 
