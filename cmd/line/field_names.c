@@ -25,6 +25,7 @@ static const struct {
     {"n_control", "control"},
     {"n_shard", "shard"},
     {"patches", "patch"},
+    {"places", "positions"},
     {"reading.keys", "key-labels"},
     {"reading.queries", "query-labels"},
     {"references", "reference"},

@@ -23,7 +23,7 @@
  *     model              what the model says: equal but for rounding. Before a soft cap on logits
  *
  * Of many texts they are the means, each text counted once, and after them come the columns
- * logit_sd and texts.
+ * logit_sd and texts; over items see study.h.
  *
  * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
  */

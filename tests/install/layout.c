@@ -777,6 +777,7 @@ static const struct {
     {"    n_label", offsetof(struct attn_study_sum, n_label)},
     {"    n_pair", offsetof(struct attn_study_sum, n_pair)},
     {"    metric", offsetof(struct attn_study_sum, metric)},
+    {"    row", offsetof(struct attn_study_sum, row)},
     {"    mean", offsetof(struct attn_study_sum, mean)},
     {"    se", offsetof(struct attn_study_sum, se)},
     {"    right", offsetof(struct attn_study_sum, right)},

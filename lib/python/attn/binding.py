@@ -1589,6 +1589,7 @@ attn_study_sum._fields_ = [
     ("n_label", c_size_t),
     ("n_pair", c_size_t),
     ("metric", c_char_p),
+    ("row", c_char_p),
     ("mean", c_double),
     ("se", c_double),
     ("right", c_double),
