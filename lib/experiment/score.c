@@ -649,6 +649,12 @@ static enum attn_status prepare_items(void *state, struct attn_error *err)
     return attn_error_at(choose_question(scoring, first, err), ATTN_STAGE_OPTIONS, err);
 }
 
+static unsigned pairs_of_items(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
+}
+
 static uint64_t hidden_of_items(const void *state)
 {
     static const uint64_t shown[] = {
@@ -687,7 +693,7 @@ static const struct attn_experiment of_items = {
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
-    .pairs = ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD),
+    .pairs = pairs_of_items,
     .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
     .texts = offsetof(struct attn_score_args, texts),
     .n_text = offsetof(struct attn_score_args, n_text),

@@ -108,6 +108,7 @@ static enum attn_status done(void *user, const struct attn_many_result *result,
     status = attn_study_take(packing->pack->study, text->item, &packing->answer,
                              packing->has_failed ? &packing->failure : NULL, err);
     attn_table_free(packing->answer.table);
+    attn_free(packing->answer.more);
     packing->answer = (struct attn_study_answer){.table = NULL};
     packing->has_failed = false;
     attn_study_report(packing->pack->study);
@@ -131,5 +132,6 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
     status = attn_run_many(pack->host, options, &calls, err);
     attn_item_free(packing.item);
     attn_table_free(packing.answer.table);
+    attn_free(packing.answer.more);
     return status;
 }
