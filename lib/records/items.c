@@ -103,6 +103,12 @@ static const char place_prefix[] = "pos.";
 /* Whether NAME is an input, and which: number I of PAIR, as ids or as a text. */
 static bool find_input(const char *name, size_t *pair, size_t *i, bool *are_ids)
 {
+    static const char prefix[] = "sentence_"; /* of BLiMP's files */
+    const char *rest = name + sizeof prefix - 1;
+
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0 &&
+        (strcmp(rest, "good") == 0 || strcmp(rest, "bad") == 0))
+        name = rest;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t k = 0; k < 2 && pair_names[p][k]; k++) {
             const size_t n = strlen(pair_names[p][k]);

@@ -123,7 +123,8 @@ def check_heads(items, path):
 def score_words(exact, text, per):
     """ln p of TEXT, of the tokens or words that `score` gives a number."""
     options = ["--merge-words"] if per == "word" else []
-    nats = [number(row["nats"]) for row in attn(*exact, *options, "--csv", "-", text) if row["nats"]]
+    rows = attn(*exact, *options, "--csv", "-", text)
+    nats = [number(row["nats"]) for row in rows if row["nats"]]
     return -sum(nats) / (1 if per == "sum" else len(nats))
 
 
