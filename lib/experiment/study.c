@@ -12,6 +12,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "experiment/frame.h"
+#include "records/items_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
@@ -20,7 +21,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMED = 10, MOST_NOTES = 16, WINDOW = 16, N_ID = 1 << 16, MOST_RESAMPLES = 10000000 };
+enum {
+    MOST_NAMED = 10,
+    MOST_NOTES = 16,
+    MOST_PEEKED = 1000,
+    WINDOW = 16,
+    N_ID = 1 << 16,
+    MOST_RESAMPLES = 10000000
+};
 
 struct attn_study {
     const struct attn_study_args *args;
@@ -223,6 +231,22 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->n_id++;
 }
 
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err)
+{
+    for (size_t i = 0; i < MOST_PEEKED; i++) {
+        struct attn_item *next;
+
+        ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
+        *item = next;
+        attn_item_choose(next, study->pairs);
+        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+    }
+    *item = NULL;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err)
 {
@@ -265,7 +289,7 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static void report_progress(const struct attn_study *study)
+void attn_study_report(const struct attn_study *study)
 {
     const double share = attn_items_share(study->args->items);
 
@@ -380,7 +404,7 @@ static void take_oldest(struct asking *asking, int worker)
                                  slot->has_failed ? &slot->failure : NULL, &err);
     }
     if (worker == 0) /* the caller's own thread reports for all */
-        report_progress(asking->study);
+        attn_study_report(asking->study);
     attn_monitor_enter(asking->monitor);
     empty_slot(slot);
     asking->is_taking = false;
