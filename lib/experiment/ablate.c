@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "trace/site_internal.h"
@@ -49,6 +50,19 @@ struct part {
 struct order {
     struct part *parts; /* [n_part] owns */
     size_t n_part;      /* 0: each item has its own */
+};
+
+/* What the first item that needs it finds for all. */
+struct found {
+    struct attn_monitor *monitor; /* owns; for what follows */
+    double *sums[MOST_SITES + 1]; /* own; those of the materials, over all references; or NULL */
+    size_t n_row[MOST_SITES + 1];
+    bool is_whole;
+};
+
+struct plan {
+    struct order order;
+    struct found *found; /* NULL: each item finds it by itself */
 };
 
 /* What stands instead of one site. */
@@ -275,6 +289,57 @@ static enum attn_status watch_reference(struct ablation *ablation, size_t i, boo
     return status;
 }
 
+/* Copies the sums of all references: of MATERIAL into FOUND, or, IS_BACK, the other way. */
+static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
+                                  struct attn_error *err)
+{
+    struct found *found = ((const struct plan *)ablation->frame.plan)->found;
+
+    for (size_t i = 0; i < ablation->n_material; i++) {
+        const struct material *m = &ablation->material[i];
+        const size_t n = ablation->frame.config->n_layer * m->n_head * m->width;
+
+        if (!is_back && !found->sums[i])
+            found->sums[i] = attn_alloc(n, sizeof *m->sums, err);
+        if (!found->sums[i])
+            return ATTN_NO_MEMORY;
+        memcpy(is_back ? m->sums : found->sums[i], is_back ? found->sums[i] : m->sums,
+               n * sizeof *m->sums);
+    }
+    return ATTN_OK;
+}
+
+/* Finds the sums of all references, which are the same for all items that have no source. */
+static enum attn_status sum_references(struct ablation *ablation, struct attn_error *err)
+{
+    const struct plan *plan = ablation->frame.plan;
+    struct found *found = ablation->frame.run->source.n == 0 ? plan->found : NULL;
+    enum attn_status status = ATTN_OK;
+    bool is_short;
+
+    if (found)
+        attn_monitor_enter(found->monitor);
+    if (found && found->is_whole) {
+        status = copy_sums(ablation, true, err);
+        for (size_t i = 0; i < ablation->n_material; i++)
+            ablation->material[i].n_row = found->n_row[i];
+    } else {
+        for (size_t i = 0; status == ATTN_OK && i < ablation->args->n_reference; i++)
+            status = watch_reference(ablation, i, &is_short, err);
+        if (status == ATTN_OK && found)
+            status = copy_sums(ablation, false, err);
+        for (size_t i = 0; found && i < ablation->n_material; i++)
+            found->n_row[i] = ablation->material[i].n_row;
+        if (found)
+            found->is_whole = status == ATTN_OK;
+    }
+    if (found)
+        attn_monitor_leave(found->monitor);
+    if (status != ATTN_OK && ablation->frame.answer)
+        ablation->frame.answer->is_general = true;
+    return status;
+}
+
 /* A mean of the references or of the text, for all rows; or the rows of a reference that has as
  * many as the text: the one drawn, or the next after it. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
@@ -296,8 +361,8 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
     }
     if (ablation->is_mean && n_reference == 0)
         ATTN_TRY(watch(ablation, ablation->frame.run, err));
-    for (size_t i = 0; ablation->is_mean && i < n_reference; i++)
-        ATTN_TRY(watch_reference(ablation, i, &is_short, err));
+    if (ablation->is_mean && n_reference > 0)
+        ATTN_TRY(sum_references(ablation, err));
     for (size_t i = 0; ablation->is_mean && i < ablation->n_material; i++) {
         const struct material *m = &ablation->material[i];
 
@@ -406,9 +471,9 @@ static int by_change(const void *a, const void *b)
 /* The part with the smallest change of its own comes first. */
 static enum attn_status sort_parts(struct ablation *ablation, struct attn_error *err)
 {
-    const struct order *order = ablation->frame.plan;
+    const struct order *order = &((const struct plan *)ablation->frame.plan)->order;
 
-    if (order && order->n_part == ablation->n_part) {
+    if (order->n_part == ablation->n_part) {
         memcpy(ablation->parts, order->parts, order->n_part * sizeof *order->parts);
         return ATTN_OK;
     }
@@ -688,35 +753,63 @@ static enum attn_status take_order(const struct attn_table *table, struct order 
     return ATTN_OK;
 }
 
-/* The order of is_cumulative over items: the items are read once for it alone. */
+/* The order of is_cumulative over the items of ARGS, which are read once for it alone. */
 static enum attn_status find_order(struct attn_host *host, const struct attn_request *request,
-                                   const struct attn_ablate_args *given, struct order *order,
+                                   const struct attn_ablate_args *args, struct plan *plan,
                                    struct attn_error *err)
 {
-    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT, first = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_request quiet = ATTN_REQUEST_DEFAULT;
+    struct attn_experiment first = experiment;
     struct attn_ablate_sum sum;
     struct attn_table *table = NULL;
-    const struct attn_inquiry inquiry = {host, &quiet, &args, &first, &table, &sum};
+    const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
     enum attn_status status;
 
-    ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
-    if (!args.study || !args.is_cumulative)
-        return ATTN_OK;
-    ATTN_TRY(attn_error_at(attn_options_read(args.study, &asked, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(args->study, &asked, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(request, &quiet, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_items_rewind(asked.items, err));
     study.items = asked.items;
     quiet.on_note = NULL;
-    args.study = &study;
-    args.is_cumulative = false;
-    args.n_control = 0;
-    status = attn_experiment_perform(&experiment, &inquiry, err);
+    each.study = &study;
+    each.is_cumulative = false;
+    each.n_control = 0;
+    first.plan = plan;
+    status = attn_experiment_perform(&first, &inquiry, err);
     if (status == ATTN_OK)
-        status = take_order(table, order, err);
+        status = take_order(table, &plan->order, err);
     attn_table_free(table);
     return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
+}
+
+/* Finds what all items or texts share. Release PLAN also after a failure. */
+static enum attn_status make_plan(struct attn_host *host, const struct attn_request *request,
+                                  const struct attn_ablate_args *given, struct plan *plan,
+                                  struct attn_error *err)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+
+    ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 &&
+        (args.study || args.n_text > 1)) {
+        plan->found = attn_alloc(1, sizeof *plan->found, err);
+        if (!plan->found)
+            return ATTN_NO_MEMORY;
+        ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
+    }
+    return args.study && args.is_cumulative ? find_order(host, request, &args, plan, err) : ATTN_OK;
+}
+
+static void release_plan(struct plan *plan)
+{
+    attn_free(plan->order.parts);
+    if (!plan->found)
+        return;
+    for (size_t i = 0; i < MOST_SITES + 1; i++)
+        attn_free(plan->found->sums[i]);
+    attn_monitor_free(plan->found->monitor);
+    attn_free(plan->found);
 }
 
 enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
@@ -726,12 +819,12 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
     struct attn_experiment asked = experiment;
-    struct order order = {.parts = NULL};
-    enum attn_status status = find_order(host, request, given, &order, err);
+    struct plan plan = {.found = NULL};
+    enum attn_status status = make_plan(host, request, given, &plan, err);
 
-    asked.plan = &order;
+    asked.plan = &plan;
     if (status == ATTN_OK)
         status = attn_experiment_perform(&asked, &inquiry, err);
-    attn_free(order.parts);
+    release_plan(&plan);
     return status;
 }
