@@ -633,6 +633,10 @@ class attn_output(Structure):
     pass
 
 
+class attn_table_grid(Structure):
+    pass
+
+
 class attn_items_options(Structure):
     pass
 
@@ -768,6 +772,7 @@ attn_column._fields_ = [
     ("digits", c_int),
     ("width", c_size_t),
     ("range", c_int),
+    ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1479,6 +1484,19 @@ attn_output._fields_ = [
     ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
+attn_table_grid._fields_ = [
+    ("rows", c_char_p),
+    ("detail", c_char_p),
+    ("columns", c_char_p),
+    ("texts", c_char_p),
+    ("values", c_char_p),
+    ("model", c_char_p),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("positions", c_char_p),
+    ("later", c_void_p * 4),
+]
 attn_items_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
@@ -1832,6 +1850,8 @@ FUNCTIONS = {
     "attn_pool_free": (None, [c_void_p]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
     "attn_table_n_column": (c_size_t, [c_void_p]),
     "attn_table_n_row": (c_size_t, [c_void_p]),
@@ -1957,6 +1977,8 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
-from .library import call, lib, on_note, terminated, utf8
+from .library import call, lib, noting, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -89,7 +89,7 @@ def ids_of(value, what: str = "ids") -> np.ndarray:
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
     if isinstance(value, (str, bytes, bytearray)):
-        data = utf8(value, what)
+        data = bytes(value) if isinstance(value, bytearray) else utf8(value, what)
         keep.append(data)
         where.text, where.n_text = data, len(data)
         return
@@ -388,7 +388,8 @@ class Request:
             fill_answer(asked, self.keep, **answer)
             self.keep.append(asked)
             request.predict.answer = POINTER(c.attn_answer_args)(asked)
-        request.on_note = on_note
+        self.notes: list[str] = []
+        request.on_note = noting(self.notes)
 
     def _set_edits(self, edits):
         edits = [edits] if isinstance(edits, Edit) else list(edits)
