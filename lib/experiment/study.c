@@ -265,10 +265,9 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static void report_progress(const struct attn_study *study)
+/* SHARE of the input was read. */
+static void report_progress(const struct attn_study *study, double share)
 {
-    const double share = attn_items_share(study->args->items);
-
     if (study->on_progress && share > 0)
         study->on_progress(
             study->user, study->sum.n_item,
@@ -351,6 +350,7 @@ struct asking {
     size_t n_read, n_taken;       /* items; those between are in slots */
     bool is_reading, is_taking;   /* some thread is */
     bool is_over;                 /* all were read */
+    double share;                 /* of the input that was */
     enum attn_status read_status; /* of the reader, which is over then: after the items before */
     struct attn_error read_failure;
     enum attn_status status; /* of what ended it early */
@@ -371,6 +371,7 @@ static void take_oldest(struct asking *asking, int worker)
     struct slot *slot = &asking->slots[asking->n_taken % asking->n_slot];
     enum attn_status status = slot->failure.status;
     struct attn_error err = slot->failure;
+    const double share = asking->share;
 
     asking->is_taking = true;
     attn_monitor_leave(asking->monitor);
@@ -380,7 +381,7 @@ static void take_oldest(struct asking *asking, int worker)
                                  slot->has_failed ? &slot->failure : NULL, &err);
     }
     if (worker == 0) /* the caller's own thread reports for all */
-        report_progress(asking->study);
+        report_progress(asking->study, share);
     attn_monitor_enter(asking->monitor);
     empty_slot(slot);
     asking->is_taking = false;
@@ -416,14 +417,17 @@ static void answer_next(struct asking *asking)
     struct attn_error err = {0};
     struct slot *slot;
     enum attn_status status;
+    double share;
 
     asking->is_reading = true;
     attn_monitor_leave(asking->monitor);
     status = attn_host_check_canceled(asking->host, &err);
     if (status == ATTN_OK)
         status = attn_study_next(asking->study, &item, &err);
+    share = attn_items_share(asking->study->args->items);
     attn_monitor_enter(asking->monitor);
     asking->is_reading = false;
+    asking->share = share;
     asking->is_over = !item;
     asking->read_status = status;
     asking->read_failure = err;
