@@ -121,16 +121,19 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 
 
 def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, metric: str = "auto",
-          site: str = "resid_pre", direction: str = "denoise", **options) -> Table:
+          site: str = "resid_pre", direction: str = "denoise", corrupted_source=None, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
                 [layer, head]
     direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
+    corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
     info        clean and corrupted: the metric of both runs
     """
     request, args = Request(clean, **options), c.ATTN_PATCH_ARGS_DEFAULT()
     fill_input(args.corrupted, corrupted, "corrupted", request.keep)
+    if corrupted_source is not None:
+        fill_input(args.corrupted_source, corrupted_source, "corrupted_source", request.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     fill_answer(args.answer, request.keep, target, foil, at, metric)
