@@ -220,10 +220,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->grid.columns = find_columns(question->table);
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
-        note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
-             "changed %zu row%s of %s; %zu runs",
-             sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
-             args->site ? args->site : "resid_pre", sum.n_feed);
+        note("the answer is %.6g for the clean text, %.6g for the corrupted one", sum.clean,
+             sum.corrupted);
+    if (args->question.running.is_verbose && !how.study)
+        note("the first piece changed %zu row%s of %s; %zu runs", sum.n_row,
+             sum.n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum.n_feed);
     return ATTN_OK;
 }
 
