@@ -259,6 +259,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -633,6 +636,10 @@ class attn_output(Structure):
     pass
 
 
+class attn_table_grid(Structure):
+    pass
+
+
 class attn_items_options(Structure):
     pass
 
@@ -768,6 +775,7 @@ attn_column._fields_ = [
     ("digits", c_int),
     ("width", c_size_t),
     ("range", c_int),
+    ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1202,6 +1210,7 @@ attn_record._fields_ = [
     ("err", attn_error),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("at", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1213,6 +1222,7 @@ attn_many_options._fields_ = [
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
+    ("has_logits", c_bool),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1228,6 +1238,8 @@ attn_many_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("edges", c_void_p),
     ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
@@ -1365,6 +1377,8 @@ attn_score_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1446,6 +1460,10 @@ attn_picture_options._fields_ = [
     ("depth", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
+    ("dpi", c_double),
+    ("font_size", c_double),
+    ("figure_width", c_double),
+    ("font", c_char_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1479,6 +1497,31 @@ attn_output._fields_ = [
     ("own", c_char_p),
     ("is_addition", c_bool),
     ("is_synced", c_bool),
+]
+attn_table_grid._fields_ = [
+    ("rows", c_char_p),
+    ("detail", c_char_p),
+    ("columns", c_char_p),
+    ("texts", c_char_p),
+    ("values", c_char_p),
+    ("cells", c_char_p),
+    ("parts", c_char_p),
+    ("is_pairs", c_bool),
+    ("is_clustered", c_bool),
+    ("quantity", c_char_p),
+    ("answer", c_char_p),
+    ("asked", c_char_p),
+    ("model", c_char_p),
+    ("text", c_char_p),
+    ("text_name", c_char_p),
+    ("n_text", c_size_t),
+    ("other", c_char_p),
+    ("other_name", c_char_p),
+    ("n_other", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("other_run", POINTER(attn_labels)),
+    ("positions", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -1833,6 +1876,8 @@ FUNCTIONS = {
     "attn_pool_free": (None, [c_void_p]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
     "attn_table_n_column": (c_size_t, [c_void_p]),
     "attn_table_n_row": (c_size_t, [c_void_p]),
@@ -1958,6 +2003,8 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
