@@ -169,6 +169,8 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     trial = attn_trial_of(run);
     status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK && end - begin == scoring->text.n)
+        attn_trial_note_idle(run, session);
     if (status == ATTN_OK)
         status = attn_error_at(score_window(scoring, session, begin, from, end, err),
                                ATTN_STAGE_MODEL, err);

@@ -215,7 +215,7 @@ def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          **options) -> Table:
+          corrupted_source=None, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -223,12 +223,15 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
+    corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
     info        clean and corrupted: the metric of both runs
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
     question, args = _Question(self, clean, options), c.ATTN_PATCH_ARGS_DEFAULT()
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
+    if corrupted_source is not None:
+        fill_input(args.corrupted_source, corrupted_source, "corrupted_source", question.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.n_control, args.seed = control, seed
