@@ -24,6 +24,7 @@
 #include "output/picture.h"
 #include "output/format.h"
 #include "output/outputs.h"
+#include "figures/table_picture.h"
 
 /* Many inputs to files. */
 #include "records/items.h"

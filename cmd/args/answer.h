@@ -19,8 +19,8 @@ struct answer_args {
         .target_id = -1, .foil_id = -1                                                             \
     }
 
-/* Options that fill a struct answer_args: --target; --foil and --at; these and --metric. */
-extern const struct option_group target_options, foil_options, answer_options;
+/* Options that fill a struct answer_args: --target; --foil; --at; these and --metric. */
+extern const struct option_group target_options, foil_options, at_options, answer_options;
 
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {
@@ -29,6 +29,12 @@ struct answer_ids {
 
 /* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
+
+enum { ANSWER_NAME_SIZE = 128 };
+
+/* What is measured, as a picture says it: "logit(are) - logit(is)", "ln p(are)". What is longer is
+ * cut. */
+void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
 
 /* Of commands whose tables hold effects. */
 struct control_args {

@@ -112,10 +112,11 @@ struct attn_experiment {
      * are there. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
-    unsigned pairs; /* ATTN_ITEM_BIT of the texts that its items may have; 0: SINGLE */
-    uint64_t counts, derived, bounded; /* columns (struct attn_fold_form) */
-    enum attn_status (*derive)(const void *args, struct attn_cell *rows, size_t *n_row,
-                               struct attn_error *err); /* likewise */
+    unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
+                                            NULL: SINGLE */
+    uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */
+    attn_fold_derive_fn derive;               /* likewise */
+    const char *hint;                         /* likewise */
     bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */
@@ -171,6 +172,8 @@ struct attn_frame {
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
+    struct attn_spaces spaces;        /* what is odd about those of what is asked */
+    bool has_noted_spaces;            /* another experiment did, that it is made of */
     void *owned[ATTN_FRAME_MOST_OWNED];
     size_t n_owned;
     bool lacks_memory; /* for what it should own */
@@ -204,9 +207,18 @@ void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size
 enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
                                      struct attn_error *err);
 
+/* Finds what ARGS mean in the frame's run (run/answer_internal.h). */
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err);
+
 /* Says what the unchanged run replied, of an item; of one text it does nothing. */
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
                             const struct attn_reply *reply);
+
+/* Puts copies of NUMBERS [n] beside the rows (fold.h), of an item; of one text it does nothing. */
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err);
 
 /* Appends a row to the table: CELLS, one a column of the experiment. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

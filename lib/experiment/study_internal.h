@@ -25,13 +25,17 @@ struct attn_study;
 /* What came of one item. */
 struct attn_study_answer {
     struct attn_table *table; /* owns; its rows, as of one text */
-    const char *metric;       /* of the model as it is; NULL: there is none */
+    double *more;             /* [n_more] owns; numbers beside them (fold.h) */
+    size_t n_more;
+    const char *metric; /* of the model as it is; NULL: there is none */
+    const char *row;    /* the row that has its value, "base"; or NULL */
     double value;
-    bool has_right, is_right; /* whether the model is */
-    bool is_general;          /* of a failure: every item would fail like this one */
+    bool has_right, is_right;  /* whether the model is */
+    bool is_general;           /* of a failure: every item would fail like this one */
+    struct attn_spaces spaces; /* what is odd about those of the text or the target */
 };
 
-/* Puts into ANSWER what REPLY of the unchanged run says. */
+/* Puts into ANSWER what REPLY of the unchanged run, the row "base", says. */
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
@@ -46,6 +50,11 @@ void attn_study_free(struct attn_study *study); /* NULL is allowed */
 /* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
  * Side by side on several threads. */
 void attn_study_note_once(void *user, const char *message);
+
+/* The first item that has not failed, whose answer may say what the table is; borrowed until it is
+ * next. NULL: there is none among the first thousand. */
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err);
 
 /* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
@@ -71,6 +80,9 @@ typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item
 /* Asks about all items on the threads of HOST, each item on one of them. */
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err);
+
+/* Reports how much of the items is done. */
+void attn_study_report(const struct attn_study *study);
 
 /* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
