@@ -792,10 +792,14 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         columns->detail == SIZE_MAX &&
         (strcmp(grid->columns, "position") == 0 || strcmp(grid->columns, "key") == 0);
 
+    const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
+
     for (size_t i = 0; i < columns->n_label; i++) {
-        attn_buffer_append_string(group, i > 0 ? ", " : "");
-        append_cell(group, table, row, i);
+        attn_buffer_append_string(is_of_groups ? place : group, i > 0 ? ", " : "");
+        append_cell(is_of_groups ? place : group, table, row, i);
     }
+    if (is_of_groups)
+        return;
     if (!is_curve || grid->is_sequence) {
         append_row(place, table, columns, row);
         return;

@@ -259,6 +259,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -1209,6 +1212,7 @@ attn_record._fields_ = [
     ("err", attn_error),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("at", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1220,6 +1224,7 @@ attn_many_options._fields_ = [
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
+    ("has_logits", c_bool),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1235,6 +1240,8 @@ attn_many_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("edges", c_void_p),
     ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
@@ -1357,6 +1364,7 @@ attn_patch_args._fields_ = [
     ("places", POINTER(attn_patch_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1371,6 +1379,8 @@ attn_score_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
