@@ -1362,6 +1362,7 @@ attn_patch_args._fields_ = [
     ("places", POINTER(attn_patch_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1459,6 +1460,10 @@ attn_picture_options._fields_ = [
     ("depth", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
+    ("dpi", c_double),
+    ("font_size", c_double),
+    ("figure_width", c_double),
+    ("font", c_char_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1499,10 +1504,22 @@ attn_table_grid._fields_ = [
     ("columns", c_char_p),
     ("texts", c_char_p),
     ("values", c_char_p),
+    ("cells", c_char_p),
+    ("parts", c_char_p),
+    ("is_pairs", c_bool),
+    ("is_clustered", c_bool),
+    ("quantity", c_char_p),
+    ("answer", c_char_p),
+    ("asked", c_char_p),
     ("model", c_char_p),
     ("text", c_char_p),
+    ("text_name", c_char_p),
     ("n_text", c_size_t),
+    ("other", c_char_p),
+    ("other_name", c_char_p),
+    ("n_other", c_size_t),
     ("run", POINTER(attn_labels)),
+    ("other_run", POINTER(attn_labels)),
     ("positions", c_char_p),
     ("later", c_void_p * 4),
 ]
