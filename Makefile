@@ -75,7 +75,8 @@ VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT),$(wildcard lib/*/*.c lib/*/*/*.c))
+OTHER_SYSTEMS := $(filter-out lib/base/system_linux.c,$(wildcard lib/base/system_*.c))
+LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) $(OTHER_SYSTEMS),$(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
     $(BUILD)/lib/page/page_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
