@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 enum {
@@ -45,7 +46,7 @@ struct worker {
 
 struct attn_pool {
     int n_thread;           /* the caller's too */
-    long spin;              /* nanoseconds to spin before sleeping */
+    int64_t spin;           /* nanoseconds to spin before sleeping */
     struct worker *workers; /* owns [n_thread], of which the last is not used */
     atomic_flag is_taken;   /* a run is in progress; its caller alone touches what follows */
     int n_started;          /* threads that run */
@@ -76,16 +77,16 @@ static void relax(void)
 #endif
 }
 
-static long nanoseconds_since(const struct timespec *start)
+static int64_t nanoseconds_since(const struct timespec *start)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - start->tv_sec) * 1000000000L + (now.tv_nsec - start->tv_nsec);
+    return (int64_t)(now.tv_sec - start->tv_sec) * 1000000000 + (now.tv_nsec - start->tv_nsec);
 }
 
 /* Spins until *WORD is no longer VALUE; false when that takes too long. */
-static bool spin_until_changed(atomic_uint *word, unsigned value, long nanoseconds)
+static bool spin_until_changed(atomic_uint *word, unsigned value, int64_t nanoseconds)
 {
     struct timespec start;
 
