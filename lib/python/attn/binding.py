@@ -300,6 +300,14 @@ ATTN_N_FIGURE = 7
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_ITEMS_BY_NAME = 0
+ATTN_ITEMS_JSON_LINES = 1
+ATTN_ITEMS_CSV = 2
+ATTN_ITEMS_TSV = 3
+ATTN_ITEM_SINGLE = 0
+ATTN_ITEM_CLEAN_CORRUPTED = 1
+ATTN_ITEM_A_B = 2
+ATTN_ITEM_GOOD_BAD = 3
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -599,6 +607,22 @@ class attn_format(Structure):
 
 
 class attn_output(Structure):
+    pass
+
+
+class attn_items_options(Structure):
+    pass
+
+
+class attn_item_label(Structure):
+    pass
+
+
+class attn_item_place(Structure):
+    pass
+
+
+class attn_item(Structure):
     pass
 
 
@@ -1375,6 +1399,45 @@ attn_output._fields_ = [
     ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
+attn_items_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("data", c_char_p),
+    ("n_data", c_size_t),
+    ("form", c_int),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+]
+attn_item_label._fields_ = [
+    ("name", c_char_p),
+    ("value", attn_cell),
+]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_item._fields_ = [
+    ("record", attn_record),
+    ("pair", c_int),
+    ("other", attn_input),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", c_int32),
+    ("foil_id", c_int32),
+    ("has_target_id", c_bool),
+    ("has_foil_id", c_bool),
+    ("at", c_char_p),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("queries", c_char_p),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("labels", POINTER(attn_item_label)),
+    ("n_label", c_size_t),
+]
 attn_records_item._fields_ = [
     ("format", c_char_p),
     ("path", c_char_p),
@@ -1594,6 +1657,10 @@ def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=3)
 
 
+def ATTN_ITEMS_OPTIONS_DEFAULT():
+    return attn_items_options(size=sizeof(attn_items_options))
+
+
 def ATTN_LENS_ARGS_DEFAULT():
     return attn_lens_args(size=sizeof(attn_lens_args))
 
@@ -1765,6 +1832,13 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_items_free": (None, [c_void_p]),
+    "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
+    "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_items_name": (c_char_p, [c_void_p]),
+    "attn_items_share": (c_double, [c_void_p]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
