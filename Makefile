@@ -17,6 +17,7 @@ $(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage, fuzz 
 endif
 ifeq ($(MODE),wasm)
 CC := clang-19 --target=wasm32-wasi
+XSMM := no
 endif
 # The processor that is compiled for. libxsmm makes code for x86-64 alone.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
@@ -578,11 +579,20 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
+wasm: deps-wasm ## make build/wasm/attn-cli.wasm, the tool for browsers and runtimes of WASI
+	@$(MAKE) MODE=wasm build/wasm/attn-cli.wasm
+	@ls -l build/wasm/attn-cli.wasm
+
+check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte
+	@$(MAKE) wasm
+	@$(MAKE) $(BUILD)/attn-cli
+	@node tests/tools/check_wasm.mjs build/wasm/attn-cli.wasm $(BUILD)/attn-cli
+
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: dist static check-static deb check-deb check-fresh
+.PHONY: dist static check-static deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 
@@ -620,16 +630,22 @@ deps-fuzz:
 	@tests/tools/dependencies.sh install build clang
 	@tests/tools/dependencies.sh install fuzz
 
+deps-wasm:
+	@tests/tools/dependencies.sh install build wasm
+
+deps-node:
+	@tests/tools/dependencies.sh install node
+
 clean: ## remove everything that was made
 	rm -rf build
 
 help: ## list the targets
-	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
+	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz|wasm] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
-    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
+    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -3,13 +3,9 @@
 
 static const volatile sig_atomic_t never;
 
-void interrupt_prepare(void)
-{
-}
+void interrupt_prepare(void) {}
 
-void interrupt_catch(void)
-{
-}
+void interrupt_catch(void) {}
 
 const volatile sig_atomic_t *interrupt_flag(void)
 {
@@ -27,9 +23,7 @@ enum attn_status interrupt_check(struct attn_error *err)
     return ATTN_OK;
 }
 
-void interrupt_end(void)
-{
-}
+void interrupt_end(void) {}
 
 void interrupt_watch_weights(const struct attn_tensor_files *weights)
 {
