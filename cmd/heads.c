@@ -16,10 +16,12 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
     int64_t n_run;                                      /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
+    int is_clustered; /* a value of --order */
 };
 
 static const struct option heads_rows[] = {
@@ -46,6 +48,9 @@ static const struct option heads_rows[] = {
                 "instead of measures, print pairs of heads, the most alike first, with js: the "
                 "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
                 "not say that the heads read and write the same things"),
+    OPTION_CHOICE("order", "layer|cluster", struct heads_args, is_clustered,
+                  "how a picture of --similarity orders the heads: by layer (default), or those "
+                  "that are alike side by side (average linkage)"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
 };
@@ -55,14 +60,15 @@ static const struct option_group heads_options = OPTION_GROUP("Heads", heads_row
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct heads_args, question)},
     {&texts_options, offsetof(struct heads_args, texts)},
+    {&items_options, offsetof(struct heads_args, items)},
     {&heads_options, 0},
     {&answer_options, offsetof(struct heads_args, answer)},
     {&question_picture_options, offsetof(struct heads_args, question)},
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                           .answer = ANSWER_ARGS_DEFAULT};
+static const struct heads_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
@@ -81,10 +87,13 @@ const struct command command_heads = {
         "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
+        "Over --items they are means; the type is that of the means. Items may say\n"
+        "between which words to look (from, to), and with --effect which token is right.\n"
         "'attn-cli help measures' explains each of them.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
-                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct heads_args),
     .defaults = &defaults,
@@ -139,12 +148,18 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &how->measures, err), err));
-    if (how->has_probe + !!args->texts.path + prompt_is_given(&args->question.prompt) > 1)
-        return refuse(err, NULL, "expected one of a text, --texts and --probe, got more");
-    if (!how->has_probe || args->texts.is_lines)
+    if (how->has_probe + !!args->texts.path + !!args->items.path +
+            prompt_is_given(&args->question.prompt) >
+        1)
+        return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
+    if (args->is_clustered &&
+        !(args->is_similarity && tables_have_pictures(&args->question.tables)))
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--order cluster needs a picture of --similarity");
     if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
                               answer->foil_id >= 0 || answer->at || answer->metric > 0))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
@@ -156,6 +171,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
+                       : args->items.path    ? "items"
                        : args->measures      ? "measures"
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
@@ -179,8 +195,12 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
 
     ATTN_TRY(check_similarity(args, err));
     ATTN_TRY(check(args, &how, err));
-    question->grid =
-        (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
+    question->grid = (struct attn_table_grid){.rows = "number",
+                                              .columns = "other_number",
+                                              .values = "js",
+                                              .is_pairs = true,
+                                              .is_clustered = args->is_clustered,
+                                              .asked = "of the patterns of two heads"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request,
@@ -227,12 +247,18 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, &how, sorted)};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .columns = "head",
+                                              .values = drawn_column(args, &how, sorted),
+                                              .asked = "of each head"};
+    if (args->has_effect && strcmp(question->grid.values, "change") == 0) {
+        question->grid.asked = "without each head";
+    }
     question->unit = how.has_probe ? "probes" : NULL;
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (how.has_probe)
         ATTN_TRY(question_open(question, err));
-    else
+    else if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     if (args->pattern) {
         how.pattern = question->own;
@@ -248,8 +274,11 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    struct question question = {
-        .call = call, .args = &args->question, .example = EXAMPLE, .own = &pattern};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .example = EXAMPLE,
+                                .answer = args->has_effect ? &args->answer : NULL,
+                                .own = &pattern};
     const enum attn_status status =
         question_answer(&question, args->is_similarity ? compare_heads : survey, err);
 

@@ -7,7 +7,10 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MEANS_SIZE = 64 }; /* of "mean over 33 texts" */
 
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
@@ -98,6 +101,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
+    ATTN_TRY(source_read(args->source, &question->input.source, &question->request.source, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
     return ATTN_OK;
@@ -107,7 +111,7 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 {
     const struct question_args *args = question->args;
 
-    return input_read(&args->prompt, args->source, &question->input, &question->request, err);
+    return input_read(&args->prompt, NULL, &question->input, &question->request, err);
 }
 
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
@@ -165,12 +169,31 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const struct attn_study_sum *sum = &question->items.sum;
     const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
+    size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
-    grid.text = question->request.input.text;
-    grid.n_text = question->request.input.n_text;
+    if (question->answer) {
+        answer_name(question->answer, answer);
+        grid.answer = answer;
+    }
+    if (!grid.text) {
+        grid.text = question->request.input.text;
+        grid.n_text = question->request.input.n_text;
+    }
+    if (question->texts) {
+        attn_texts_items(question->texts, &n_text);
+        snprintf(means, sizeof means, "mean over %zu texts", n_text);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
+    if (question->items.items) {
+        snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
     progress_clear();
     if (sorted == ATTN_OK || question->texts || question->items.items)
         ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,

@@ -12,6 +12,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "experiment/frame.h"
+#include "records/items_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
@@ -20,7 +21,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMED = 10, MOST_NOTES = 16, WINDOW = 16, N_ID = 1 << 16, MOST_RESAMPLES = 10000000 };
+enum {
+    MOST_NAMED = 10,
+    MOST_NOTES = 16,
+    MOST_PEEKED = 1000,
+    WINDOW = 16,
+    N_ID = 1 << 16,
+    MOST_RESAMPLES = 10000000
+};
 
 struct attn_study {
     const struct attn_study_args *args;
@@ -30,6 +38,7 @@ struct attn_study {
     attn_progress_fn on_progress;
     void *user;                   /* for these */
     struct attn_monitor *monitor; /* owns; one thread at a time notes something */
+    double share;                 /* of the input that was read; inside the monitor */
     uint64_t notes[MOST_NOTES];   /* [n_note] hashes of what the items' runs noted */
     size_t n_note;
     struct attn_study_sum sum;
@@ -174,9 +183,12 @@ void attn_study_note_once(void *user, const char *message)
 {
     struct attn_study *study = user;
     const uint64_t hash = hash_of(message, strlen(message));
+    const bool is_of_spaces = attn_spaces_are_noted(message);
     bool is_new = study->on_note != NULL;
 
     attn_monitor_enter(study->monitor);
+    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
+    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
     for (size_t i = 0; i < study->n_note; i++)
         is_new = is_new && study->notes[i] != hash;
     if (is_new && study->n_note < MOST_NOTES) {
@@ -223,12 +235,31 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->n_id++;
 }
 
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err)
+{
+    for (size_t i = 0; i < MOST_PEEKED; i++) {
+        struct attn_item *next;
+
+        ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
+        *item = next;
+        attn_item_choose(next, study->pairs);
+        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+    }
+    *item = NULL;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err)
 {
     char names[ATTN_ERROR_HINT_SIZE];
 
     ATTN_TRY(attn_items_next(study->args->items, item, err));
+    attn_monitor_enter(study->monitor);
+    study->share = attn_items_share(study->args->items);
+    attn_monitor_leave(study->monitor);
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
@@ -265,10 +296,13 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static void report_progress(const struct attn_study *study)
+void attn_study_report(const struct attn_study *study)
 {
-    const double share = attn_items_share(study->args->items);
+    double share;
 
+    attn_monitor_enter(study->monitor);
+    share = study->share;
+    attn_monitor_leave(study->monitor);
     if (study->on_progress && share > 0)
         study->on_progress(
             study->user, study->sum.n_item,
@@ -289,10 +323,8 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         return take_failure(study, item, &why, err);
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
-        study->has_noted_spaces = true;
-        note(study, "%s", message);
-    }
+    if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;
@@ -380,7 +412,7 @@ static void take_oldest(struct asking *asking, int worker)
                                  slot->has_failed ? &slot->failure : NULL, &err);
     }
     if (worker == 0) /* the caller's own thread reports for all */
-        report_progress(asking->study);
+        attn_study_report(asking->study);
     attn_monitor_enter(asking->monitor);
     empty_slot(slot);
     asking->is_taking = false;

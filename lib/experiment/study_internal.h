@@ -51,6 +51,11 @@ void attn_study_free(struct attn_study *study); /* NULL is allowed */
  * Side by side on several threads. */
 void attn_study_note_once(void *user, const char *message);
 
+/* The first item that has not failed, whose answer may say what the table is; borrowed until it is
+ * next. NULL: there is none among the first thousand. */
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err);
+
 /* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
@@ -75,6 +80,9 @@ typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item
 /* Asks about all items on the threads of HOST, each item on one of them. */
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err);
+
+/* Reports how much of the items is done. */
+void attn_study_report(const struct attn_study *study);
 
 /* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,

@@ -259,6 +259,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -1207,6 +1210,7 @@ attn_record._fields_ = [
     ("err", attn_error),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("at", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1218,6 +1222,7 @@ attn_many_options._fields_ = [
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
+    ("has_logits", c_bool),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1233,6 +1238,8 @@ attn_many_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("edges", c_void_p),
     ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
@@ -1355,6 +1362,7 @@ attn_patch_args._fields_ = [
     ("places", POINTER(attn_patch_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1369,6 +1377,8 @@ attn_score_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1450,6 +1460,10 @@ attn_picture_options._fields_ = [
     ("depth", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
+    ("dpi", c_double),
+    ("font_size", c_double),
+    ("figure_width", c_double),
+    ("font", c_char_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1490,10 +1504,22 @@ attn_table_grid._fields_ = [
     ("columns", c_char_p),
     ("texts", c_char_p),
     ("values", c_char_p),
+    ("cells", c_char_p),
+    ("parts", c_char_p),
+    ("is_pairs", c_bool),
+    ("is_clustered", c_bool),
+    ("quantity", c_char_p),
+    ("answer", c_char_p),
+    ("asked", c_char_p),
     ("model", c_char_p),
     ("text", c_char_p),
+    ("text_name", c_char_p),
     ("n_text", c_size_t),
+    ("other", c_char_p),
+    ("other_name", c_char_p),
+    ("n_other", c_size_t),
     ("run", POINTER(attn_labels)),
+    ("other_run", POINTER(attn_labels)),
     ("positions", c_char_p),
     ("later", c_void_p * 4),
 ]
