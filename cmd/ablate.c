@@ -16,6 +16,7 @@ struct ablate_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     struct control_args control;
     const char *parts, *with; /* NULL: not given */
     const char *reference;
@@ -48,6 +49,7 @@ static const struct option_group reference_options = OPTION_GROUP("Ablation", re
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct ablate_args, question)},
     {&texts_options, offsetof(struct ablate_args, texts)},
+    {&items_options, offsetof(struct ablate_args, items)},
     {&answer_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
@@ -56,8 +58,8 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                            .answer = ANSWER_ARGS_DEFAULT};
+static const struct ablate_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status ablate(struct call *call, struct attn_error *err);
 
@@ -74,7 +76,7 @@ const struct command command_ablate = {
         "small change does not say that the part does nothing: other parts may do the\n"
         "same. A large change may come from any damage: --control shows the effect of\n"
         "random heads. Over --texts the numbers are means and standard deviations,\n"
-        "same_first is a share.\n",
+        "same_top is a share.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
@@ -175,13 +177,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                                      .values = "change"};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question))
+    if (question_is_noted(question) && !how.study)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;

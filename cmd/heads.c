@@ -7,6 +7,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
@@ -15,8 +16,8 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
-    const char *probe, *measures, *pattern, *from, *to, *sort; /* NULL: not given */
-    int64_t n_run, n_most;                                     /* 0: not given */
+    const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
+    int64_t n_run;                                      /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
 };
@@ -47,10 +48,6 @@ static const struct option heads_rows[] = {
                 "not say that the heads read and write the same things"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
-    OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
-                "sort by this column, the largest first; effect by its magnitude"),
-    OPTION_NUMBER("limit", "N", struct heads_args, n_most, 1, INT32_MAX,
-                  "print only the first N rows; default: all"),
 };
 
 static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
@@ -163,7 +160,6 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
                        : args->to            ? "to"
-                       : args->sort          ? "sort"
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
@@ -178,6 +174,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
     const struct heads_args *args = question->call->args;
+    const struct tables_args *tables = &args->question.tables;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
     ATTN_TRY(check_similarity(args, err));
@@ -186,19 +183,26 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
         (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
-    ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
-                             &question->table, err));
+    ATTN_TRY(attn_similarity(question->host, &question->request,
+                             tables->sort ? 0 : (size_t)tables->n_most, &question->table, err));
     return question_write(question, err);
 }
 
-/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
- * of those that were chosen. */
-static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how)
+enum { COLUMN_SIZE = 64 };
+
+/* What pictures draw: what rows are sorted by, put into SORTED, what was asked for beside the
+ * measures, or the first of those that were chosen. */
+static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how,
+                                char sorted[COLUMN_SIZE])
 {
-    if (args->sort)
-        return args->sort;
+    const char *sort = args->question.tables.sort;
+
+    if (sort) {
+        snprintf(sorted, COLUMN_SIZE, "%.*s", (int)strcspn(sort, ":"), sort);
+        return sorted;
+    }
     if (args->has_effect)
-        return "effect";
+        return "change";
     if (args->from)
         return "weight";
     if (args->pattern)
@@ -213,6 +217,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
 {
     const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
+    char sorted[COLUMN_SIZE];
     struct answer_ids ids;
 
     ATTN_TRY(check(args, &how, err));
@@ -222,10 +227,8 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    how.sort = args->sort;
-    how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
+        .rows = "layer", .columns = "head", .values = drawn_column(args, &how, sorted)};
     question->unit = how.has_probe ? "probes" : NULL;
     if (how.has_probe)
         ATTN_TRY(question_open(question, err));

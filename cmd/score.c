@@ -30,6 +30,7 @@ static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct score_args, question)},
     {&texts_options, offsetof(struct score_args, texts)},
     {&score_options, 0},
+    {&table_width_options, offsetof(struct score_args, question.tables.picture)},
     {&question_options, offsetof(struct score_args, question)},
 };
 

@@ -18,6 +18,7 @@
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"
+#include "tables/table_order.h"
 #include "tables/table_writer.h"
 #include "encode/colormap.h"
 #include "output/picture.h"
@@ -29,7 +30,8 @@
 #include "records/records.h"
 #include "records/batch.h"
 
-/* More experiments. */
+/* Experiments over many items, and more of them. */
+#include "experiment/study.h"
 #include "analysis/difference.h"
 #include "experiment/compare.h"
 #include "experiment/comparison.h"

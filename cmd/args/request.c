@@ -4,6 +4,7 @@
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
+#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
@@ -246,11 +247,13 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     const struct attn_labels *labels = attn_run_labels(served->run);
-    struct attn_compared_run comparison = {.labels = labels,
-                                           .n = attn_selection_dims(labels->selection)->n_position,
-                                           .attention = attn_run_attention(served->run),
-                                           .n_recalled = N_RECALLED,
-                                           .cancel = interrupt_flag()};
+    struct attn_compared_run comparison = {
+        .labels = labels,
+        .n = attn_selection_dims(labels->selection)->n_position,
+        .attention = attn_run_attention(served->run),
+        .n_recalled = N_RECALLED,
+        .cancel = interrupt_flag(),
+        .fit = {terminal_room(args->picture.width), "--csv DIR"}};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 

@@ -29,6 +29,7 @@ static const struct {
     {"reading.queries", "query-labels"},
     {"references", "reference"},
     {"renormalizes", "renormalize"},
+    {"takes_texts", "lines"},
 };
 
 /* Fields that messages begin with. */

@@ -21,7 +21,7 @@
 
 enum { MOST_SITES = 2 };
 
-enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_FIRST, CONTROL, CONTROL_SD, N_COLUMN };
+enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_TOP, CONTROL, CONTROL_SD, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
@@ -31,7 +31,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
     [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
     [KL] = ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
-    [SAME_FIRST] = {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
+    [SAME_TOP] = {.name = "same_top", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
     [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
@@ -82,7 +82,8 @@ static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_quote name = attn_quote_string(attn_model_name(ablation->frame.run->model));
+    const struct attn_quote name =
+        attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
     const bool needs_mlp = args->parts == ATTN_ABLATE_MLP || args->parts == ATTN_ABLATE_NEURONS;
     const bool has_heads = args->parts != ATTN_ABLATE_MLP && args->parts != ATTN_ABLATE_NEURONS;
 
@@ -430,7 +431,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
         [KL] = attn_cell_real(reply->kl),
-        [SAME_FIRST] = attn_cell_boolean(reply->first == base->first),
+        [SAME_TOP] = attn_cell_boolean(reply->first == base->first),
     };
 
     if (part)
@@ -460,14 +461,30 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_ablate_args *given = args;
+
+    (void)request;
+    return attn_item_answer(item, &given->answer, err);
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct ablation *ablation = state;
+
+    ablation->args = ablation->frame.args;
+    attn_frame_choose_nothing(&ablation->frame.request);
+    return check(ablation, err);
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct ablation *ablation = state;
     struct attn_frame *frame = &ablation->frame;
 
-    ablation->args = frame->args;
     attn_random_seed(&ablation->random, ablation->args->seed);
-    ATTN_TRY(attn_error_at(check(ablation, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_answer_find(frame->run, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_material(ablation, err));
     ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->material[0].site,
@@ -505,6 +522,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
                         n_control > 0 ? &control : NULL, err));
     }
+    attn_frame_report_base(&ablation->frame, &ablation->answer, &trials->base);
     sum->n_row += outcomes[0].n_row;
     sum->n_feed += trials->n_feed;
     sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"
@@ -522,7 +540,10 @@ static const struct attn_experiment experiment = {
     .sum_size = sizeof(struct attn_ablate_sum),
     .texts = offsetof(struct attn_ablate_args, texts),
     .n_text = offsetof(struct attn_ablate_args, n_text),
+    .study = offsetof(struct attn_ablate_args, study),
+    .take_item = take_item,
     .check = check_args,
+    .choose = choose,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,

@@ -34,6 +34,8 @@
 #include "experiment/answer.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_attribute_args {
     size_t size;                    /* of this struct */
     struct attn_answer_args answer; /* a target, perhaps a foil, and where; no metric is used */
@@ -43,6 +45,7 @@ struct attn_attribute_args {
     /* [n_text] instead of the request's input, without by_token; or NULL. */
     const struct attn_input *texts;
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \

@@ -26,10 +26,13 @@
 #include "base/table.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_diff_args {
-    size_t size;                        /* of this struct */
-    struct attn_host *host;             /* of the second run; NULL: that of the first */
-    const struct attn_request *request; /* of the second run; NULL: that of the first */
+    size_t size;                         /* of this struct */
+    struct attn_host *host;              /* of the second run; NULL: that of the first */
+    const struct attn_request *request;  /* of the second run; NULL: that of the first */
+    const struct attn_study_args *study; /* pairs a, b instead of both inputs; or NULL */
 };
 
 #define ATTN_DIFF_ARGS_DEFAULT ((struct attn_diff_args){.size = sizeof(struct attn_diff_args)})

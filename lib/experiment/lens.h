@@ -18,6 +18,8 @@
 #include "experiment/answer.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_lens_args {
     size_t size;                    /* of this struct */
     size_t top;                     /* most probable tokens of each reading; 0: 3 */
@@ -26,6 +28,7 @@ struct attn_lens_args {
                          LN_f(z W_O) W_U */
     const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})

@@ -29,6 +29,13 @@
 #include "experiment/answer.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
+/* Positions of the clean text that are patched together. */
+struct attn_patch_place {
+    const char *name, *spec; /* a list of numbers or words (run/request.h) */
+};
+
 struct attn_patch_args {
     size_t size;                    /* of this struct */
     struct attn_input corrupted;    /* a text or ids, with as many tokens as the clean one */
@@ -37,6 +44,10 @@ struct attn_patch_args {
     bool is_to_noise;               /* the clean run is patched from the corrupted one */
     size_t n_control;               /* of heads: so many random choices of one; 0: no controls */
     uint64_t seed;                  /* of these */
+    const struct attn_patch_place *places; /* [n_place] instead of every position by itself; of
+                                              sites without heads; or NULL */
+    size_t n_place;
+    const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
 };
 
 #define ATTN_PATCH_ARGS_DEFAULT ((struct attn_patch_args){.size = sizeof(struct attn_patch_args)})

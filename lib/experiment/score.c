@@ -31,8 +31,8 @@ enum {
     NATS,
     NATS_SD, /* of many */
     RANK,    /* of one */
-    FIRST,
-    FIRST_PROB,
+    TOP,
+    TOP_PROB,
     N_COLUMN
 };
 
@@ -47,8 +47,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
     [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
     [RANK] = ATTN_COLUMN("rank", INTEGER),
-    [FIRST] = ATTN_COLUMN("first", TEXT),
-    [FIRST_PROB] = ATTN_COLUMN_REAL("first_prob", 4, NULL, SIGNED),
+    [TOP] = ATTN_COLUMN("top", TEXT),
+    [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
 };
 
 /* What a model says of one token. */
@@ -56,8 +56,8 @@ struct scored {
     bool is_scored; /* false: nothing came before it */
     double nats;
     size_t rank; /* from 1 */
-    int32_t first;
-    double first_probability;
+    int32_t top; /* the most probable token */
+    double top_probability;
 };
 
 struct scoring {
@@ -123,13 +123,13 @@ static void score_row(void *context, size_t task, int worker)
     const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
     const float *logits = work->scoring->logits + task * n;
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
-    struct scored scored = {.is_scored = true, .rank = 1, .first = attn_logits_first(logits, n)};
+    struct scored scored = {.is_scored = true, .rank = 1, .top = attn_logits_first(logits, n)};
 
     (void)worker;
     for (size_t i = 0; i < n; i++)
         scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
     scored.nats = total - (double)logits[id];
-    scored.first_probability = exp((double)logits[scored.first] - total);
+    scored.top_probability = exp((double)logits[scored.top] - total);
     work->scored[task] = scored;
 }
 
@@ -190,16 +190,16 @@ static enum attn_status append_token(struct scoring *scoring, size_t i, struct a
         row[BITS] = attn_cell_real(scored->nats / M_LN2);
         row[NATS] = attn_cell_real(scored->nats);
         row[RANK] = attn_cell_integer((int64_t)scored->rank);
-        row[FIRST] = attn_cell_token(scoring->tokenizer, scored->first);
-        row[FIRST_PROB] = attn_cell_real(scored->first_probability);
-        snprintf(made, sizeof made, "[%d]", (int)scored->first);
-        if (row[FIRST].type == ATTN_VALUE_MISSING)
-            row[FIRST] = attn_cell_string(made);
+        row[TOP] = attn_cell_token(scoring->tokenizer, scored->top);
+        row[TOP_PROB] = attn_cell_real(scored->top_probability);
+        snprintf(made, sizeof made, "[%d]", (int)scored->top);
+        if (row[TOP].type == ATTN_VALUE_MISSING)
+            row[TOP] = attn_cell_string(made);
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* A row of the word of the tokens FIRST .. LAST-1. TEXT is empty. */
+/* A row of the word of the tokens TOP .. LAST-1. TEXT is empty. */
 static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
                                     struct attn_buffer *text, struct attn_error *err)
 {
@@ -336,8 +336,8 @@ static uint64_t hidden(const void *state)
 {
     const struct scoring *scoring = state;
     const uint64_t of_one = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) |
-                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) |
-                            ATTN_COLUMN_BIT(FIRST) | ATTN_COLUMN_BIT(FIRST_PROB);
+                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(TOP) |
+                            ATTN_COLUMN_BIT(TOP_PROB);
     const uint64_t of_many = ATTN_COLUMN_BIT(TEXTS) | ATTN_COLUMN_BIT(TOKENS) |
                              ATTN_COLUMN_BIT(BITS_SD) | ATTN_COLUMN_BIT(NATS_SD);
 

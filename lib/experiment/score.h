@@ -13,7 +13,7 @@
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
  *     rank                1: no token was more probable; of equal ones the first of the vocabulary
- *     first, first_prob   the most probable token there
+ *     top, top_prob       the most probable token there
  *
  * The first token has none of the last five: nothing came before it.
  *
@@ -29,6 +29,8 @@
 #include "base/table.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_score_args {
     size_t size;       /* of this struct */
     size_t stride;     /* a text longer than n_ctx is scored in windows of n_ctx positions that move
@@ -39,6 +41,7 @@ struct attn_score_args {
     const struct attn_input *texts; /* [n_text] instead of the request's input, without stride and
                                        merges_words; or NULL */
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})

@@ -36,7 +36,7 @@ enum {
     ABS,
     WEIGHT, /* of from and to */
     PERCENTILE,
-    EFFECT,
+    CHANGE,
     N_COLUMN
 };
 
@@ -63,7 +63,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
     [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
-    [EFFECT] = ATTN_COLUMN_REAL("effect", 4, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_REAL("change", 4, NULL, SIGNED),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
@@ -96,12 +96,6 @@ struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
 };
 
-/* A head and what the table is sorted by. */
-struct sorted {
-    size_t index;
-    double key; /* NaN: missing */
-};
-
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
@@ -110,7 +104,6 @@ struct survey {
     struct head *heads;        /* [n_layer * n_head] */
     struct match *matches;     /* the same; with a pattern */
     double *found;             /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
-    struct sorted *order;      /* the same; of the rows */
     size_t n_text;             /* that were surveyed */
 };
 
@@ -371,7 +364,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     args.answer = survey->args->answer;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     for (size_t head = 0; head < n_all(survey); head++)
-        survey->heads[head].values[EFFECT] = (struct attn_moments){
+        survey->heads[head].values[CHANGE] = (struct attn_moments){
             .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
     attn_table_free(effects);
     return ATTN_OK;
@@ -384,16 +377,11 @@ static bool is_count(int column)
     return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
-static bool is_hidden(const struct survey *survey, int column)
-{
-    return (survey->frame.rows.hidden & ATTN_COLUMN_BIT(column)) != 0;
-}
-
 static uint64_t hidden(const void *state)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
-    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT);
+    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(CHANGE);
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
@@ -443,46 +431,6 @@ static enum attn_status append_head(struct survey *survey, size_t index, struct 
     return attn_rows_append(rows, row, rows->is_of_many ? values : NULL, survey->n_text, err);
 }
 
-/* The largest first, what is missing last. */
-static int by_key(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-    const int order = attn_compare_numbers(-x->key, -y->key);
-
-    return order != 0 ? order : x->index < y->index ? -1 : 1;
-}
-
-/* What a head is sorted by; NaN: missing. A head that matters has a large effect of either sign. */
-static double sort_key(const struct head *head, int column)
-{
-    if (column == N_COLUMN || head->values[column].n == 0)
-        return (double)NAN;
-    return column == EFFECT ? fabs(head->values[column].mean) : head->values[column].mean;
-}
-
-/* Which column the table is sorted by; N_COLUMN: none. */
-static enum attn_status find_sort(const struct survey *survey, int *column, struct attn_error *err)
-{
-    const char *sort = survey->args->sort;
-    char names[300] = "";
-    size_t used = 0;
-
-    *column = N_COLUMN;
-    for (int i = KV_HEAD + 1; i < N_COLUMN; i++) {
-        if (i == TYPE || is_hidden(survey, i))
-            continue;
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                               columns[i].name);
-        if (sort && strcmp(columns[i].name, sort) == 0)
-            *column = i;
-    }
-    if (!sort || *column < N_COLUMN)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
-                   attn_quote_string(sort).text, names);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
 /* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -525,7 +473,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     n = n_all(survey);
     survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
     survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
-    survey->order = attn_frame_alloc(frame, n, sizeof *survey->order);
     if (args->pattern)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
     return attn_frame_memory(frame, err);
@@ -538,9 +485,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_input input = survey->frame.request.input;
     const size_t n = n_all(survey);
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
-    int column;
 
-    ATTN_TRY(find_sort(survey, &column, err));
     options.measures = survey->measured;
     ATTN_TRY(args->has_probe     ? survey_probes(survey, err)
              : args->n_text == 0 ? survey_text(survey, &input, err)
@@ -548,11 +493,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     if (args->has_effect)
         ATTN_TRY(add_effects(survey, err));
     for (size_t i = 0; i < n; i++)
-        survey->order[i] = (struct sorted){i, sort_key(&survey->heads[i], column)};
-    if (column < N_COLUMN)
-        qsort(survey->order, n, sizeof *survey->order, by_key);
-    for (size_t i = 0; i < n && (args->n_most == 0 || i < args->n_most); i++)
-        ATTN_TRY(append_head(survey, survey->order[i].index, err));
+        ATTN_TRY(append_head(survey, i, err));
     return ATTN_OK;
 }
 
@@ -563,6 +504,8 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct survey),
     .texts = offsetof(struct attn_survey_args, texts),
     .n_text = offsetof(struct attn_survey_args, n_text),
+    .sort = offsetof(struct attn_survey_args, sort),
+    .n_most = offsetof(struct attn_survey_args, n_most),
     .makes_runs = true,
     .prepare = prepare,
     .hidden = hidden,

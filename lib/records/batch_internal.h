@@ -15,6 +15,7 @@
 #include "records/batch.h"
 #include "records/batch_lines.h"
 #include "records/ledger_internal.h"
+#include "records/record_labels.h"
 
 struct attn_batch {
     struct attn_batch_options options;
@@ -24,7 +25,15 @@ struct attn_batch {
     bool is_run;                       /* that is done once */
     bool is_complete;                  /* it was done before */
 
-    struct attn_batch_lines *lines; /* owns; the input */
+    struct attn_label_names labels;       /* owns; those that were asked for */
+    bool *seen_labels;                    /* [labels.n] owns; which of them a record had */
+    struct attn_label_store first_labels; /* owns; of the first record, where all were */
+    const char **columns;                 /* [first_labels.n] owns; their names */
+    enum attn_record_field table;         /* what csv holds */
+    bool has_noted_text;                  /* that a line is no object of JSON */
+    bool needs_next;                      /* a record without `next` fails */
+    size_t most_next;                     /* so does one with more continuations */
+    struct attn_batch_lines *lines;       /* owns; the input */
 
     struct sha256_ctx done_input; /* of the lines that are done */
     uint64_t n_before;            /* records that an earlier process did */

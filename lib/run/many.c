@@ -16,6 +16,8 @@
 #include "run/many_item.h"
 #include "run/request_internal.h"
 
+#include <string.h>
+
 enum {
     DEFAULT_WINDOW = 1024,
     DEFAULT_WINDOW_BYTES = 64 << 20,
@@ -394,6 +396,8 @@ static void add(struct many *many, struct many_slot *slot, struct many_worker *s
     attn_monitor_enter(many->monitor);
     slot->n_byte = sizeof *slot + record->n_id + record->input.n_text + record->source.n_text +
                    (record->input.n_id + record->source.n_id) * sizeof(int32_t);
+    for (size_t i = 0; i < record->n_next; i++)
+        slot->n_byte += strlen(record->next[i]);
     many->n_byte += slot->n_byte;
     many->n_read++;
     attn_monitor_wake_one(many->monitor, WORK);

@@ -296,6 +296,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = record->input;
+    if (record->next)
+        request.predict.next = record->next, request.predict.n_next = record->n_next;
     if (task->has_cross)
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
@@ -331,7 +333,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack = task->is_packed && item->run->text.ids && item->n_row <= task->n_longest;
+    item->can_pack =
+        task->is_packed && !record->next && item->run->text.ids && item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }

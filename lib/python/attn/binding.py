@@ -561,6 +561,10 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_place(Structure):
+    pass
+
+
 class attn_patch_args(Structure):
     pass
 
@@ -586,6 +590,10 @@ class attn_catalog(Structure):
 
 
 class attn_found(Structure):
+    pass
+
+
+class attn_table_order(Structure):
     pass
 
 
@@ -642,6 +650,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -1143,6 +1159,8 @@ attn_record._fields_ = [
     ("mine", c_void_p),
     ("failure", c_int),
     ("err", attn_error),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1219,6 +1237,7 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1232,11 +1251,13 @@ attn_attribute_args._fields_ = [
     ("n_most", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
@@ -1272,6 +1293,11 @@ attn_lens_args._fields_ = [
     ("reads_heads", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1281,6 +1307,9 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1294,6 +1323,7 @@ attn_score_args._fields_ = [
     ("merges_words", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1317,6 +1347,7 @@ attn_survey_args._fields_ = [
     ("answer", attn_answer_args),
     ("sort", c_char_p),
     ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -1334,6 +1365,12 @@ attn_found._fields_ = [
     ("fetch", c_char * 512),
     ("file", c_char * 4096),
     ("part", attn_override),
+]
+attn_table_order._fields_ = [
+    ("size", c_size_t),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("n_group", c_size_t),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -1485,6 +1522,7 @@ attn_batch_options._fields_ = [
     ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
+    ("labels", c_char_p),
 ]
 attn_batch_result._fields_ = [
     ("n_record", c_uint64),
@@ -1494,6 +1532,29 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_label", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1703,8 +1764,16 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
 
 
+def ATTN_STUDY_ARGS_DEFAULT():
+    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
+
+
 def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
+
+
+def ATTN_TABLE_ORDER_DEFAULT():
+    return attn_table_order(size=sizeof(attn_table_order))
 
 
 # Results and arguments of every function.
@@ -1830,6 +1899,7 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),

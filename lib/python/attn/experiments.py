@@ -80,7 +80,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     pattern     [T, T] of one's own: columns mul and abs
     from_, to   positions or words: how much the rows of one look at the columns of the other
     effect      with target, foil, at, metric: change of the answer without the head
-    sort, limit the largest of this column first, of effect the largest of either sign; so many rows
+    sort, limit as Table.sort has them: a column, the largest first, and so many rows
     """
     request, args = Request(text, **options), c.ATTN_SURVEY_ARGS_DEFAULT()
     _texts(args, texts, request.keep)

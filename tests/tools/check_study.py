@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Compares tables over items with what numpy makes of single runs.
+
+    check_study.py FOLDER      FOLDER is made anew; attn-cli is the one in PATH
+
+Each item is also asked about by itself. Means, standard deviations with n - 1, standard errors,
+groups, pairs and bootstrap intervals must be numpy's to 1e-12; numbers are read with 17 digits.
+"""
+import csv
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+try:
+    import numpy as np
+except ImportError as error:
+    sys.exit(f"check-study: {error}; install it with: pip install numpy")
+
+N_RESAMPLE, SEED = 200, 7
+NOUNS = ["key", "dog", "cat", "boy", "door", "teacher"]
+
+
+def attn(*arguments):
+    done = subprocess.run(["attn-cli", *map(str, arguments)], stdout=subprocess.PIPE, check=True)
+    return list(csv.DictReader(done.stdout.decode().splitlines()))
+
+
+def make_items():
+    items = []
+    for i, noun in enumerate(NOUNS * 2):
+        for number in ("sg", "pl"):
+            s = "s" if number == "pl" else ""
+            items.append({"id": f"i{i}", "text": f"The {noun}{s} near the {NOUNS[(i + 1) % 6]}",
+                          "target": " are" if s else " is", "foil": " is" if s else " are",
+                          "number": number, "near": i % 3})
+    return items
+
+
+def number(text):
+    return float("nan") if text == "" else float(text)
+
+
+def near(a, b, where):
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    good = (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= 1e-12 * np.maximum(1, np.abs(b)))
+    assert good.all(), f"{where}: {a} and {b}"
+
+
+def intervals(values, percent=95):
+    """Of the mean over items: VALUES [n]."""
+    n = len(values)
+    generator = np.random.MT19937()
+    generator._legacy_seeding(SEED)
+    draws = generator.random_raw(N_RESAMPLE * n).reshape(N_RESAMPLE, n) % n
+    tail = (100 - percent) / 2
+    return np.percentile(values[draws].mean(axis=1), [tail, 100 - tail])
+
+
+def check_rows(rows, singles, names, where):
+    """ROWS over items against SINGLES, the tables of each item, row by row."""
+    n = len(singles)
+    for at, row in enumerate(rows):
+        assert int(row["n"]) == n, f"{where}: n is {row['n']}, expected {n}"
+        for name in names:
+            x = np.array([number(single[at][name]) for single in singles])
+            here = f"{where}, row {at}, {name}"
+            near(number(row[name]), x.mean(), here)
+            if name + "_sd" not in row:
+                continue
+            near(number(row[name + "_sd"]), x.std(ddof=1), here + "_sd")
+            near(number(row[name + "_se"]), x.std(ddof=1) / np.sqrt(n), here + "_se")
+            if name + "_low" in row:
+                near([number(row[name + "_low"]), number(row[name + "_high"])], intervals(x), here)
+
+
+def check_command(command, options, names, items, path):
+    """COMMAND over ITEMS, whole, by group and by pair."""
+    exact = [command, "-q", "--precision", "17", *options]
+    singles = [attn(*exact, "--target", item["target"], "--foil", item["foil"], "--csv", "-",
+                    item["text"]) for item in items]
+    over = [*exact, "--items", path, "--csv", "-"]
+    bootstrap = ["--bootstrap", f"{N_RESAMPLE}:{SEED}"]
+
+    check_rows(attn(*over, *bootstrap), singles, names, command)
+    rows = attn(*over, *bootstrap, "--group-by", "number,near")
+    groups = list(dict.fromkeys((item["number"], str(item["near"])) for item in items))
+    assert groups == list(dict.fromkeys((row["number"], row["near"]) for row in rows))
+    for group in groups:
+        check_rows([row for row in rows if (row["number"], row["near"]) == group],
+                   [single for item, single in zip(items, singles)
+                    if (item["number"], str(item["near"])) == group], names,
+                   f"{command} of {group}")
+    differences = []
+    for a, b in zip(singles[0::2], singles[1::2]): # sg, pl
+        differences.append([{name: str(number(y[name]) - number(x[name])) for name in names}
+                            for x, y in zip(a, b)])
+    check_rows(attn(*over, *bootstrap, "--paired", "number=sg:pl"), differences, names,
+               command + " in pairs")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    items = make_items()
+    path = folder / "items.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_first"], items,
+                  path)
+    print("check-study: tables over items are numpy's of single runs")
+
+
+if __name__ == "__main__":
+    main()
