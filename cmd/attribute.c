@@ -15,6 +15,7 @@ struct attribute_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     int by; /* enum attribute_by */
 };
 
@@ -30,15 +31,17 @@ static const struct option_group attribute_options = OPTION_GROUP("Attribution",
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct attribute_args, question)},
     {&texts_options, offsetof(struct attribute_args, texts)},
+    {&items_options, offsetof(struct attribute_args, items)},
     {&target_options, offsetof(struct attribute_args, answer)},
     {&foil_options, offsetof(struct attribute_args, answer)},
+    {&at_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
     {&question_picture_options, offsetof(struct attribute_args, question)},
     {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                               .answer = ANSWER_ARGS_DEFAULT};
+static const struct attribute_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status attribute(struct call *call, struct attn_error *err);
 
@@ -86,7 +89,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     return question_write(question, err);
 }

@@ -177,7 +177,9 @@ struct batch {
     struct batch_args *args;
     const char **command; /* the command line as it was typed */
     struct attn_buffer asked;
-    const char **files; /* that the options name */
+    const char **files;    /* that the options name */
+    char **steering_files; /* [n_steering_file] owns; those of them that steer */
+    size_t n_steering_file;
     struct attn_records_item *outputs;
     struct model_source source;
     struct attn_host *host;
@@ -269,10 +271,13 @@ static enum attn_status list_files(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const char *mask = attention_mask_file(&args->attention);
-    const char **files = calloc(args->ablation.patches.n + 1, sizeof *files);
+    const struct text_list *steers = &args->ablation.steering.steers;
+    const char **files = calloc(args->ablation.patches.n + steers->n + 1, sizeof *files);
     size_t n = 0;
 
-    if (!files)
+    batch->files = files;
+    batch->steering_files = calloc(steers->n + 1, sizeof *batch->steering_files);
+    if (!files || !batch->steering_files)
         return attn_error_no_memory(err);
     if (mask)
         files[n++] = mask;
@@ -282,7 +287,14 @@ static enum attn_status list_files(struct batch *batch, struct attn_error *err)
         if (equals)
             files[n++] = equals + 1;
     }
-    batch->files = files;
+    for (size_t i = 0; i < steers->n; i++) {
+        char *path = steering_file(steers->items[i]);
+
+        if (!path)
+            continue; /* it is refused when it is read */
+        batch->steering_files[batch->n_steering_file++] = path;
+        files[n++] = path;
+    }
     batch->options.files = files;
     batch->options.n_file = n;
     return ATTN_OK;
@@ -547,6 +559,9 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     attn_mask_array_release(&batch.mask);
     attn_buffer_release(&batch.asked);
     free(batch.outputs);
+    for (size_t i = 0; i < batch.n_steering_file; i++)
+        free(batch.steering_files[i]);
+    free(batch.steering_files);
     free(batch.files);
     free(batch.command);
     return status;

@@ -114,7 +114,8 @@ void items_write_sum(const struct items *items, struct attn_sink *out)
         attn_fixed_text_append(line, sizeof line, &used, ", %zu pair%s", sum->n_pair,
                                sum->n_pair == 1 ? "" : "s");
     if (sum->metric)
-        attn_fixed_text_append(line, sizeof line, &used, "; base %s %.3g", sum->metric, sum->mean);
+        attn_fixed_text_append(line, sizeof line, &used, "; %s%s%s %.3g", sum->row ? sum->row : "",
+                               sum->row ? " " : "", sum->metric, sum->mean);
     if (sum->metric && isfinite(sum->se))
         attn_fixed_text_append(line, sizeof line, &used, " (se %.2g)", sum->se);
     if (isfinite(sum->right))

@@ -71,7 +71,8 @@ static bool is_possible(const struct attn_format *format)
 /* Refuses what shows something else than a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
-    static const char others[] = "sites|top|next|ablate|ablate-pattern|renormalize";
+    static const char others[] =
+        "sites|top|next|target|target-id|ablate|ablate-pattern|renormalize";
     const char *beside = served->args->is_explained ? "explain" : NULL;
     struct option_walk walk = {.command = served->call->command};
     char formats[128];
@@ -153,7 +154,7 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
                           served->call->out, &served->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
-        request->predict.top == 0 && request->predict.n_next == 0)
+        request->predict.top == 0 && request->predict.n_next == 0 && !request->predict.answer)
         text = text ? text : "text";
     if (text)
         served->outputs[request->outputs.n++] =

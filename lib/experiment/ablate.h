@@ -17,6 +17,8 @@
  *     control, control_sd    with controls: mean change for random choices of as many heads, and
  *                            its standard deviation
  *
+ * Of `sets` there is a row a set, with the columns `part, set` instead of the first three.
+ *
  * Over many texts each counts once: value, change and kl are means, same_top is a share, and the
  * columns value_sd, change_sd, kl_sd and `texts` follow. The answer is the same in all of them.
  *
@@ -27,7 +29,7 @@
 #define ATTN_EXPERIMENT_ABLATE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */
@@ -57,6 +59,13 @@ enum attn_ablate_with {
     ATTN_ABLATE_WITH_UNIFORM = 3,
 };
 
+/* Heads that are switched off together. */
+struct attn_ablate_set {
+    const char *heads;    /* as in trace/selection.h */
+    const char *name;     /* of its row; NULL: its heads, as they are written */
+    const void *later[4]; /* NULL: room for fields of later versions */
+};
+
 struct attn_ablate_args {
     size_t size; /* of this struct */
     struct attn_answer_args answer;
@@ -71,6 +80,9 @@ struct attn_ablate_args {
     /* [n_text] instead of the request's input, without is_cumulative and controls; or NULL. */
     const struct attn_input *texts;
     size_t n_text;
+    /* [n_set] what each row switches off, instead of one head; of HEADS, without is_cumulative. */
+    const struct attn_ablate_set *sets;
+    size_t n_set;
     const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 

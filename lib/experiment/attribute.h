@@ -23,7 +23,7 @@
  *     model              what the model says: equal but for rounding. Before a soft cap on logits
  *
  * Of many texts they are the means, each text counted once, and after them come the columns
- * logit_sd and texts.
+ * logit_sd and texts; over items see study.h.
  *
  * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
  */
@@ -31,7 +31,7 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

@@ -42,6 +42,7 @@ struct group {
     struct attn_moments *moments; /* [n_row, n_column] owns; of a count `mean` is the sum */
     double *values;               /* [n, n_row * n_mean] owns; NaN: missing. With n_bootstrap */
     size_t capacity;
+    double *more; /* [n_more] owns; means */
 };
 
 /* An item whose partner has not come. */
@@ -51,6 +52,7 @@ struct waiting {
     bool is_b;
     struct label *labels;     /* [n_label] owns */
     struct attn_table *table; /* owns */
+    double *more;             /* [n_more] owns */
     struct waiting *next;
 };
 
@@ -67,7 +69,7 @@ struct attn_fold {
 
     struct attn_table *first;      /* owns; of the first item */
     struct folded_column *columns; /* [n_column] owns */
-    size_t n_column, n_row, n_mean;
+    size_t n_column, n_row, n_mean, n_more;
     bool *differs;        /* [n_row, n_column] owns; keys that are not the same for all items */
     struct group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
@@ -165,6 +167,7 @@ static void free_waiting(struct waiting *waiting, size_t n_label)
     attn_free(waiting->id);
     free_labels(waiting->labels, n_label);
     attn_table_free(waiting->table);
+    attn_free(waiting->more);
     attn_free(waiting);
 }
 
@@ -181,6 +184,7 @@ void attn_fold_free(struct attn_fold *fold)
         free_labels(fold->groups[i].labels, fold->n_label);
         attn_free(fold->groups[i].moments);
         attn_free(fold->groups[i].values);
+        attn_free(fold->groups[i].more);
     }
     attn_free(fold->groups);
     attn_free(fold->differs);
@@ -315,13 +319,14 @@ static enum attn_status copy_table(const struct attn_table *table, struct attn_t
     return status;
 }
 
-/* Takes from the TABLE of the first item what all must have. */
-static enum attn_status begin(struct attn_fold *fold, const struct attn_table *table,
+/* Takes from ENTRY, the first item, what all must have. */
+static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
                               struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
+    const size_t n_row = attn_table_n_row(entry->table),
+                 n_column = attn_table_n_column(entry->table);
 
-    ATTN_TRY(copy_table(table, &fold->first, err));
+    ATTN_TRY(copy_table(entry->table, &fold->first, err));
     fold->columns = attn_alloc(n_column, sizeof *fold->columns, err);
     fold->differs = attn_alloc(n_row * n_column, sizeof *fold->differs, err);
     if (!fold->columns || !fold->differs)
@@ -339,20 +344,54 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_table *t
     }
     fold->n_row = n_row;
     fold->n_column = n_column;
+    fold->n_more = entry->n_more;
     return ATTN_OK;
 }
 
-enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_item *item,
-                                 const struct attn_table *table, struct attn_error *err)
+/* Why the rows of TABLE are not those of the first item. */
+static enum attn_status check_rows(const struct attn_fold *fold, const struct attn_table *table,
+                                   struct attn_error *err)
 {
+    const size_t n_column = attn_table_n_column(table);
+
+    if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
+        return attn_error_set(err, ATTN_INVALID,
+                              "its table is %zu rows of %zu columns, that of the first item %zu of "
+                              "%zu",
+                              attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
+    for (size_t i = 0; i < fold->n_row * n_column; i++) {
+        const size_t row = i / n_column, column = i % n_column;
+        struct attn_cell cell, first;
+
+        if ((fold->form.names & ATTN_COLUMN_BIT(fold->columns[column].place)) == 0)
+            continue;
+        cell = attn_table_cell(table, row, column);
+        first = attn_table_cell(fold->first, row, column);
+        if (!is_same_cell(&cell, &first))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu is of '%s', that of the first item "
+                                  "of '%s'",
+                                  row + 1, attn_quote(cell.text, cell.size).text,
+                                  attn_quote(first.text, first.size).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 struct attn_error *err)
+{
+    enum attn_status status;
+
     for (size_t i = 0; i < fold->n_label; i++)
-        ATTN_TRY(check_label(item, fold->labels[i], err));
+        ATTN_TRY(check_label(entry->item, fold->labels[i], err));
     if (fold->pair)
-        ATTN_TRY(check_label(item, fold->pair, err));
-    if (!table || !fold->first || attn_table_n_row(table) == fold->n_row)
+        ATTN_TRY(check_label(entry->item, fold->pair, err));
+    if (!entry->table || !fold->first)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "%zu rows, the first item has %zu",
-                          attn_table_n_row(table), fold->n_row);
+    status = check_rows(fold, entry->table, err);
+    if (status != ATTN_OK && fold->form.hint)
+        attn_error_hint(err, "%s", fold->form.hint);
+    return status;
 }
 
 /* The group of LABELS, which becomes NULL when it is a new one. */
@@ -378,13 +417,14 @@ static enum attn_status find_group(struct attn_fold *fold, struct label **labels
     ATTN_TRY(attn_grow(&fold->groups, &fold->group_capacity, fold->n_group + 1,
                        sizeof *fold->groups, err));
     made = &fold->groups[fold->n_group];
-    *made = (struct group){
-        .moments = attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err)};
-    if (!made->moments)
-        return ATTN_NO_MEMORY;
+    *made = (struct group){.moments =
+                               attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err),
+                           .more = attn_alloc(fold->n_more, sizeof *made->more, err)};
     made->labels = *labels;
     *labels = NULL;
     fold->n_group++;
+    if (!made->moments || !made->more)
+        return ATTN_NO_MEMORY;
     *group = made;
     return ATTN_OK;
 }
@@ -410,6 +450,14 @@ static struct attn_cell cell_of(const struct attn_table *a, const struct attn_ta
     return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
                ? attn_cell_missing()
                : attn_cell_real(number_of(&y) - number_of(&x));
+}
+
+/* Adds to the means of GROUP, which has all its items, the numbers of the last: A, or B - A. */
+static void add_more(const struct attn_fold *fold, struct group *group, const double *a,
+                     const double *b)
+{
+    for (size_t i = 0; i < fold->n_more; i++)
+        group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
 /* Adds the rows of table A, or of the differences B - A. */
@@ -494,10 +542,10 @@ static struct waiting *take_partner(struct attn_fold *fold, const struct attn_it
     return NULL;
 }
 
-/* Lets ITEM wait with its LABELS, which become NULL, and a copy of TABLE. */
-static enum attn_status wait_for_partner(struct attn_fold *fold, const struct attn_item *item,
-                                         bool is_b, struct label **labels,
-                                         const struct attn_table *table, struct attn_error *err)
+/* Lets ENTRY wait with its LABELS, which become NULL, and copies of its numbers. */
+static enum attn_status wait_for_partner(struct attn_fold *fold,
+                                         const struct attn_fold_entry *entry, bool is_b,
+                                         struct label **labels, struct attn_error *err)
 {
     struct waiting *made = attn_alloc(1, sizeof *made, err);
     char text[ID_SIZE];
@@ -507,12 +555,15 @@ static enum attn_status wait_for_partner(struct attn_fold *fold, const struct at
     if (!made)
         return ATTN_NO_MEMORY;
     made->is_b = is_b;
-    id = id_of(item, text, &made->n_id);
+    id = id_of(entry->item, text, &made->n_id);
     made->id = attn_strndup(id, made->n_id, err);
-    if (!made->id || copy_table(table, &made->table, err) != ATTN_OK) {
+    made->more = attn_alloc(fold->n_more, sizeof *made->more, err);
+    if (!made->id || !made->more || copy_table(entry->table, &made->table, err) != ATTN_OK) {
         free_waiting(made, 0);
         return ATTN_NO_MEMORY;
     }
+    for (size_t i = 0; i < fold->n_more; i++)
+        made->more[i] = entry->more[i];
     made->labels = *labels;
     *labels = NULL;
     at = list_of(fold, id, made->n_id);
@@ -523,39 +574,41 @@ static enum attn_status wait_for_partner(struct attn_fold *fold, const struct at
     return ATTN_OK;
 }
 
-/* Adds the differences of TABLE, of side IS_B, and that of its partner, or lets it wait. */
-static enum attn_status add_side(struct attn_fold *fold, const struct attn_item *item, bool is_b,
-                                 const struct attn_table *table, struct attn_error *err)
+/* Adds the differences of ENTRY, of side IS_B, and its partner, or lets it wait. */
+static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 bool is_b, struct attn_error *err)
 {
-    struct label *labels = copy_labels(fold, item, err);
+    struct label *labels = copy_labels(fold, entry->item, err);
     struct waiting *partner;
     struct group *group;
     enum attn_status status;
 
     if (!labels)
         return ATTN_NO_MEMORY;
-    partner = take_partner(fold, item, is_b);
+    partner = take_partner(fold, entry->item, is_b);
     if (!partner) {
-        status = wait_for_partner(fold, item, is_b, &labels, table, err);
+        status = wait_for_partner(fold, entry, is_b, &labels, err);
         free_labels(labels, fold->n_label);
         return status;
     }
     fold->n_single--;
     fold->n_pair++;
     status = find_group(fold, is_b ? &partner->labels : &labels, &group, err); /* that of A */
-    if (status == ATTN_OK && is_b)
-        status = add_rows(fold, group, partner->table, table, err);
-    else if (status == ATTN_OK)
-        status = add_rows(fold, group, table, partner->table, err);
+    if (status == ATTN_OK)
+        status = add_rows(fold, group, is_b ? partner->table : entry->table,
+                          is_b ? entry->table : partner->table, err);
+    if (status == ATTN_OK)
+        add_more(fold, group, is_b ? partner->more : entry->more,
+                 is_b ? entry->more : partner->more);
     free_waiting(partner, fold->n_label);
     free_labels(labels, fold->n_label);
     return status;
 }
 
-enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item *item,
-                               const struct attn_table *table, struct attn_error *err)
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                               struct attn_error *err)
 {
-    const int side = fold->pair ? find_side(fold, item) : 0;
+    const int side = fold->pair ? find_side(fold, entry->item) : 0;
     struct label *labels;
     struct group *group;
     enum attn_status status;
@@ -563,15 +616,18 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item *i
     if (side < 0)
         return ATTN_OK;
     if (!fold->first)
-        ATTN_TRY(begin(fold, table, err));
+        ATTN_TRY(begin(fold, entry, err));
+    assert(entry->n_more == fold->n_more);
     if (fold->pair)
-        return add_side(fold, item, side == 1, table, err);
-    labels = copy_labels(fold, item, err);
+        return add_side(fold, entry, side == 1, err);
+    labels = copy_labels(fold, entry->item, err);
     if (!labels)
         return ATTN_NO_MEMORY;
     status = find_group(fold, &labels, &group, err);
     if (status == ATTN_OK)
-        status = add_rows(fold, group, table, NULL, err);
+        status = add_rows(fold, group, entry->table, NULL, err);
+    if (status == ATTN_OK)
+        add_more(fold, group, entry->more, NULL);
     free_labels(labels, fold->n_label);
     return status;
 }
@@ -634,6 +690,20 @@ static void fill_rows(const struct attn_fold *fold, const struct group *group,
     }
 }
 
+/* Fills the derived columns of ROWS. */
+static enum attn_status derive(const struct attn_fold *fold, const struct group *group,
+                               struct attn_cell *rows, bool is_resample, struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = rows,
+                                          .n_row = fold->n_row,
+                                          .more = group->more,
+                                          .n_more = fold->n_more,
+                                          .is_resample = is_resample,
+                                          .is_paired = fold->pair != NULL};
+
+    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
+}
+
 /* The means of one resample of GROUP, in which item i is WEIGHTS[i] times: into ROWS. */
 static void resample_rows(const struct attn_fold *fold, const struct group *group,
                           const size_t *weights, double *sums, struct attn_cell *rows)
@@ -675,14 +745,14 @@ static enum attn_status resample(const struct attn_fold *fold, const struct grou
 
     attn_random_seed(&random, fold->study->seed);
     for (size_t r = 0; status == ATTN_OK && r < bounds->n_resample; r++) {
-        size_t n_row = fold->n_row, cell = 0;
+        size_t cell = 0;
 
         memset(weights, 0, group->n * sizeof *weights);
         for (size_t i = 0; i < group->n; i++)
             weights[attn_random_u32(&random) % group->n]++;
         resample_rows(fold, group, weights, sums, rows);
-        if (fold->form.derive && fold->form.bounded != 0)
-            status = fold->form.derive(fold->form.args, rows, &n_row, err);
+        if (fold->form.bounded != 0)
+            status = derive(fold, group, rows, true, err);
         for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
             const struct folded_column *column = &fold->columns[i % fold->n_column];
 
@@ -853,20 +923,24 @@ static enum attn_status append_group(const struct attn_fold *fold, const struct 
                                      struct attn_table *table, struct attn_error *err)
 {
     struct bounds bounds = {.numbers = NULL};
-    size_t n_row = fold->n_row, bound = 0;
+    size_t bound = 0;
     enum attn_status status;
 
     fill_rows(fold, group, rows);
     status = find_bounds(fold, group, rows, &bounds, err);
     fill_rows(fold, group, rows);
-    if (status == ATTN_OK && fold->form.derive)
-        status = fold->form.derive(fold->form.args, rows, &n_row, err);
+    if (status == ATTN_OK) {
+        status = derive(fold, group, rows, false, err);
+        if (status != ATTN_OK && fold->n_label > 0)
+            attn_error_hint(err, "of the items whose '%s' is '%s'", fold->labels[0],
+                            attn_quote_string(group->labels[0].text).text);
+    }
     for (size_t i = 0; i < fold->n_label; i++) {
         cells[i] = group->labels[i].value;
         if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
             cells[i] = attn_cell_string(group->labels[i].text);
     }
-    for (size_t row = 0; status == ATTN_OK && row < n_row; row++) {
+    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
         size_t n = fold->n_label, n_item = 0;
 
         for (size_t i = 0; i < fold->n_column; i++) {

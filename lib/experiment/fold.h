@@ -3,7 +3,7 @@
  * the files of this layer.
  *
  *     attn_fold_create(&form, study, &fold, &err);
- *     attn_fold_add(fold, item, table, &err);        // every item, in their order
+ *     attn_fold_add(fold, &entry, &err);             // every item, in their order
  *     attn_fold_tabulate(fold, &whole, &err);
  *     attn_fold_free(fold);
  *
@@ -16,6 +16,29 @@
 #include "base/table_internal.h"
 #include "experiment/study.h"
 
+/* What came of one item. Borrowed. */
+struct attn_fold_entry {
+    const struct attn_item *item;
+    const struct attn_table *table;
+    const double *more; /* [n_more] numbers beside its rows, as many for each item */
+    size_t n_more;
+};
+
+/* The means of a group, of which an experiment finds what is no mean. */
+struct attn_fold_means {
+    struct attn_cell *rows; /* [n_row, n_column] */
+    size_t n_row;
+    const double *more; /* [n_more] */
+    size_t n_more;
+    bool is_resample; /* of the items; `more` are the means all the same */
+    bool is_paired;   /* means of differences */
+};
+
+/* Fills the derived columns of MEANS, which are missing before. ARGS: those of the form. */
+typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
+                                                const struct attn_fold_means *means,
+                                                struct attn_error *err);
+
 /* What an experiment says of its rows. Bits count its columns. */
 struct attn_fold_form {
     const char *name;                  /* of the table */
@@ -25,11 +48,10 @@ struct attn_fold_form {
     uint64_t derived; /* columns of reals that are no means: `derive` finds them. They have no sd
                          and se, and bounds only where they are among `bounded` */
     uint64_t bounded;
-    /* Finds the derived columns of ROWS [*n_row, n_column], the means of a group, or of a resample.
-     * May make *n_row smaller: the last rows of an item are there for this alone. Or NULL. */
-    enum attn_status (*derive)(const void *args, struct attn_cell *rows, size_t *n_row,
-                               struct attn_error *err);
-    const void *args; /* for `derive` */
+    uint64_t names;             /* columns of texts that must be those of the first item */
+    attn_fold_derive_fn derive; /* or NULL */
+    const void *args;           /* for it */
+    const char *hint;           /* how items could have rows like the first; or NULL */
 };
 
 struct attn_fold;
@@ -41,14 +63,14 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   struct attn_error *err);
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
-/* Why ITEM and its TABLE cannot be added, which is the item's failure: it lacks a label that is
- * asked for, or its rows are others. */
-enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_item *item,
-                                 const struct attn_table *table, struct attn_error *err);
+/* Why ENTRY cannot be added, which is the item's failure: it lacks a label that is asked for, or
+ * its rows are others. */
+enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 struct attn_error *err);
 
-/* Adds TABLE. ATTN_INVALID for more than 1,000 groups. */
-enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item *item,
-                               const struct attn_table *table, struct attn_error *err);
+/* Adds ENTRY. ATTN_INVALID for more than 1,000 groups. */
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                               struct attn_error *err);
 
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
 size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */

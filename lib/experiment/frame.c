@@ -383,10 +383,13 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .counts = experiment->counts,
         .derived = experiment->derived,
         .bounded = experiment->bounded,
+        .names = experiment->names,
         .derive = experiment->derive,
         .args = asking->inquiry->args,
+        .hint = experiment->hint,
     };
-    const unsigned pairs = experiment->pairs ? experiment->pairs : ATTN_ITEM_BIT(SINGLE);
+    const unsigned pairs =
+        experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE);
     struct items items = {.asking = asking};
     struct attn_study_sum sum;
     struct attn_table *none = NULL;

@@ -112,10 +112,11 @@ struct attn_experiment {
      * are there. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
-    unsigned pairs; /* ATTN_ITEM_BIT of the texts that its items may have; 0: SINGLE */
-    uint64_t counts, derived, bounded; /* columns (struct attn_fold_form) */
-    enum attn_status (*derive)(const void *args, struct attn_cell *rows, size_t *n_row,
-                               struct attn_error *err); /* likewise */
+    unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
+                                            NULL: SINGLE */
+    uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */
+    attn_fold_derive_fn derive;               /* likewise */
+    const char *hint;                         /* likewise */
     bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */

@@ -20,13 +20,18 @@
  *     part, layer, kv_head, value, effect              the queries of the request; k, v
  *
  * A part of a row is its site; value is the metric then. With controls control and control_sd
- * follow, mean and standard deviation of the effect of heads that were drawn.
+ * follow, mean and standard deviation of the effect of heads that were drawn. With places each is
+ * patched as a whole: position is its name, token is missing.
+ *
+ * Over items (study.h) the column change, value minus that of `base`, comes after value, and effect
+ * is a ratio of means: the mean change as a share of that of `source`. It has no sd and se, and is
+ * missing of `paired`. Without places all items need as many tokens as the first.
  */
 #ifndef ATTN_EXPERIMENT_PATCH_H
 #define ATTN_EXPERIMENT_PATCH_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */
@@ -61,8 +66,8 @@ struct attn_patch_sum {
 /*
  * The input of REQUEST is the clean text. Pieces are tried side by side on the host's threads, each
  * from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input
- * where the texts have not as many tokens, and where the metrics differ by less than 1e-4: there is
- * nothing to restore.
+ * where the texts have not as many tokens, and where the metrics, or their means over items, differ
+ * by less than 1e-4: there is nothing to restore.
  */
 ATTN_API enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_patch_args *args, struct attn_table **table,

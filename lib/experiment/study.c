@@ -91,6 +91,7 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
                             const struct attn_reply *reply)
 {
     answer->metric = attn_answer_metric_name(asked->metric);
+    answer->row = "base";
     answer->value = reply->value;
     answer->has_right = asked->has_target;
     answer->is_right =
@@ -277,17 +278,18 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
                                  const struct attn_study_answer *answer,
                                  const struct attn_error *failed, struct attn_error *err)
 {
+    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
     struct attn_error why = {0};
 
     study->sum.n_item++;
     if (failed)
         return take_failure(study, item, failed, err);
-    if (attn_fold_check(study->fold, item, answer->table, &why) != ATTN_OK)
+    if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         return take_failure(study, item, &why, err);
-    ATTN_TRY(
-        attn_error_at(attn_fold_add(study->fold, item, answer->table, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     if (answer->metric) {
         study->sum.metric = answer->metric;
+        study->sum.row = answer->row;
         attn_moments_add(&study->base, answer->value);
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
@@ -353,6 +355,7 @@ static void empty_slot(struct slot *slot)
 {
     attn_item_free(slot->item);
     attn_table_free(slot->answer.table);
+    attn_free(slot->answer.more);
     *slot = (struct slot){.item = NULL};
 }
 

@@ -40,6 +40,7 @@ struct attn_study_sum {
     size_t n_label;          /* the table's leading columns, by which they are */
     size_t n_pair;           /* of paired */
     const char *metric;      /* "logit_diff", of the model as it is; NULL: there is none */
+    const char *row;         /* the row of the table that has it, "base"; or NULL */
     double mean, se;         /* of that metric over the items */
     double right;            /* share of items with a foil whose difference is above 0, or whose
                                 target is the most probable token; NaN: the metric has no such */

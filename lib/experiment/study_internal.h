@@ -25,13 +25,16 @@ struct attn_study;
 /* What came of one item. */
 struct attn_study_answer {
     struct attn_table *table; /* owns; its rows, as of one text */
-    const char *metric;       /* of the model as it is; NULL: there is none */
+    double *more;             /* [n_more] owns; numbers beside them (fold.h) */
+    size_t n_more;
+    const char *metric; /* of the model as it is; NULL: there is none */
+    const char *row;    /* the row that has its value, "base"; or NULL */
     double value;
     bool has_right, is_right; /* whether the model is */
     bool is_general;          /* of a failure: every item would fail like this one */
 };
 
-/* Puts into ANSWER what REPLY of the unchanged run says. */
+/* Puts into ANSWER what REPLY of the unchanged run, the row "base", says. */
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 

@@ -35,8 +35,8 @@
 
 #include "analysis/measure.h"
 #include "base/table.h"
-#include "experiment/answer.h"
 #include "formats/ndarray.h"
+#include "run/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

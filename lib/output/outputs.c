@@ -381,6 +381,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         return each_writer(outputs, (struct delivery){.predictions = predictions}, err);
     seen.top = attn_alloc(seen.n_top, sizeof *seen.top, err);
     seen.next = attn_alloc(seen.n_next, sizeof *seen.next, err);
+    seen.metric = attn_alloc(seen.n_metric, sizeof *seen.metric, err);
     for (size_t i = 0; seen.top && i < seen.n_top; i++) {
         seen.top[i] = predictions->top[i];
         seen.top[i].position = attn_view_position(outputs->view, seen.top[i].position);
@@ -389,10 +390,15 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         seen.next[i] = predictions->next[i];
         seen.next[i].position = attn_view_position(outputs->view, seen.next[i].position);
     }
-    if (seen.top && seen.next)
+    for (size_t i = 0; seen.metric && i < seen.n_metric; i++) {
+        seen.metric[i] = predictions->metric[i];
+        seen.metric[i].position = attn_view_position(outputs->view, seen.metric[i].position);
+    }
+    if (seen.top && seen.next && seen.metric)
         status = each_writer(outputs, (struct delivery){.predictions = &seen}, err);
     attn_free(seen.top);
     attn_free(seen.next);
+    attn_free(seen.metric);
     return status;
 }
 

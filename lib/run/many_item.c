@@ -83,7 +83,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-                   request->edits.n == 0 && request->predict.n_next == 0 &&
+                   attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
+                   request->predict.n_next == 0 && !request->predict.answer &&
                    !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -110,7 +111,10 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.selection.queries = NULL;
     request.edits.ablate_mean = NULL;
     request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
+    if (!attn_steers_every_row(&request.edits))
+        request.edits.n_steering = 0;
     request.predict.n_next = 0;
+    request.predict.answer = NULL;
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);

@@ -213,6 +213,17 @@ class Changes(TestCase):
         self.assertEqual(ours.top["token"].tolist(), [row["token"] for row in top])
         np.testing.assert_allclose(ours.top["probability"], [row["probability"] for row in top], rtol=1e-6)
         self.assertEqual(ours.next["text"].tolist(), [" are"])
+        found = model().run(KEYS, target=" are", foil=" is", queries=[1, -1], sites="pattern").predictions
+        self.assertEqual((found.top, found.next, found.metric.columns), (None, None, ["position", "value", "metric"]))
+        logits = model().run(KEYS, sites="logits").logits[[1, -1]].astype(np.float64)
+        are, keys = (cli("tokenize", "-m", "fable", "--format", "ids", text).split()[0] for text in (" are", " is"))
+        np.testing.assert_allclose(found.metric["value"], logits[:, int(are)] - logits[:, int(keys)], rtol=1e-12)
+        found = model().run(KEYS, target=int(are), metric="logit", sites="pattern").predictions.metric
+        self.assertEqual((found["value"][0], found["metric"][0]), (logits[1, int(are)], "logit"))
+        with self.assertRaises(attn.Error):
+            model().run(KEYS, foil=" is")
+        with self.assertRaises(TypeError):
+            model().diff(KEYS, "The key", target=" is")
         one = model().run(KEYS, top=1, sites="pattern").predictions
         self.assertEqual((len(one.top), one.next), (1, None))
 

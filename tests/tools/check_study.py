@@ -100,6 +100,45 @@ def check_command(command, options, names, items, path):
                command + " in pairs")
 
 
+def make_pairs():
+    pairs = []
+    for i, noun in enumerate(NOUNS * 2):
+        a, b = (noun, noun + "s") if i % 3 else (noun + "s", noun)
+        pairs.append({"clean": f"The {a} near the {NOUNS[(i + 1) % 6]}",
+                      "corrupted": f"The {b} near the {NOUNS[(i + 1) % 6]}",
+                      "target": " is" if i % 3 else " are", "foil": " are" if i % 3 else " is",
+                      "pos.noun": a, "pos.rest": "2-3,4"})
+    return pairs
+
+
+def check_patch(options, pairs, path):
+    """Over PAIRS: means, and effects as ratios of means, of each resample too."""
+    exact = ["patch", "-q", "--precision", "17", *options]
+    singles = [attn(*exact, "--clean", pair["clean"], "--corrupted", pair["corrupted"], "--target",
+                    pair["target"], "--foil", pair["foil"], "--csv", "-",
+                    *(place for name in ("noun", "rest") if "z" not in options
+                      for place in ("--positions", f"{name}={pair['pos.' + name]}")))
+               for pair in pairs]
+    rows = attn(*exact, "--items", path, "--csv", "-", "--bootstrap", f"{N_RESAMPLE}:{SEED}",
+                "--interval", "80")
+    assert len(rows) == len(singles[0])
+    n = len(pairs)
+    generator = np.random.MT19937()
+    generator._legacy_seeding(SEED)
+    draws = generator.random_raw(N_RESAMPLE * n).reshape(N_RESAMPLE, n) % n
+    values = np.array([[number(row["value"]) for row in single] for single in singles])
+    changes = values - values[:, :1]
+    for at, row in enumerate(rows):
+        here = f"patch, row {at}"
+        near(number(row["value"]), values[:, at].mean(), here)
+        near(number(row["change"]), changes[:, at].mean(), here)
+        near(number(row["change_se"]), changes[:, at].std(ddof=1) / np.sqrt(n), here)
+        near(number(row["effect"]), changes[:, at].mean() / changes[:, 1].mean(), here)
+        ratios = changes[:, at][draws].mean(axis=1) / changes[:, 1][draws].mean(axis=1)
+        near([number(row["effect_low"]), number(row["effect_high"])],
+             np.percentile(ratios, [10, 90]), here)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
@@ -107,8 +146,16 @@ def main():
     items = make_items()
     path = folder / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_first"], items,
+    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_top"], items,
                   path)
+    check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
+                  path)
+    check_command("attribute", [], ["logit"], items, path)
+    pairs = make_pairs()
+    path = folder / "pairs.jsonl"
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    check_patch([], pairs, path)
+    check_patch(["--sites", "z"], pairs, path)
     print("check-study: tables over items are numpy's of single runs")
 
 

@@ -191,6 +191,14 @@ ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
 ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -238,14 +246,6 @@ ATTN_MEASURE_N_PUNCTUATION = 13
 ATTN_N_MEASURE = 14
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
 ATTN_ABLATE_HEADS = 0
 ATTN_ABLATE_ATTN = 1
 ATTN_ABLATE_MLP = 2
@@ -417,6 +417,14 @@ class attn_patch(Structure):
     pass
 
 
+class attn_steering(Structure):
+    pass
+
+
+class attn_answer_args(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -442,6 +450,10 @@ class attn_candidate(Structure):
 
 
 class attn_continuation(Structure):
+    pass
+
+
+class attn_predicted_metric(Structure):
     pass
 
 
@@ -525,7 +537,7 @@ class attn_session_options(Structure):
     pass
 
 
-class attn_answer_args(Structure):
+class attn_ablate_set(Structure):
     pass
 
 
@@ -942,6 +954,25 @@ attn_patch._fields_ = [
     ("text", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_steering._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("factor", c_float),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_answer_args._fields_ = [
+    ("metric", c_int),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", POINTER(c_int32)),
+    ("foil_id", POINTER(c_int32)),
+    ("at", c_char_p),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1000,12 +1031,19 @@ attn_continuation._fields_ = [
     ("text", c_char_p),
     ("log_probability", c_double),
 ]
+attn_predicted_metric._fields_ = [
+    ("position", c_size_t),
+    ("name", c_char_p),
+    ("value", c_double),
+]
 attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
     ("n_top", c_size_t),
     ("has_positions", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
+    ("metric", POINTER(attn_predicted_metric)),
+    ("n_metric", c_size_t),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
@@ -1054,7 +1092,8 @@ attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
-    ("later", c_void_p * 4),
+    ("answer", POINTER(attn_answer_args)),
+    ("later", c_void_p * 3),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1079,7 +1118,9 @@ attn_request_edits._fields_ = [
     ("n", c_size_t),
     ("n_knockout", c_size_t),
     ("n_patch", c_size_t),
-    ("later", c_void_p * 4),
+    ("steerings", POINTER(attn_steering)),
+    ("n_steering", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1216,13 +1257,10 @@ attn_session_options._fields_ = [
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
 ]
-attn_answer_args._fields_ = [
-    ("metric", c_int),
-    ("target", c_char_p),
-    ("foil", c_char_p),
-    ("target_id", POINTER(c_int32)),
-    ("foil_id", POINTER(c_int32)),
-    ("at", c_char_p),
+attn_ablate_set._fields_ = [
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_ablate_args._fields_ = [
     ("size", c_size_t),
@@ -1237,6 +1275,8 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("sets", POINTER(attn_ablate_set)),
+    ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
@@ -1540,6 +1580,7 @@ attn_study_sum._fields_ = [
     ("n_label", c_size_t),
     ("n_pair", c_size_t),
     ("metric", c_char_p),
+    ("row", c_char_p),
     ("mean", c_double),
     ("se", c_double),
     ("right", c_double),
@@ -1764,6 +1805,10 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
 
 
+def ATTN_STEERING_DEFAULT():
+    return attn_steering(head=-1, factor=1)
+
+
 def ATTN_STUDY_ARGS_DEFAULT():
     return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
 
@@ -1829,6 +1874,9 @@ FUNCTIONS = {
     "attn_knockout_release": (None, [POINTER(attn_knockout)]),
     "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
     "attn_patch_release": (None, [POINTER(attn_patch)]),
+    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_steering_release": (None, [POINTER(attn_steering)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -1851,6 +1899,7 @@ FUNCTIONS = {
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_measure_name": (c_char_p, [c_int]),

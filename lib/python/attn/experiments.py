@@ -2,37 +2,23 @@
 from __future__ import annotations
 
 import math
-from ctypes import POINTER, byref, c_int32, c_uint64, c_void_p, string_at
+from ctypes import POINTER, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
 from . import binding as c
 from .library import call, interruptible, lib, take_notes, terminated
-from .request import Request, choice, fill_input, ndarray, spec, texts
+from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
-_METRICS = {"auto": c.ATTN_ANSWER_AUTO, "logit_diff": c.ATTN_ANSWER_LOGIT_DIFF, "log_prob": c.ATTN_ANSWER_LOG_PROB,
-            "logit": c.ATTN_ANSWER_LOGIT, "prob": c.ATTN_ANSWER_PROB, "kl": c.ATTN_ANSWER_KL, "ce": c.ATTN_ANSWER_CE}
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
-
-
-def _answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=None, metric="auto") -> None:
-    answer.metric = choice(metric, _METRICS, "metric")
-    for name, value in (("target", target), ("foil", foil)):
-        if isinstance(value, str):
-            setattr(answer, name, terminated(value, name))
-        elif value is not None:
-            number = c_int32(value)
-            keep.append(number)
-            setattr(answer, name + "_id", POINTER(c_int32)(number))
-    answer.at = spec(at, "at")
 
 
 def _inputs(values, what: str, keep: list):
@@ -96,18 +82,20 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
     args.sort, args.n_most = sort and terminated(sort, "sort"), limit
-    _answer(args.answer, request.keep, target, foil, at, metric)
+    fill_answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_survey", request, args)
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
-           with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
+           sets=None, with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
            **options) -> Table:
     """Does a part matter: the answer with one part after another switched off; the first row is the base.
 
     target, foil  texts of one token, or ids; at: the position whose next token is meant, default the last
     metric        logit_diff (default with a foil), log_prob (default, nats), logit, prob, kl (nats), ce (nats)
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
+    sets          heads that are switched off together, a row each, instead of single heads: {"copying": "3.2,3.5"}, or
+                  a list of heads
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
     texts         many texts instead of one: means, with columns NAME_sd
@@ -122,7 +110,12 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", request.keep)
     args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
-    _answer(args.answer, request.keep, target, foil, at, metric)
+    if sets is not None:
+        named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
+        items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets")) for name, value in named]
+        args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
+        request.keep.append(args.sets)
+    fill_answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_ablate", request, args, c.attn_ablate_sum())
 
 
@@ -139,7 +132,7 @@ def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, met
     fill_input(args.corrupted, corrupted, "corrupted", request.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
-    _answer(args.answer, request.keep, target, foil, at, metric)
+    fill_answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_patch", request, args, c.attn_patch_sum())
 
 
@@ -154,7 +147,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads
     request, args = Request(text, **options), c.ATTN_LENS_ARGS_DEFAULT()
     _texts(args, texts, request.keep)
     args.top, args.reads_heads = top, heads_out
-    _answer(args.answer, request.keep, target)
+    fill_answer(args.answer, request.keep, target)
     return _ask(self, "attn_lens", request, args)
 
 
@@ -168,7 +161,7 @@ def attribute(self: Model, text=None, *, texts=None, target, foil=None, at=None,
     request, args = Request(text, **options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     _texts(args, texts, request.keep)
     args.by_token, args.n_most = by_token, limit
-    _answer(args.answer, request.keep, target, foil, at)
+    fill_answer(args.answer, request.keep, target, foil, at)
     return _ask(self, "attn_attribute", request, args)
 
 

@@ -11,8 +11,7 @@ from . import binding as c
 from .errors import error_of
 from .library import call, callback, lib, reader, terminated
 from .request import Request, choice, fill_input
-from .result import Predictions, Result, places_of, tensors_of
-from .table import table_of
+from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
     from .host import Host
@@ -246,7 +245,6 @@ def _draw(draw, given: dict, item, *how) -> bytes | None:
 
 
 def _predictions(predictions: c.attn_predictions) -> Predictions:
-    top, after, found = c_void_p(), c_void_p(), c.attn_result()
+    found = c.attn_result()
     found.predictions = predictions
-    call("attn_result_tables", byref(found), byref(top), byref(after))
-    return Predictions(table_of(top) if top else None, table_of(after) if after else None)
+    return predictions_of(found)

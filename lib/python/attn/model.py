@@ -15,7 +15,7 @@ from .host import Host, open_host
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
-from .result import Owner, Predictions, Result, picture_options, places_of, sink_bytes, tensors_of
+from .result import Owner, Result, picture_options, places_of, predictions_of, sink_bytes, tensors_of
 from .table import table_of
 
 
@@ -135,6 +135,7 @@ class Model:
     # --- Runs ---
 
     def run(self, text, *, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
+            target=None, foil=None, at=None, metric: str = "auto",
             on_event: Callable[[Event], Any] | None = None, **options) -> Result:
         """Runs one text and keeps the tensors that are asked for.
 
@@ -154,6 +155,8 @@ class Model:
         source      what cross-attention looks at: a text, ids or rows [S, d_source]
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
+        target, foil, at, metric
+                    a metric of the next token, as in `ablate`: result.predictions.metric
         on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
         special, special_tokens
                     as of tokenize
@@ -163,13 +166,15 @@ class Model:
         """
         if text is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
+        asked = {"target": target, "foil": foil, "at": at, "metric": None if metric == "auto" else metric}
+        asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                     next=next)
+                     next=next, answer=asked)
         host = self._use()
         if sites is None and not on_event:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, **options)
+                          next=next, answer=asked, **options)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
         result._again = self._draw, given
         return result
@@ -295,14 +300,6 @@ def _capture(selection):
     call("attn_capture_create", copy, byref(capture))
     owner.parts.append((lib.attn_capture_free, capture))
     return capture, owner
-
-
-def predictions_of(found: c.attn_result) -> Predictions:
-    if not found.predictions.n_top and not found.predictions.n_next:
-        return Predictions(None, None)
-    top, next = c_void_p(), c_void_p()
-    call("attn_result_tables", byref(found), byref(top), byref(next))
-    return Predictions(table_of(top) if top else None, table_of(next) if next else None)
 
 
 def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=Request) -> bytes | None:

@@ -15,7 +15,7 @@ from . import binding as c
 from .errors import ClosedError, Error
 from .library import call, lib, reader, terminated
 from .request import SITES, choice
-from .table import Table
+from .table import Table, table_of
 
 NAMES = {site: name for name, site in SITES.items()}
 ALIASES = {"attention": "pattern", "context": "z"}  # as in lists of sites
@@ -263,10 +263,21 @@ _labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "so
 
 class Predictions(NamedTuple):
     """Next tokens. top: probability, id, token, most probable first (and position, where queries were chosen);
-    next: logprob (natural) and text of the continuations that were asked for. None: was not asked."""
+    next: logprob (natural) and text of the continuations that were asked for; metric: value and metric of the target
+    that was asked for. None: was not asked."""
 
     top: Table | None
     next: Table | None
+    metric: Table | None = None
+
+
+def predictions_of(found: c.attn_result) -> Predictions:
+    if not (found.predictions.n_top or found.predictions.n_next or found.predictions.n_metric):
+        return Predictions(None, None)
+    tables = top, next, metric = c_void_p(), c_void_p(), c_void_p()
+    call("attn_result_tables", byref(found), byref(top), byref(next))
+    call("attn_result_metric", byref(found), byref(metric))
+    return Predictions(*(table_of(table) if table else None for table in tables))
 
 
 class Result:
@@ -278,7 +289,7 @@ class Result:
     queries         int64 [T'] the positions that rows of tensors are of
     source_tokens   texts [S] of what cross-attention looks at, or None
     len(result)     T
-    predictions     Predictions(top, next)
+    predictions     Predictions(top, next, metric)
     notes           what `attn-cli run` would note: how many rows an edit changed, say
     cache           the tensors under TransformerLens's names
     id, error, measures
