@@ -537,7 +537,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &ablation->frame;
 
     attn_random_seed(&ablation->random, ablation->args->seed);
-    ATTN_TRY(attn_answer_find(frame->run, &ablation->args->answer, &ablation->answer, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_material(ablation, err));
     ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->material[0].site,
                                &frame->trials, err));

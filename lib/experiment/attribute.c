@@ -133,7 +133,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (frame->answer)
         frame->answer->is_general = status != ATTN_OK;
     ATTN_TRY(status);
-    ATTN_TRY(attn_answer_find(frame->run, &answer, &split->answer, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &answer, &split->answer, err));
     split->column = attn_frame_alloc(frame, d, sizeof(double));
     split->direction = attn_frame_alloc(frame, d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, d, sizeof(double));

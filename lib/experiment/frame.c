@@ -192,6 +192,7 @@ struct asked {
     struct attn_study *study; /* of makes_runs, over items */
     const struct attn_item *item;
     struct attn_study_answer *answer; /* about it */
+    struct attn_spaces *spaces;       /* gets what is odd, unless something was; or NULL */
 };
 
 /* Reads what is given, and looks for a caller's mistakes. */
@@ -262,6 +263,19 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     return experiment->ask(frame, err);
 }
 
+/* Puts what is odd about the spaces of FRAME's text, or of what is asked, into SPACES. */
+static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
+                            struct attn_spaces *spaces)
+{
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (!spaces || frame->has_noted_spaces || spaces->what || spaces->is_at_end)
+        return;
+    *spaces = frame->spaces;
+    if (input->text && attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
+        spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
+}
+
 /* Asks about one input: *TABLE are its rows. */
 static enum attn_status ask(const struct asking *asking, const struct asked *asked,
                             struct attn_table **table, struct attn_error *err)
@@ -286,6 +300,8 @@ static enum attn_status ask(const struct asking *asking, const struct asked *ask
     if (status == ATTN_OK) {
         *table = frame->rows.table;
         frame->rows.table = NULL;
+        look_for_spaces(frame, &asked->request->input,
+                        frame->answer ? &frame->answer->spaces : asked->spaces);
     }
     if (experiment->release)
         experiment->release(frame);
@@ -307,8 +323,9 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
 {
     const struct attn_request *asked = &asking->request;
     struct attn_request one_text = *asked;
+    struct attn_spaces spaces = {0};
     const struct asked one = {
-        .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum};
+        .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum, .spaces = &spaces};
 
     one_text.on_progress = NULL;     /* it counts texts */
     one_text.reading.example = NULL; /* the hint is which text it was */
@@ -328,6 +345,7 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
         if (asked->on_progress)
             asked->on_progress(asked->user, i + 1, asking->n_text);
     }
+    attn_spaces_note(&spaces, asked);
     return tabulate_means(&asking->means, &asking->table, err);
 }
 
@@ -420,7 +438,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 
 static enum attn_status perform(struct asking *asking, struct attn_error *err)
 {
-    struct asked one = {.request = &asking->request};
+    struct attn_spaces spaces = {0};
+    struct asked one = {.request = &asking->request, .spaces = &spaces};
 
     ATTN_TRY(read_inquiry(asking, err));
     asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
@@ -432,7 +451,9 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
         return ask_texts(asking, err);
     one.args = asking->inquiry->args;
     one.sum = asking->sum;
-    return ask(asking, &one, &asking->table, err);
+    ATTN_TRY(ask(asking, &one, &asking->table, err));
+    attn_spaces_note(&spaces, &asking->request);
+    return ATTN_OK;
 }
 
 /* Sorts the table as the arguments say. */
@@ -527,6 +548,15 @@ enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn
                                      struct attn_error *err)
 {
     return attn_trials_perform(&frame->trials, sets->changes, sets->n, sets->outcomes, err);
+}
+
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err)
+{
+    ATTN_TRY(attn_answer_find(frame->run, args, answer, err));
+    frame->spaces = answer->spaces;
+    return ATTN_OK;
 }
 
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,

@@ -172,6 +172,8 @@ struct attn_frame {
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
+    struct attn_spaces spaces;        /* what is odd about those of what is asked */
+    bool has_noted_spaces;            /* another experiment did, that it is made of */
     void *owned[ATTN_FRAME_MOST_OWNED];
     size_t n_owned;
     bool lacks_memory; /* for what it should own */
@@ -204,6 +206,11 @@ void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size
 /* Runs each of SETS by the frame's trials. */
 enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
                                      struct attn_error *err);
+
+/* Finds what ARGS mean in the frame's run (run/answer_internal.h). */
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err);
 
 /* Says what the unchanged run replied, of an item; of one text it does nothing. */
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,

@@ -133,7 +133,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     }
     answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
     if (answer.target || answer.target_id || answer.foil || answer.foil_id)
-        ATTN_TRY(attn_answer_find(frame->run, &answer, &lens->answer, err));
+        ATTN_TRY(attn_frame_find_answer(frame, &answer, &lens->answer, err));
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
                                err));
     ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),

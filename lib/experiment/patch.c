@@ -220,7 +220,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(list_places(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
     patch->source = patch->args->is_to_noise ? frame->other : frame->run;
-    ATTN_TRY(attn_answer_find(frame->run, &patch->args->answer, &patch->answer, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
     patch->answer.run = patch->base;
     ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
     ATTN_TRY(read_source(patch, err));

@@ -37,8 +37,9 @@ struct attn_study {
     size_t n_right, n_judged;
     uint64_t *ids; /* [2 * N_ID] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;  /* one of them twice, which was noted */
-    bool is_labeled; /* the labels were noted */
+    bool has_twice;        /* one of them twice, which was noted */
+    bool is_labeled;       /* the labels were noted */
+    bool has_noted_spaces; /* what is odd about those of an item */
 };
 
 /* FNV-1a, not 0. */
@@ -279,6 +280,7 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
                                  const struct attn_error *failed, struct attn_error *err)
 {
     const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
+    char message[ATTN_SPACES_MESSAGE_SIZE];
     struct attn_error why = {0};
 
     study->sum.n_item++;
@@ -287,6 +289,10 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         return take_failure(study, item, &why, err);
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
+        study->has_noted_spaces = true;
+        note(study, "%s", message);
+    }
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;

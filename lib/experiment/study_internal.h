@@ -30,8 +30,9 @@ struct attn_study_answer {
     const char *metric; /* of the model as it is; NULL: there is none */
     const char *row;    /* the row that has its value, "base"; or NULL */
     double value;
-    bool has_right, is_right; /* whether the model is */
-    bool is_general;          /* of a failure: every item would fail like this one */
+    bool has_right, is_right;  /* whether the model is */
+    bool is_general;           /* of a failure: every item would fail like this one */
+    struct attn_spaces spaces; /* what is odd about those of the text or the target */
 };
 
 /* Puts into ANSWER what REPLY of the unchanged run, the row "base", says. */

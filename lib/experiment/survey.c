@@ -362,6 +362,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     struct attn_table *effects;
 
     args.answer = survey->args->answer;
+    survey->frame.has_noted_spaces = true;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     for (size_t head = 0; head < n_all(survey); head++)
         survey->heads[head].values[CHANGE] = (struct attn_moments){

@@ -152,6 +152,25 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     return ATTN_OK;
 }
 
+/* Looks whether the target or the foil, texts, lack their space. */
+static void look_for_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
+{
+    const struct named_token tokens[] = {{args->target, &answer->target, "target"},
+                                         {args->foil, &answer->foil, "foil"}};
+    const struct attn_tokenizer *tokenizer = answer->run->tokenizer;
+
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens && !answer->spaces.what; i++) {
+        const char *bytes = NULL;
+        size_t size = 0;
+
+        if (tokens[i].text && tokenizer)
+            bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
+        if (bytes && size > 0 &&
+            attn_spaces_are_forgotten(&answer->run->text, answer->position, bytes[0], tokenizer))
+            answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
+    }
+}
+
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
                              struct attn_answer *answer, struct attn_error *err)
 {
@@ -167,6 +186,7 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
         ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
+    look_for_spaces(args, answer);
     return ATTN_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "run/answer.h"
+#include "run/spaces.h"
 
 struct attn_run;
 
@@ -16,6 +17,7 @@ struct attn_answer {
     bool has_place;  /* `at` was given */
     size_t position; /* that, or the last */
     const struct attn_run *run;
+    struct attn_spaces spaces; /* of target and foil */
 };
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric);

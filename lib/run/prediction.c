@@ -8,38 +8,12 @@
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
-#include "run/request_internal.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of scripts that write words apart. */
-static bool is_word_byte(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-void attn_continuations_note_spaces(const struct attn_request *request,
-                                    const struct attn_tokenizer *tokenizer)
-{
-    const struct attn_input *input = &request->input;
-
-    if (request->predict.n_next == 0 || attn_tokenizer_kind(tokenizer) != ATTN_TOKENIZER_BPE ||
-        !input->text || input->n_text == 0 || !is_word_byte(input->text[input->n_text - 1]))
-        return;
-    for (size_t i = 0; i < request->predict.n_next; i++) {
-        const struct attn_quote next = attn_quote_string(request->predict.next[i]);
-
-        if (is_word_byte(next.text[0]))
-            attn_request_note(request,
-                              "the continuation '%s' goes on with the last word; a new word begins "
-                              "with its space: ' %s'",
-                              next.text, next.text);
-    }
-}
 
 static enum attn_status encode_all(const struct attn_request *request,
                                    const struct attn_model *model,

@@ -33,10 +33,6 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err);
 
-/* Notes which continuations go on with the last word of the text: byte-level tokens of new words
- * begin with their space, and it is easily forgotten. */
-void attn_continuations_note_spaces(const struct attn_request *request,
-                                    const struct attn_tokenizer *tokenizer);
 void attn_continuations_release(struct attn_continuations *continuations);
 
 /* A token and its logit. */

@@ -200,6 +200,20 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+/* What is odd about the spaces of the text, of what is asked, and of continuations. */
+static void look_for_spaces(struct attn_run *run)
+{
+    const struct attn_request_predict *predict = &run->request.predict;
+
+    if (predict->answer)
+        run->spaces = run->answer.spaces;
+    run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
+        if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
+                                      run->tokenizer))
+            run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -220,6 +234,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     dims.sites |= attn_derived_sites(run);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(find_answer(run, err));
+    look_for_spaces(run);
     ATTN_TRY(attn_run_add_mean_ablation(run, err));
     ATTN_TRY(attn_run_add_knockouts(run, err));
     ATTN_TRY(attn_run_add_patches(run, err));
@@ -608,8 +623,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     note_edits(run, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    if (attn_predict_is_asked(&run->request.predict))
-        attn_continuations_note_spaces(&run->request, run->tokenizer);
+    attn_spaces_note(&run->spaces, &run->request);
     return ATTN_OK;
 }
 

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 
 import numpy as np
 
@@ -226,6 +227,26 @@ class Changes(TestCase):
             model().diff(KEYS, "The key", target=" is")
         one = model().run(KEYS, top=1, sites="pattern").predictions
         self.assertEqual((len(one.top), one.next), (1, None))
+
+
+class Spaces(TestCase):
+    def test_forgotten_spaces_are_warnings(self):
+        m = model()
+        for ask in (lambda: m.run("The keys", next=["are", "is"]), lambda: m.run("The keys", target="are"),
+                    lambda: m.run("The keys "), lambda: m.ablate("The keys", target="are"),
+                    lambda: m.lens("The keys", target="are"), lambda: m.generate("The keys ", 1),
+                    lambda: m.heads(texts=["The keys", "The cat "]),
+                    lambda: list(m.map(["The keys", "The cat"], next=["is"], sites="z"))):
+            with self.assertWarnsRegex(UserWarning, "a new word begins with its space") as caught:
+                ask()
+            self.assertEqual(len(caught.warnings), 1)
+            self.assertEqual(caught.filename, __file__)
+
+    def test_spaces_that_are_there_are_none(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model().run("The keys", next=[" are"], target=" are")
+            model().run("The keys.", next=["are"])
 
 
 class Events(TestCase):

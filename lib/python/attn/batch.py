@@ -11,7 +11,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import Error
-from .library import call, interruptible, lib, path_bytes, terminated
+from .library import call, interruptible, lib, path_bytes, terminated, warn_of
 from .request import Edit, Request, choice
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
     if calls.problem is not None:
         host.cancel.value = 0
         raise calls.problem
-    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, calls.notes)
+    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, warn_of(calls.notes))
 
 
 def _continued(problem: Error, result: c.attn_batch_result) -> Error:

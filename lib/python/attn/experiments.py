@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .library import call, interruptible, lib, take_notes, terminated
+from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
@@ -43,10 +43,11 @@ def _ask(model: Model, name: str, request: Request, args, *sums) -> Table:
     def compute():
         call(name, host.pointer, byref(request.struct), byref(args), byref(table), *map(byref, sums))
         result = table_of(table)
-        result.notes = take_notes()
+        result.notes = take_notes() + request.notes
         return result
 
     result = interruptible(compute, host.cancel)
+    warn_of(result.notes)
     for found in sums:
         for field, _ in found._fields_:
             value = getattr(found, field)
@@ -295,7 +296,9 @@ def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: i
         finally:
             lib.attn_generation_release(byref(made))
 
-    return interruptible(compute, host.cancel)
+    generation = interruptible(compute, host.cancel)
+    warn_of(request.notes)
+    return generation
 
 
 def _generation(made: c.attn_generation) -> Generation:

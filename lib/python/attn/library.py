@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import os
 import queue
+import sys
 import threading
+import warnings
 from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, string_at
 from struct import Struct
 
@@ -210,9 +212,25 @@ def on_note(_user, message):
     kept.append(message.decode("utf-8", "replace"))
 
 
+def noting(notes: list[str]):
+    """A callback that appends to NOTES, from whatever thread."""
+    return c.attn_note_fn(lambda _user, message: notes.append(message.decode("utf-8", "replace")))
+
+
 def take_notes():
-    """The notes of this thread's calls so far."""
+    """The notes of this thread's calls so far, but for those of requests."""
     kept = getattr(_notes, "kept", None)
     if kept:
         _notes.kept = []
     return kept or []
+
+
+def warn_of(notes: list[str]) -> list[str]:
+    """The same NOTES. A space that was forgotten, or is one too many, is also a UserWarning, where the caller is."""
+    for note in notes:
+        if "a new word begins with its space" in note:
+            frame, level = sys._getframe(1), 2
+            while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+                frame, level = frame.f_back, level + 1
+            warnings.warn(note, UserWarning, stacklevel=level)
+    return notes

@@ -12,7 +12,7 @@ from . import batch, experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host
-from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8
+from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
 from .result import Owner, Result, picture_options, places_of, predictions_of, sink_bytes, tensors_of
@@ -176,6 +176,7 @@ class Model:
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
                           next=next, answer=asked, **options)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
+        warn_of(result.notes)
         result._again = self._draw, given
         return result
 
@@ -288,7 +289,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     finally:
         lib.attn_result_release(byref(found))
         lib.attn_run_free(run)
-    result.notes = take_notes()
+    result.notes = take_notes() + request.notes
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
-from .library import call, lib, on_note, terminated, utf8
+from .library import call, lib, noting, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -388,7 +388,8 @@ class Request:
             fill_answer(asked, self.keep, **answer)
             self.keep.append(asked)
             request.predict.answer = POINTER(c.attn_answer_args)(asked)
-        request.on_note = on_note
+        self.notes: list[str] = []
+        request.on_note = noting(self.notes)
 
     def _set_edits(self, edits):
         edits = [edits] if isinstance(edits, Edit) else list(edits)
