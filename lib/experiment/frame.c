@@ -411,29 +411,33 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     struct items items = {.asking = asking};
     struct attn_study_sum sum;
     struct attn_table *none = NULL;
+    struct attn_error failure = {0}; /* a caller may have none */
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
     ATTN_TRY(attn_study_open(&args, &form, pairs, &asking->request, &items.study, err));
-    if (experiment->makes_runs) {
+    status = attn_study_begin(items.study, asking->inquiry->host, &failure);
+    if (status == ATTN_OK && experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
                                   .args = asking->inquiry->args,
                                   .sum = asking->sum,
                                   .study = items.study};
 
-        status = ask(asking, &all, &none, err);
+        status = ask(asking, &all, &none, &failure);
         attn_table_free(none);
-    } else {
-        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, err);
+    } else if (status == ATTN_OK) {
+        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
     }
     if (status == ATTN_OK)
-        status = attn_study_end(items.study, &asking->table, err);
+        status = attn_study_end(items.study, &asking->table, &failure);
     if (status == ATTN_OK)
         asking->n_label = args.sum->n_label;
+    else
+        attn_study_keep(items.study, &failure);
     attn_study_free(items.study);
-    return status;
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
 static enum attn_status perform(struct asking *asking, struct attn_error *err)

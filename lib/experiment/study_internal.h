@@ -3,6 +3,7 @@
  * tables of the others. For the files of this layer.
  *
  *     attn_study_open(args, &form, &request, &study, &err);
+ *     attn_study_begin(study, host, &err);                // what earlier runs found is taken
  *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
@@ -46,6 +47,14 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
                                  const struct attn_request *request, struct attn_study **study,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
+
+/* Opens where a line for each item goes, and takes those that earlier runs did. Once, before the
+ * first item is read. */
+enum attn_status attn_study_begin(struct attn_study *study, struct attn_host *host,
+                                  struct attn_error *err);
+
+/* It ends early, by ERR: what is done can be resumed. */
+void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 
 /* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
  * Side by side on several threads. */

@@ -35,7 +35,7 @@ struct attn_each {
     bool is_json;
     struct attn_buffer path;     /* terminated; of a shard; empty of a sink */
     struct attn_ledger ledger;   /* what is on disk */
-    struct attn_column *columns; /* [n_shown] owns; those that tables show, numbers in full */
+    struct attn_column *columns; /* [n_shown] owns; those that tables show */
     size_t *shown;               /* [n_shown] owns; their places in the form */
     size_t n_shown, n_row;       /* rows of an item */
     bool has_columns;            /* these are known */
@@ -54,6 +54,15 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Column C as it is written: reals have all their digits. */
+static struct attn_column full_column(const struct attn_each *each, size_t c)
+{
+    struct attn_column column = each->columns[c];
+
+    column.notation = ATTN_NOTATION_DOUBLE;
+    return column;
 }
 
 /* --- Lines ------------------------------------------------------------------------------------ */
@@ -111,12 +120,13 @@ static void push_row(const struct attn_each *each, struct attn_json_writer *json
 {
     for (size_t c = 0; c < each->n_shown; c++) {
         const struct attn_cell cell = attn_table_cell(rows, row, c);
+        const struct attn_column column = full_column(each, c);
 
         if (cell.type == ATTN_VALUE_REAL && isinf(cell.real)) {
-            attn_json_key(json, each->columns[c].name);
+            attn_json_key(json, column.name);
             attn_buffer_append_string(attn_json_value(json), cell.real > 0 ? "1e999" : "-1e999");
         } else if (cell.type != ATTN_VALUE_MISSING) {
-            attn_table_push_cells(json, &each->columns[c], &cell, 1, -1);
+            attn_table_push_cells(json, &column, &cell, 1, -1);
         }
     }
 }
@@ -148,8 +158,9 @@ static void append_csv(const struct attn_each *each, const struct attn_outcome *
         attn_buffer_append_char(out, ',');
         if (!outcome->failure && row < attn_table_n_row(outcome->rows)) {
             const struct attn_cell cell = attn_table_cell(outcome->rows, row, c);
+            const struct attn_column column = full_column(each, c);
 
-            attn_table_append_csv(out, &each->columns[c], &cell);
+            attn_table_append_csv(out, &column, &cell);
         }
     }
     attn_buffer_append_char(out, ',');
@@ -193,13 +204,9 @@ static enum attn_status make_columns(struct attn_each *each, size_t n, struct at
     return each->columns && each->shown ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Adds the column at PLACE, of which reals have all their digits. */
 static void add_column(struct attn_each *each, size_t place)
 {
-    struct attn_column *column = &each->columns[each->n_shown];
-
-    *column = each->of.columns[place];
-    column->notation = ATTN_NOTATION_DOUBLE;
+    each->columns[each->n_shown] = each->of.columns[place];
     each->shown[each->n_shown++] = place;
 }
 
