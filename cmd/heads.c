@@ -16,6 +16,7 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
     int64_t n_run;                                      /* 0: not given */
     double threshold;
@@ -55,14 +56,15 @@ static const struct option_group heads_options = OPTION_GROUP("Heads", heads_row
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct heads_args, question)},
     {&texts_options, offsetof(struct heads_args, texts)},
+    {&items_options, offsetof(struct heads_args, items)},
     {&heads_options, 0},
     {&answer_options, offsetof(struct heads_args, answer)},
     {&question_picture_options, offsetof(struct heads_args, question)},
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                           .answer = ANSWER_ARGS_DEFAULT};
+static const struct heads_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
@@ -81,10 +83,13 @@ const struct command command_heads = {
         "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
+        "Over --items they are means; the type is that of the means. Items may say\n"
+        "between which words to look (from, to), and with --effect which token is right.\n"
         "'attn-cli help measures' explains each of them.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
-                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct heads_args),
     .defaults = &defaults,
@@ -139,9 +144,11 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &how->measures, err), err));
-    if (how->has_probe + !!args->texts.path + prompt_is_given(&args->question.prompt) > 1)
-        return refuse(err, NULL, "expected one of a text, --texts and --probe, got more");
-    if (!how->has_probe || args->texts.is_lines)
+    if (how->has_probe + !!args->texts.path + !!args->items.path +
+            prompt_is_given(&args->question.prompt) >
+        1)
+        return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
@@ -156,6 +163,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
+                       : args->items.path    ? "items"
                        : args->measures      ? "measures"
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
@@ -230,9 +238,10 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     question->grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = drawn_column(args, &how, sorted)};
     question->unit = how.has_probe ? "probes" : NULL;
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (how.has_probe)
         ATTN_TRY(question_open(question, err));
-    else
+    else if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     if (args->pattern) {
         how.pattern = question->own;

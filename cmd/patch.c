@@ -58,8 +58,8 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
-    {&items_options, offsetof(struct patch_args, items)},
     {&special_options, offsetof(struct patch_args, question.prompt)},
+    {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},
@@ -90,8 +90,6 @@ const struct command command_patch = {
         "alone.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
-                "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
-                "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct patch_args),

@@ -24,9 +24,11 @@
 #include "output/picture.h"
 #include "output/format.h"
 #include "output/outputs.h"
+#include "figures/table_picture.h"
 
 /* Many inputs to files. */
 #include "records/items.h"
+#include "records/each.h"
 #include "records/records.h"
 #include "records/batch.h"
 

@@ -394,20 +394,22 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
     struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
-    const struct attn_fold_form form = {
-        .name = experiment->name,
-        .columns = experiment->columns,
-        .n_column = experiment->n_column,
-        .counts = experiment->counts,
-        .derived = experiment->derived,
-        .bounded = experiment->bounded,
-        .names = experiment->names,
-        .derive = experiment->derive,
-        .args = asking->inquiry->args,
-        .hint = experiment->hint,
+    const struct attn_study_form form = {
+        .fold = {.name = experiment->name,
+                 .columns = experiment->columns,
+                 .n_column = experiment->n_column,
+                 .counts = experiment->counts,
+                 .derived = experiment->derived,
+                 .bounded = experiment->bounded,
+                 .names = experiment->names,
+                 .derive = experiment->derive,
+                 .args = asking->inquiry->args,
+                 .hint = experiment->hint},
+        .pairs =
+            experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
+        .host = asking->inquiry->host,
+        .request = &asking->request,
     };
-    const unsigned pairs =
-        experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE);
     struct items items = {.asking = asking};
     struct attn_study_sum sum;
     struct attn_table *none = NULL;
@@ -417,9 +419,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    ATTN_TRY(attn_study_open(&args, &form, pairs, &asking->request, &items.study, err));
-    status = attn_study_begin(items.study, asking->inquiry->host, &failure);
-    if (status == ATTN_OK && experiment->makes_runs) {
+    ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
+    if (experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
                                   .args = asking->inquiry->args,
                                   .sum = asking->sum,
@@ -427,7 +428,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 
         status = ask(asking, &all, &none, &failure);
         attn_table_free(none);
-    } else if (status == ATTN_OK) {
+    } else {
         status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
     }
     if (status == ATTN_OK)

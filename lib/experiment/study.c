@@ -15,6 +15,7 @@
 #include "encode/float_text.h"
 #include "experiment/frame.h"
 #include "records/each_internal.h"
+#include "records/items_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
@@ -23,11 +24,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMED = 10, MOST_NOTES = 16, WINDOW = 16, N_ID = 1 << 16, MOST_RESAMPLES = 10000000 };
+enum {
+    MOST_NAMED = 10,
+    MOST_NOTES = 16,
+    MOST_PEEKED = 1000,
+    WINDOW = 16,
+    N_ID = 1 << 16,
+    MOST_RESAMPLES = 10000000
+};
 
 struct attn_study {
     const struct attn_study_args *args;
     struct attn_fold_form form;
+    struct attn_host *host;
+    bool has_begun;
     unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
@@ -123,10 +133,10 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
 }
 
 enum attn_status attn_study_open(const struct attn_study_args *args,
-                                 const struct attn_fold_form *form, unsigned pairs,
-                                 const struct attn_request *request, struct attn_study **study,
+                                 const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err)
 {
+    const struct attn_request *request = form->request;
     struct attn_study *made;
     enum attn_status status;
 
@@ -135,15 +145,16 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     if (!made)
         return ATTN_NO_MEMORY;
     made->args = args;
-    made->form = *form;
-    made->pairs = pairs;
+    made->form = form->fold;
+    made->host = form->host;
+    made->pairs = form->pairs;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
     made->ids = attn_alloc(N_ID, 2 * sizeof *made->ids, err);
     status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
-        status = attn_fold_create(form, args, &made->fold, err);
+        status = attn_fold_create(&form->fold, args, &made->fold, err);
     if (status == ATTN_OK)
         *study = made;
     else
@@ -231,122 +242,6 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
         }
     study->ids[at % (2 * N_ID)] = hash;
     study->n_id++;
-}
-
-enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
-                                 struct attn_error *err)
-{
-    char names[ATTN_ERROR_HINT_SIZE];
-
-    ATTN_TRY(attn_items_next(study->args->items, item, err));
-    if (!*item)
-        return ATTN_OK;
-    attn_item_choose(*item, study->pairs);
-    if (study->args->lists_labels && !study->is_labeled &&
-        (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
-        study->is_labeled = true;
-        note(study, "labels: %s", list_labels(*item, names, sizeof names));
-    }
-    look_for_twice(study, *item);
-    return ATTN_OK;
-}
-
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
-{
-    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED) &&
-           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
-           err->stage != ATTN_STAGE_CHECK;
-}
-
-/* Counts ITEM as one that failed, and names it if it is one of the first. */
-static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
-                                     const struct attn_error *failed, struct attn_error *err)
-{
-    const int64_t most = study->args->max_failed;
-
-    study->sum.n_failed++;
-    if (study->sum.n_failed <= MOST_NAMED)
-        note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
-             failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
-    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
-                   study->sum.n_failed, study->sum.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-}
-
-/* Appends what came of ITEM, TABLE or why it FAILED, to the lines of all. */
-static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
-                                   const struct attn_table *table, const struct attn_error *failed,
-                                   struct attn_error *err)
-{
-    return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
-}
-
-static void report_progress(const struct attn_study *study)
-{
-    const double share = attn_items_share(study->args->items);
-
-    if (study->on_progress && share > 0)
-        study->on_progress(
-            study->user, study->sum.n_item,
-            (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
-}
-
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err)
-{
-    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
-    char message[ATTN_SPACES_MESSAGE_SIZE];
-    struct attn_error why = {0};
-
-    study->sum.n_item++;
-    if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
-        failed = &why;
-    if (failed) {
-        ATTN_TRY(write_each(study, item, NULL, failed, err));
-        return take_failure(study, item, failed, err);
-    }
-    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
-        study->has_noted_spaces = true;
-        note(study, "%s", message);
-    }
-    if (answer->metric) {
-        study->sum.metric = answer->metric;
-        study->sum.row = answer->row;
-        attn_moments_add(&study->base, answer->value);
-        study->n_judged += answer->has_right;
-        study->n_right += answer->has_right && answer->is_right;
-    }
-    return write_each(study, item, answer->table, NULL, err);
-}
-
-enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
-                                struct attn_error *err)
-{
-    struct attn_study_sum *sum = &study->sum;
-    const size_t n_single = attn_fold_n_single(study->fold);
-
-    if (study->each)
-        ATTN_TRY(attn_each_finish(study->each, err));
-    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
-    if (sum->n_failed > MOST_NAMED)
-        note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
-    if (n_single > 0)
-        note(study, "%zu item%s no partner of the same id", n_single,
-             n_single == 1 ? " has" : "s have");
-    sum->n_group = attn_fold_n_group(study->fold);
-    sum->n_label = attn_fold_n_label(study->fold);
-    sum->n_pair = attn_fold_n_pair(study->fold);
-    sum->mean = study->base.mean;
-    sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
-    sum->right =
-        study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
-    if (study->args->sum)
-        *study->args->sum = *sum;
-    return ATTN_OK;
 }
 
 /* --- Restarts --------------------------------------------------------------------------------- */
@@ -461,8 +356,8 @@ static void note_each(void *user, const char *message)
     note(user, "%s", message);
 }
 
-enum attn_status attn_study_begin(struct attn_study *study, struct attn_host *host,
-                                  struct attn_error *err)
+/* Opens where a line for each item goes, and takes those that earlier runs did. */
+static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
                                         .n_column = study->form.n_column,
@@ -471,15 +366,153 @@ enum attn_status attn_study_begin(struct attn_study *study, struct attn_host *ho
                                         .save = save,
                                         .user = study};
 
+    study->has_begun = true;
     if (!study->args->each)
         return ATTN_OK;
-    ATTN_TRY(attn_each_open(study->args->each, &rows, host, study->args->items, &study->each, err));
+    ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
+                            err));
     ATTN_TRY(attn_each_resume(study->each, take_again, study, err));
     if (*attn_each_saved(study->each) == '\0' || load(study, attn_each_saved(study->each)))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "what was kept of the items is not as it was written");
     attn_error_hint(err, "without `is_resumed` all is computed anew");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err)
+{
+    for (size_t i = 0; i < MOST_PEEKED; i++) {
+        struct attn_item *next;
+
+        ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
+        *item = next;
+        attn_item_choose(next, study->pairs);
+        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+    }
+    *item = NULL;
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    char names[ATTN_ERROR_HINT_SIZE];
+
+    if (!study->has_begun)
+        ATTN_TRY(begin(study, err));
+    ATTN_TRY(attn_items_next(study->args->items, item, err));
+    if (!*item)
+        return ATTN_OK;
+    attn_item_choose(*item, study->pairs);
+    if (study->args->lists_labels && !study->is_labeled &&
+        (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        study->is_labeled = true;
+        note(study, "labels: %s", list_labels(*item, names, sizeof names));
+    }
+    look_for_twice(study, *item);
+    return ATTN_OK;
+}
+
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
+{
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED) &&
+           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
+           err->stage != ATTN_STAGE_CHECK;
+}
+
+/* Counts ITEM as one that failed, and names it if it is one of the first. */
+static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
+                                     const struct attn_error *failed, struct attn_error *err)
+{
+    const int64_t most = study->args->max_failed;
+
+    study->sum.n_failed++;
+    if (study->sum.n_failed <= MOST_NAMED)
+        note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
+             failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
+    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
+                   study->sum.n_failed, study->sum.n_item, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* Appends what came of ITEM, TABLE or why it FAILED, to the lines of all. */
+static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
+                                   const struct attn_table *table, const struct attn_error *failed,
+                                   struct attn_error *err)
+{
+    return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
+}
+
+void attn_study_report(const struct attn_study *study)
+{
+    const double share = attn_items_share(study->args->items);
+
+    if (study->on_progress && share > 0)
+        study->on_progress(
+            study->user, study->sum.n_item,
+            (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
+}
+
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err)
+{
+    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+    struct attn_error why = {0};
+
+    study->sum.n_item++;
+    if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
+        failed = &why;
+    if (failed) {
+        ATTN_TRY(write_each(study, item, NULL, failed, err));
+        return take_failure(study, item, failed, err);
+    }
+    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
+        study->has_noted_spaces = true;
+        note(study, "%s", message);
+    }
+    if (answer->metric) {
+        study->sum.metric = answer->metric;
+        study->sum.row = answer->row;
+        attn_moments_add(&study->base, answer->value);
+        study->n_judged += answer->has_right;
+        study->n_right += answer->has_right && answer->is_right;
+    }
+    return write_each(study, item, answer->table, NULL, err);
+}
+
+enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
+                                struct attn_error *err)
+{
+    struct attn_study_sum *sum = &study->sum;
+    const size_t n_single = attn_fold_n_single(study->fold);
+
+    if (study->each)
+        ATTN_TRY(attn_each_finish(study->each, err));
+    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
+    if (sum->n_failed > MOST_NAMED)
+        note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+    if (n_single > 0)
+        note(study, "%zu item%s no partner of the same id", n_single,
+             n_single == 1 ? " has" : "s have");
+    sum->n_group = attn_fold_n_group(study->fold);
+    sum->n_label = attn_fold_n_label(study->fold);
+    sum->n_pair = attn_fold_n_pair(study->fold);
+    sum->mean = study->base.mean;
+    sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
+    sum->right =
+        study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
+    if (study->args->sum)
+        *study->args->sum = *sum;
+    return ATTN_OK;
 }
 
 void attn_study_keep(struct attn_study *study, const struct attn_error *err)
@@ -541,7 +574,7 @@ static void take_oldest(struct asking *asking, int worker)
                                  slot->has_failed ? &slot->failure : NULL, &err);
     }
     if (worker == 0) /* the caller's own thread reports for all */
-        report_progress(asking->study);
+        attn_study_report(asking->study);
     attn_monitor_enter(asking->monitor);
     empty_slot(slot);
     asking->is_taking = false;

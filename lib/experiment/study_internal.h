@@ -2,8 +2,7 @@
  * study_internal.h - a study on its way: it reads the items, counts those that fail, and folds the
  * tables of the others. For the files of this layer.
  *
- *     attn_study_open(args, &form, &request, &study, &err);
- *     attn_study_begin(study, host, &err);                // what earlier runs found is taken
+ *     attn_study_open(args, &form, &study, &err);
  *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
@@ -40,18 +39,19 @@ struct attn_study_answer {
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
-/* ARGS and what FORM points to are borrowed. PAIRS, ATTN_ITEM_BIT: the texts that an item may have.
- * REQUEST hears notes and progress. */
+/* What is asked about items. Borrowed. */
+struct attn_study_form {
+    struct attn_fold_form fold;
+    unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
+    struct attn_host *host;
+    const struct attn_request *request; /* hears notes and progress */
+};
+
+/* ARGS and what FORM points to are borrowed. */
 enum attn_status attn_study_open(const struct attn_study_args *args,
-                                 const struct attn_fold_form *form, unsigned pairs,
-                                 const struct attn_request *request, struct attn_study **study,
+                                 const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
-
-/* Opens where a line for each item goes, and takes those that earlier runs did. Once, before the
- * first item is read. */
-enum attn_status attn_study_begin(struct attn_study *study, struct attn_host *host,
-                                  struct attn_error *err);
 
 /* It ends early, by ERR: what is done can be resumed. */
 void attn_study_keep(struct attn_study *study, const struct attn_error *err);
@@ -60,7 +60,13 @@ void attn_study_keep(struct attn_study *study, const struct attn_error *err);
  * Side by side on several threads. */
 void attn_study_note_once(void *user, const char *message);
 
-/* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
+/* The first item that has not failed, whose answer may say what the table is; borrowed until it is
+ * next. NULL: there is none among the first thousand. */
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err);
+
+/* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
+ * taken, and those items are not given. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 
@@ -84,6 +90,9 @@ typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item
 /* Asks about all items on the threads of HOST, each item on one of them. */
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err);
+
+/* Reports how much of the items is done. */
+void attn_study_report(const struct attn_study *study);
 
 /* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,

@@ -25,7 +25,8 @@
 /* In lines that wait for the columns: what no text holds stands for fields that are not known. */
 enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
 
-static const double checkpoint_seconds = 1;
+/* The journal grows by a checkpoint after so many seconds, and those more for this many bytes. */
+static const double checkpoint_seconds = 1, bytes_per_second = 4096;
 
 struct attn_each {
     struct attn_each_options options;
@@ -634,7 +635,9 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     each->result.n_item = ledger->done.n_record;
     if (!ledger->name)
         return attn_records_flush(ledger->records, false, err);
-    if (seconds - each->checked < checkpoint_seconds || each->waiting.size > 0)
+    if (seconds - each->checked <
+            checkpoint_seconds + (double)ledger->state.size / bytes_per_second ||
+        each->waiting.size > 0)
         return ATTN_OK;
     each->checked = seconds;
     return attn_ledger_checkpoint(ledger, err);

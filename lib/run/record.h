@@ -57,6 +57,8 @@ struct attn_record {
     const char *const *next;          /* [n_next] terminated: continuations instead of those of the
                                          request; NULL: it has none of its own */
     size_t n_next;
+    const char *at; /* terminated: the position whose logits are asked for, a number or a word
+                       (run/position.h); NULL: the last */
 };
 
 #endif

@@ -80,7 +80,11 @@ def check_command(command, options, names, items, path):
     exact = [command, "-q", "--precision", "17", *options]
     singles = [attn(*exact, "--target", item["target"], "--foil", item["foil"], "--csv", "-",
                     item["text"]) for item in items]
-    over = [*exact, "--items", path, "--csv", "-"]
+    check_over([*exact, "--items", path, "--csv", "-"], singles, names, items, command)
+
+
+def check_over(over, singles, names, items, command):
+    """What OVER says of all ITEMS, by group and by pair, of which SINGLES are the tables."""
     bootstrap = ["--bootstrap", f"{N_RESAMPLE}:{SEED}"]
 
     check_rows(attn(*over, *bootstrap), singles, names, command)
@@ -98,6 +102,66 @@ def check_command(command, options, names, items, path):
                             for x, y in zip(a, b)])
     check_rows(attn(*over, *bootstrap, "--paired", "number=sg:pl"), differences, names,
                command + " in pairs")
+
+
+def check_heads(items, path):
+    """Measures and pairs of words, through packs; changes, each item by itself."""
+    exact = ["heads", "-q", "--precision", "17"]
+    words = [["--from", item["text"].split()[3], "--to", item["text"].split()[1]] for item in items]
+    measures = ["entropy", "max", "self", "first", "duplicate", "weight", "percentile"]
+    asked = [dict(item, **{"from": own[1], "to": own[3]}) for item, own in zip(items, words)]
+    path.write_text("".join(json.dumps(item) + "\n" for item in asked))
+    over = [*exact, "--items", path, "--csv", "-"]
+
+    singles = [attn(*exact, *own, "--csv", "-", item["text"]) for item, own in zip(items, words)]
+    check_over(over, singles, measures, items, "heads")
+    singles = [attn(*exact, *own, "--effect", "--target", item["target"], "--foil", item["foil"],
+                    "--csv", "-", item["text"]) for item, own in zip(items, words)]
+    check_over([*over, "--effect"], singles, [*measures, "change"], items, "heads --effect")
+
+
+def score_words(exact, text, per):
+    """ln p of TEXT, of the tokens or words that `score` gives a number."""
+    options = ["--merge-words"] if per == "word" else []
+    rows = attn(*exact, *options, "--csv", "-", text)
+    nats = [number(row["nats"]) for row in rows if row["nats"]]
+    return -sum(nats) / (1 if per == "sum" else len(nats))
+
+
+def check_score(items, path):
+    """Targets, as the last token of a text that is scored; pairs; texts."""
+    exact = ["score", "-q", "--precision", "17"]
+    over = [*exact, "--items", path, "--csv", "-"]
+    singles = []
+    for item in items:
+        last = [attn(*exact, "--csv", "-", item["text"] + item[which])[-1]
+                for which in ("target", "foil")]
+        metric = number(last[1]["nats"]) - number(last[0]["nats"])
+        singles.append([{"right": str(float(metric > 0)), "rank": last[0]["rank"],
+                         "prob": str(np.exp(-number(last[0]["nats"])))}])
+    check_over(over, singles, ["right", "rank", "prob"], items, "score of targets")
+
+    for per in ("sum", "token", "word"):
+        ends = [" and they said so.", " and he are so there."]
+        pairs = [dict(item, good=item["text"] + ends[0], bad=item["text"] + ends[i % 2])
+                 for i, item in enumerate(items)]
+        for pair in pairs:
+            del pair["text"], pair["target"], pair["foil"]
+        path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+        singles = []
+        for pair in pairs:
+            good, bad = (score_words(exact, pair[which], per) for which in ("good", "bad"))
+            singles.append([{"good": str(good), "bad": str(bad), "difference": str(good - bad),
+                             "right": str(float(good > bad))}])
+        check_over([*over, "--per", per], singles, ["good", "bad", "difference", "right"], items,
+                   f"score of pairs per {per}")
+        texts = [dict(id=pair["id"], text=pair["bad"], number=pair["number"], near=pair["near"])
+                 for pair in pairs]
+        path.write_text("".join(json.dumps(text) + "\n" for text in texts))
+        singles = [[{"nats": str(-number(single[0]["bad"])),
+                     "bits": str(-number(single[0]["bad"]) / np.log(2))}] for single in singles]
+        check_over([*over, "--per", per], singles, ["nats", "bits"], items,
+                   f"score of texts per {per}")
 
 
 def make_pairs():
@@ -151,6 +215,8 @@ def main():
     check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
                   path)
     check_command("attribute", [], ["logit"], items, path)
+    check_score(items, path)
+    check_heads(items, path)
     pairs = make_pairs()
     path = folder / "pairs.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))

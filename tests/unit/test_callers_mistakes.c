@@ -8,7 +8,6 @@
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
 #include "extra.h"
-#include "figures/table_picture.h"
 #include "model/session_internal.h"
 #include "output/outputs_internal.h"
 #include "records/records_internal.h"
@@ -239,7 +238,11 @@ END_TEST
 
 START_TEST(null_is_named_by_files_and_tables)
 {
+    const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
+    const struct attn_table_grid grid = {.columns = "head"};
+    struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT};
     struct attn_output output = {0};
+    struct attn_table *table;
     struct attn_sink *sink;
 
     REFUSED(attn_ndarray_read(NULL, 1, 2, "[T]", NULL, &err), "path");
@@ -254,6 +257,17 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_picture_check(NULL, &err), "output");
     REFUSED(attn_table_picture_check(&output, &err), "format");
     REFUSED(attn_table_picture_write(NULL, NULL, NULL, &output, &err), "table");
+    REFUSED(attn_table_create("a", NULL, 1, &table, &err), "columns");
+    REFUSED(attn_table_create("a", &column, 1, NULL, &err), "table");
+    column.later[0] = "a";
+    REFUSED(attn_table_create("a", &column, 1, &table, &err), "column");
+    column.later[0] = NULL;
+    ck_assert_int_eq(attn_table_create("a", &column, 1, &table, NULL), ATTN_OK);
+    REFUSED(attn_table_append(NULL, &cell, 1, &err), "table");
+    REFUSED(attn_table_append(table, NULL, 1, &err), "cells");
+    REFUSED(attn_table_append(table, &cell, 1, &err), "text");
+    REFUSED(attn_table_picture_write(table, &grid, NULL, &output, &err), "rows");
+    attn_table_free(table);
     REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
     REFUSED(attn_records_begin(NULL, 0, NULL, 0, &err), "records");
     REFUSED(attn_records_write(NULL, NULL, &err), "records");

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .errors import Error
+from .errors import Error, said
 from .library import call, interruptible, lib, path_bytes, terminated, warn_of
 from .request import Edit, Request, choice
 
@@ -46,11 +46,12 @@ class _Callbacks:
     """What the library calls while a batch runs, and the exception that ended it."""
 
     def __init__(self, cancel: c_int, on_progress: Callable | None):
-        self.cancel, self.tell, self.notes = cancel, on_progress, []
+        self.cancel, self.tell = cancel, on_progress
+        self.notes: list[str] = []
         self.problem: BaseException | None = None
 
     def note(self, _user, message):
-        self.notes.append(message.decode("utf-8", "replace"))
+        self.notes.append(said(message))
 
     def progress(self, _user, progress):
         found = progress.contents

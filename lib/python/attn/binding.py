@@ -259,6 +259,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -311,6 +314,9 @@ ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
 ATTN_N_ITEM_PAIR = 4
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -633,6 +639,10 @@ class attn_output(Structure):
     pass
 
 
+class attn_table_grid(Structure):
+    pass
+
+
 class attn_items_options(Structure):
     pass
 
@@ -646,6 +656,14 @@ class attn_item_place(Structure):
 
 
 class attn_item(Structure):
+    pass
+
+
+class attn_each_result(Structure):
+    pass
+
+
+class attn_each_options(Structure):
     pass
 
 
@@ -768,6 +786,7 @@ attn_column._fields_ = [
     ("digits", c_int),
     ("width", c_size_t),
     ("range", c_int),
+    ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1202,6 +1221,7 @@ attn_record._fields_ = [
     ("err", attn_error),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("at", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1213,6 +1233,7 @@ attn_many_options._fields_ = [
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
+    ("has_logits", c_bool),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1228,6 +1249,8 @@ attn_many_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("edges", c_void_p),
     ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
@@ -1364,6 +1387,8 @@ attn_score_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1479,6 +1504,19 @@ attn_output._fields_ = [
     ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
+attn_table_grid._fields_ = [
+    ("rows", c_char_p),
+    ("detail", c_char_p),
+    ("columns", c_char_p),
+    ("texts", c_char_p),
+    ("values", c_char_p),
+    ("model", c_char_p),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("positions", c_char_p),
+    ("later", c_void_p * 4),
+]
 attn_items_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
@@ -1520,6 +1558,30 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+]
+attn_each_result._fields_ = [
+    ("n_item", c_uint64),
+    ("n_before", c_uint64),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+]
+attn_each_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("form", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+    ("result", POINTER(attn_each_result)),
 ]
 attn_records_item._fields_ = [
     ("format", c_char_p),
@@ -1596,6 +1658,7 @@ attn_study_args._fields_ = [
     ("max_failed", c_int64),
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
+    ("each", POINTER(attn_each_options)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1745,6 +1808,10 @@ def ATTN_DIFF_ARGS_DEFAULT():
     return attn_diff_args(size=sizeof(attn_diff_args))
 
 
+def ATTN_EACH_OPTIONS_DEFAULT():
+    return attn_each_options(size=sizeof(attn_each_options))
+
+
 def ATTN_EDIT_DEFAULT():
     return attn_edit(layer=-2147483648, head=-1, row1=18446744073709551615, col1=18446744073709551615)
 
@@ -1832,6 +1899,8 @@ FUNCTIONS = {
     "attn_pool_free": (None, [c_void_p]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
     "attn_table_n_column": (c_size_t, [c_void_p]),
     "attn_table_n_row": (c_size_t, [c_void_p]),
@@ -1957,6 +2026,8 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),

@@ -13,9 +13,10 @@ from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
+from .pictures import picture_options, written
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
-from .result import Owner, Result, picture_options, places_of, predictions_of, sink_bytes, tensors_of
+from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 
 
@@ -313,24 +314,16 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         given["sites"] = sites
     precision = int(options.pop("precision", -1))
     is_synced = bool(options.pop("sync", False))
-    request, output, sink = kind(**given), c.attn_output(), c_void_p()
+    request = kind(**given)
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
     if options:
         raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
-    output.format = lib.attn_format_find(terminated(format, "format"))
-    if not output.format:
-        raise ValueError(f"format is {format!r}, expected the name of an output of attn-cli run, as 'svg' or 'npz'")
     request.struct.outputs.precision = precision
-    try:
-        if path is None:
-            call("attn_sink_create_memory", byref(sink))
-            output.sink = sink
-        else:
-            output.path, output.is_synced = path_bytes(path, "path"), is_synced
+
+    def write(output):
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
         lib.attn_result_release(byref(result))
-        return sink_bytes(sink) if path is None else None
-    finally:
-        lib.attn_sink_free(sink)
+
+    return written(format, path, is_synced, write)

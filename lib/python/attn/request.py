@@ -89,7 +89,7 @@ def ids_of(value, what: str = "ids") -> np.ndarray:
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
     if isinstance(value, (str, bytes, bytearray)):
-        data = utf8(value, what)
+        data = bytes(value) if isinstance(value, bytearray) else utf8(value, what)
         keep.append(data)
         where.text, where.n_text = data, len(data)
         return
