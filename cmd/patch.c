@@ -6,6 +6,7 @@
 
 #include "attn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +118,37 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
     return ATTN_OK;
 }
 
+/* Writes the table. Its pictures show both texts, and where their tokens differ both of these. */
+static enum attn_status write_drawn(struct question *question, const struct attn_patch_args *how,
+                                    struct attn_error *err)
+{
+    struct attn_table_grid *grid = &question->grid;
+    struct attn_request request = question->request;
+    struct attn_run *clean = NULL, *corrupted = NULL;
+    enum attn_status status;
+
+    grid->text = request.input.text;
+    grid->n_text = request.input.n_text;
+    grid->other = how->corrupted.text;
+    grid->n_other = how->corrupted.n_text;
+    request.on_note = NULL;
+    request.selection.queries = NULL;
+    status = attn_run_prepare(question->host, &request, &clean, err);
+    request.input = how->corrupted;
+    if (status == ATTN_OK)
+        status = attn_run_prepare(question->host, &request, &corrupted, err);
+    if (status == ATTN_OK) {
+        if (how->n_place == 0) {
+            grid->run = attn_run_labels(clean);
+            grid->other_run = attn_run_labels(corrupted);
+        }
+        status = question_write(question, err);
+    }
+    attn_run_free(clean);
+    attn_run_free(corrupted);
+    return status;
+}
+
 /* What the work owns. */
 struct taken {
     int32_t *ids[2];
@@ -192,15 +224,17 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct taken *taken = question->own;
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
+    char asked[64];
 
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
     how.n_place = taken->n_place;
-    question->grid =
-        (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
-    if (how.n_place > 0)
-        question->grid.texts = NULL; /* they have names */
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .values = "effect",
+                                              .positions = "position",
+                                              .text_name = "clean",
+                                              .other_name = "corrupted"};
     ATTN_TRY(read_pair(question, &how, err));
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
@@ -208,7 +242,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
     question->grid.columns = find_columns(question->table);
-    ATTN_TRY(question_write(question, err));
+    snprintf(asked, sizeof asked, "by %s of each %s", how.site ? how.site : "resid_pre",
+             question->grid.columns ? question->grid.columns : "place");
+    question->grid.asked = asked;
+    question->grid.quantity = how.is_to_noise ? "share of the clean answer lost" : NULL;
+    question->grid.texts = how.study && how.n_place == 0 ? "token" : NULL;
+    if (!how.study && tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, &how, err));
+    else
+        ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
         note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
@@ -221,8 +263,12 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
     struct taken taken = {.places = NULL};
-    struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .answer = &args->answer,
+                                .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
     free(taken.ids[0]);

@@ -30,6 +30,12 @@ struct answer_ids {
 /* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
 
+enum { ANSWER_NAME_SIZE = 128 };
+
+/* What is measured, as a picture says it: "logit(are) - logit(is)", "ln p(are)". What is longer is
+ * cut. */
+void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
+
 /* Of commands whose tables hold effects. */
 struct control_args {
     const char *control; /* NULL: not given */

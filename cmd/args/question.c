@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MEANS_SIZE = 64 }; /* of "mean over 33 texts" */
+
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
     {&prompt_options, offsetof(struct question_args, prompt)},
@@ -210,13 +212,32 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const struct attn_study_sum *sum = &question->items.sum;
     const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
+    size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
-    grid.text = question->request.input.text;
-    grid.n_text = question->request.input.n_text;
+    if (question->answer) {
+        answer_name(question->answer, answer);
+        grid.answer = answer;
+    }
+    if (!grid.text) {
+        grid.text = question->request.input.text;
+        grid.n_text = question->request.input.n_text;
+    }
+    if (question->texts) {
+        attn_texts_items(question->texts, &n_text);
+        snprintf(means, sizeof means, "mean over %zu texts", n_text);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
+    if (question->items.items) {
+        snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;

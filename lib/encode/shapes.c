@@ -179,6 +179,18 @@ enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
     return ATTN_OK;
 }
 
+double attn_shapes_pixels(const struct attn_shapes *shapes)
+{
+    enum { MANY = 8 }; /* pixels of a cell, from which one more or less is not seen */
+    const double dpi = shapes->dpi > 0 ? shapes->dpi : ATTN_SHAPES_DPI;
+    const double scale = (shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS) * dpi / 72;
+    const double side = shapes->cell * scale;
+
+    if (side == 0 || side >= MANY)
+        return scale;
+    return fmax(1, round(side)) / shapes->cell;
+}
+
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n)
 {
     *n = shapes->shapes.size / sizeof(struct attn_shape);

@@ -571,6 +571,20 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
         attn_study_answer_base(frame->answer, asked, reply);
 }
 
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err)
+{
+    if (!frame->answer)
+        return ATTN_OK;
+    frame->answer->more = attn_alloc(n, sizeof *numbers, err);
+    if (!frame->answer->more)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        frame->answer->more[i] = numbers[i];
+    frame->answer->n_more = n;
+    return ATTN_OK;
+}
+
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err)
 {

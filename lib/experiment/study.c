@@ -47,6 +47,7 @@ struct attn_study {
     attn_progress_fn on_progress;
     void *user;                   /* for these */
     struct attn_monitor *monitor; /* owns; one thread at a time notes something */
+    double share;                 /* of the input that was read; inside the monitor */
     uint64_t notes[MOST_NOTES];   /* [n_note] hashes of what the items' runs noted */
     size_t n_note;
     struct attn_study_sum sum;
@@ -405,6 +406,9 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (!study->has_begun)
         ATTN_TRY(begin(study, err));
     ATTN_TRY(attn_items_next(study->args->items, item, err));
+    attn_monitor_enter(study->monitor);
+    study->share = attn_items_share(study->args->items);
+    attn_monitor_leave(study->monitor);
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
@@ -451,8 +455,11 @@ static enum attn_status write_each(struct attn_study *study, const struct attn_i
 
 void attn_study_report(const struct attn_study *study)
 {
-    const double share = attn_items_share(study->args->items);
+    double share;
 
+    attn_monitor_enter(study->monitor);
+    share = study->share;
+    attn_monitor_leave(study->monitor);
     if (study->on_progress && share > 0)
         study->on_progress(
             study->user, study->sum.n_item,

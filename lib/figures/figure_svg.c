@@ -287,8 +287,12 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     append_number(out, figure->width);
     attn_buffer_append_char(out, ' ');
     append_number(out, figure->height);
-    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"" //
-                                   "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
+    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"");
+    if (figure->font) {
+        attn_markup_append(out, figure->font, strlen(figure->font), true);
+        attn_buffer_append_string(out, ", ");
+    }
+    attn_buffer_append_string(out, "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
     if (title) {
         attn_buffer_append_string(out, "<title>");
         attn_markup_append(out, title, n, false);

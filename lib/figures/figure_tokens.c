@@ -77,7 +77,6 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
     double right;
 
     layout->left = right = ATTN_FIGURE_PAD;
-    layout->top = attn_figure_heading_height(pen) + 4;
     layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
     for (size_t i = 0; i < layout->matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, layout, i);
@@ -86,6 +85,8 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
     }
     pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
                                    attn_figure_heading_width(pen)));
+    layout->top = attn_figure_heading_height(pen) + 4;
+    layout->spot.y += layout->top;
     pen->shapes->height =
         ceil(fmax(layout->spot.y + LINE, layout->top + legend.height) + ATTN_FIGURE_PAD);
 }

@@ -71,6 +71,13 @@ struct attn_picture_options {
     bool is_plain;                   /* no half blocks and shades: the locale is not UTF-8 */
     attn_name_fields_fn name_fields; /* for texts that say what shows more; NULL: as they are, and
                                         the format "screen" does not say it */
+
+    /* The size of figures, with all that is in them. */
+    double dpi;          /* of PNG; 0: 144 */
+    double font_size;    /* of labels, in points; 0: 9 */
+    double figure_width; /* in points; 0: as its parts need. With a size of the font too, the text
+                            keeps that size, and cells are as large as fits */
+    const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

@@ -22,6 +22,7 @@ _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATT
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
+_PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
 def _inputs(values, what: str, keep: list):
@@ -260,17 +261,24 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit")
 
 
-def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, **options) -> Table:
+def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
+          target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
     """How surprising each token is: bits, nats, rank (from 1), the most probable token at its position.
 
     texts       many texts instead of one: one row, with means over the texts
     stride      a longer text is scored in windows of n_ctx that move by so many positions
     info        n_token, nats (their sum), perplexity
-    items       many items instead of a text, as of ablate
+    items       many items instead of a text, as of ablate: their metric and whether they are right; or of `good` and
+                `bad` the log probabilities, in which `per` is "sum", "token" or "word"; or that of the text
+    target, foil, at, metric
+                of items that have none of their own
     """
     question, args, found = _Question(self, text, options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
     _texts(question, args, texts)
-    args.stride, args.merges_words = stride, merge_words
+    if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
+        raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
+    args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_score", args, found)
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
