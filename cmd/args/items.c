@@ -154,7 +154,7 @@ enum attn_status items_ask_each(const struct items_args *args, const struct call
 {
     static const struct restart_form form = {
         .headings = "Pictures|Model|Rows|Output|Other",
-        .names = "items|bootstrap|interval|max-errors|each|resume",
+        .names = "items|items-format|bootstrap|interval|max-errors|each|resume",
         .has_command = true,
     };
     struct attn_each_options *each = &items->each;

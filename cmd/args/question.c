@@ -168,15 +168,21 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
     return ATTN_OK;
 }
 
-/* Refuses a table on standard output beside --each -. */
-static enum attn_status check_standard(const struct question *question, struct attn_error *err)
+/* Refuses a table that goes where the lines of items go, PATH of --each. */
+static enum attn_status check_each(const struct question *question, const char *path,
+                                   struct attn_error *err)
 {
-    const struct output_args *output = &question->args->tables.output;
-    bool is_used = question->args->tables.picture.is_heatmap;
+    const struct tables_args *tables = &question->args->tables;
+    const bool is_standard = strcmp(path, "-") == 0;
+    bool is_used = is_standard && tables->picture.is_heatmap;
 
-    for (struct output_walk walk = {.args = output, .standard = question->call->out};
-         output_next(&walk);)
-        is_used = is_used || !walk.output.path;
+    for (struct output_walk walk = {.args = &tables->output, .standard = question->call->out};
+         output_next(&walk);) {
+        if (walk.output.path && strcmp(walk.output.path, path) == 0)
+            return refuse(err, NULL, "'%s' is the file of --each and of --%s", path,
+                          walk.output.format->name);
+        is_used = is_used || (is_standard && !walk.output.path);
+    }
     return is_used ? refuse(err, "--each FILE writes the lines of items to a file",
                             "two outputs go to standard output")
                    : ATTN_OK;
@@ -193,8 +199,8 @@ enum attn_status question_begin_items(struct question *question, const struct it
     question->items.args.lists_labels = question->args->running.is_verbose;
     question->unit = "items";
     question->reuse = true;
-    if (items->each && strcmp(items->each, "-") == 0)
-        ATTN_TRY(check_standard(question, err));
+    if (items->each)
+        ATTN_TRY(check_each(question, items->each, err));
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(
         items_ask_each(items, question->call, &question->source.source, &question->items, err));

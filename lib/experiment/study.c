@@ -245,6 +245,18 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->n_id++;
 }
 
+/* Whether so many may fail. */
+static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
+{
+    const int64_t most = study->args->max_failed;
+
+    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
+                   study->sum.n_failed, study->sum.n_item, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
 /* --- Restarts --------------------------------------------------------------------------------- */
 
 static const char *const row_names[] = {"base", "source", "model"};
@@ -374,7 +386,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
                             err));
     ATTN_TRY(attn_each_resume(study->each, take_again, study, err));
     if (*attn_each_saved(study->each) == '\0' || load(study, attn_each_saved(study->each)))
-        return ATTN_OK;
+        return check_failures(study, err);
     attn_error_set(err, ATTN_INVALID, "what was kept of the items is not as it was written");
     attn_error_hint(err, "without `is_resumed` all is computed anew");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
@@ -432,17 +444,11 @@ bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err
 static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
                                      const struct attn_error *failed, struct attn_error *err)
 {
-    const int64_t most = study->args->max_failed;
-
     study->sum.n_failed++;
     if (study->sum.n_failed <= MOST_NAMED)
         note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
              failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
-    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
-                   study->sum.n_failed, study->sum.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return check_failures(study, err);
 }
 
 /* Appends what came of ITEM, TABLE or why it FAILED, to the lines of all. */
