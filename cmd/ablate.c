@@ -296,7 +296,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !how.study)
+    if (args->question.running.is_verbose && !how.study)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;

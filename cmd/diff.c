@@ -39,8 +39,9 @@ static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows)
 
 static const struct option_part parts[] = {
     {&diff_options, 0},
-    {&items_options, offsetof(struct diff_args, items)},
     {&special_options, offsetof(struct diff_args, question.prompt)},
+    {&source_options, offsetof(struct diff_args, question.source)},
+    {&items_options, offsetof(struct diff_args, items)},
     {&question_picture_options, offsetof(struct diff_args, question)},
     {&question_options, offsetof(struct diff_args, question)},
 };

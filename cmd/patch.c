@@ -24,6 +24,7 @@ struct patch_args {
     struct items_args items;
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
+    const char *corrupted_source;                              /* likewise */
     const char *site, *queries;
     int direction; /* enum patch_direction */
 };
@@ -36,6 +37,9 @@ static const struct option patch_rows[] = {
                 "token ids instead of --clean: 5,17,3"),
     OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
                 "token ids instead of --corrupted"),
+    OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
+                "the source of the corrupted text; default: that of --source, which has as many "
+                "tokens"),
 };
 
 static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
@@ -45,7 +49,8 @@ static const struct option piece_rows[] = {
                 "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
                 "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
-                "copy only these positions of a head, numbers or words of the clean text"),
+                "copy only these positions of a head, numbers or words of the clean text; of k "
+                "and v, in layers that attend to the source, of the source"),
     OPTION_LIST("positions", "NAME=SPEC", struct patch_args, places,
                 "copy these positions together, numbers or words of the clean text, instead of "
                 "each by itself: 'subject=keys'. May be given several times; an item may say "
@@ -60,6 +65,7 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
+    {&source_options, offsetof(struct patch_args, question.source)},
     {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
@@ -152,6 +158,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 /* What the work owns. */
 struct taken {
     int32_t *ids[2];
+    struct attn_ndarray source;      /* of the corrupted text */
     struct attn_patch_place *places; /* [n_place] */
     char **names;                    /* [n_place] */
     size_t n_place;
@@ -198,9 +205,11 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
         ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
     }
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &how->study, err));
+    if (!how->study)
+        ATTN_TRY(question_open(question, err));
+    ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
-    ATTN_TRY(question_open(question, err));
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
@@ -252,10 +261,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     else
         ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
-        note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
-             "changed %zu row%s of %s; %zu runs",
-             sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
-             args->site ? args->site : "resid_pre", sum.n_feed);
+        note("the answer is %.6g for the clean text, %.6g for the corrupted one", sum.clean,
+             sum.corrupted);
+    if (args->question.running.is_verbose && !how.study)
+        note("the first piece changed %zu row%s of %s; %zu runs", sum.n_row,
+             sum.n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum.n_feed);
     return ATTN_OK;
 }
 
@@ -271,6 +281,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
                                 .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
+    attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);
     for (size_t i = 0; taken.names && i < taken.n_place; i++)

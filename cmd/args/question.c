@@ -123,6 +123,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
+    ATTN_TRY(source_read(args->source, &question->input.source, &question->request.source, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
     return ATTN_OK;
@@ -132,7 +133,7 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 {
     const struct question_args *args = question->args;
 
-    return input_read(&args->prompt, args->source, &question->input, &question->request, err);
+    return input_read(&args->prompt, NULL, &question->input, &question->request, err);
 }
 
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,

@@ -614,6 +614,7 @@ static enum attn_status give_text(void *user, struct attn_record *record, bool *
     *is_over = texts->n_given == texts->frame->n_text;
     if (!*is_over)
         record->input = texts->frame->texts[texts->n_given++];
+    record->source = texts->frame->request.source;
     return ATTN_OK;
 }
 

@@ -169,6 +169,8 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     trial = attn_trial_of(run);
     status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK && end - begin == scoring->text.n)
+        attn_trial_note_idle(run, session);
     if (status == ATTN_OK)
         status = attn_error_at(score_window(scoring, session, begin, from, end, err),
                                ATTN_STAGE_MODEL, err);
@@ -579,6 +581,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     ATTN_TRY(attn_item_answer(item, &args, err));
     ATTN_TRY(attn_answer_find(result->run, &args, &asked, err));
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    answer->spaces = asked.spaces;
     answer->metric = attn_answer_metric_name(asked.metric);
     answer->value = attn_answer_value(&asked, logits, total);
     answer->has_right = true;

@@ -196,9 +196,12 @@ void attn_study_note_once(void *user, const char *message)
 {
     struct attn_study *study = user;
     const uint64_t hash = hash_of(message, strlen(message));
+    const bool is_of_spaces = attn_spaces_are_noted(message);
     bool is_new = study->on_note != NULL;
 
     attn_monitor_enter(study->monitor);
+    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
+    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
     for (size_t i = 0; i < study->n_note; i++)
         is_new = is_new && study->notes[i] != hash;
     if (is_new && study->n_note < MOST_NOTES) {
@@ -488,10 +491,8 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         return take_failure(study, item, failed, err);
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
-        study->has_noted_spaces = true;
-        note(study, "%s", message);
-    }
+    if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;

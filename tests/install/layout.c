@@ -568,6 +568,7 @@ static const struct {
     {"    places", offsetof(struct attn_patch_args, places)},
     {"    n_place", offsetof(struct attn_patch_args, n_place)},
     {"    study", offsetof(struct attn_patch_args, study)},
+    {"    corrupted_source", offsetof(struct attn_patch_args, corrupted_source)},
     {"attn_patch_sum", sizeof(struct attn_patch_sum)},
     {"    clean", offsetof(struct attn_patch_sum, clean)},
     {"    corrupted", offsetof(struct attn_patch_sum, corrupted)},

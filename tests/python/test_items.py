@@ -80,6 +80,10 @@ class Items(TestCase):
                 ours = ask(items=items, **options)
                 self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
                 self.assertEqual(ours.info["n_item"], len(items), arguments)
+                if arguments[0] == "score" or "--set" in arguments:
+                    continue
+                drawn = cli(arguments[0], "-q", "-m", "fable", "--items", path, *arguments[1:], "--svg", "-").decode()
+                self.assertEqual(ours.plot().svg, drawn, arguments)
         self.assert_raises(TypeError, "need items", m.score, KEYS, target=" are")
         t = m.patch(items=pairs, positions={"end": -1, "noun": 1})
         self.assertEqual((t.grid().columns, t.grid().shape), (["end", "noun"], (4, 2)))

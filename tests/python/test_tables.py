@@ -102,20 +102,31 @@ class Pictures(TestCase):
                 (["ablate", *ANSWER, "--parts", "mlp", KEYS], m.ablate(KEYS, parts="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
                  m.patch(KEYS, "The key to the cabinet", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z",
+                  "--direction", "noise"], m.patch(KEYS, "The key to the cabinet", site="z", direction="noise", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1"],
+                 m.patch(KEYS, "The key to the cabinet", positions={"noun": 1}, **HOW)),
+                (["ablate", *ANSWER, "--column", "kl", "--parts", "layers", "--with", "mean", KEYS],
+                 m.ablate(KEYS, parts="layers", with_="mean", **HOW).plot(values="kl")),
+                (["lens", "--queries", "all", KEYS], m.lens(KEYS, queries="all")),
+                (["ablate", "--metric", "kl", "--cumulative", KEYS], m.ablate(KEYS, metric="kl", cumulative=True)),
                 (["lens", "--queries", "all", "--target", " are", KEYS], m.lens(KEYS, queries="all", target=" are")),
                 (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
                 (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
                 (["attribute", "--by", "token", *ANSWER, KEYS], m.attribute(KEYS, by_token=True, **HOW)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet"))):
             theirs = cli(arguments[0], "-q", "-m", "fable", *arguments[1:], "--svg", "-").decode()
-            self.assertEqual(table.plot().svg, theirs, arguments)
+            picture = table if isinstance(table, attn.Picture) else table.plot()
+            self.assertEqual(picture.svg, theirs, arguments)
             self.assertEqual(table._repr_svg_(), theirs)
 
     @needs_cli
     def test_options_shape_them(self):
         theirs = cli("heads", "-q", "-m", "fable", KEYS, "--sort", "max", "--svg", "-", "--colormap", "magma", "--title", "A",
-                     "--values", "never", "--color-scale", "sqrt").decode()
-        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt")
+                     "--values", "never", "--color-scale", "sqrt", "--figure-width", "85mm", "--font-size", 7,
+                     "--font", "serif").decode()
+        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt",
+                                        figure_width="85mm", font_size=7, font="serif")
         self.assertEqual(ours._repr_svg_(), theirs)
         with tempfile.TemporaryDirectory() as folder:
             ours.save(os.path.join(folder, "a.svg"))

@@ -1373,6 +1373,7 @@ attn_patch_args._fields_ = [
     ("places", POINTER(attn_patch_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
