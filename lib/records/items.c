@@ -707,8 +707,8 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path)
 
 void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
 {
-    *shard = items->options.shard;
-    *n = items->options.n_shard;
+    *shard = items ? items->options.shard : 0;
+    *n = items ? items->options.n_shard : 0;
 }
 
 double attn_items_share(const struct attn_items *items)
