@@ -238,7 +238,7 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = hash >> 1; study->ids[at % (2 * N_ID)] != 0; at++)
+    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
         if (study->ids[at % (2 * N_ID)] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);

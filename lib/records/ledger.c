@@ -164,8 +164,8 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < ledger->n_file; i++)
         sizes[i] = ledger->extents[i].size;
-    status = attn_records_begin(ledger->records, ledger->done.n_record, is_resumed ? sizes : NULL,
-                                ledger->n_file, err);
+    status = attn_records_begin(ledger->records, (size_t)ledger->done.n_record,
+                                is_resumed ? sizes : NULL, ledger->n_file, err);
     attn_free(sizes);
     ATTN_TRY(status);
     ledger->has_checkpoint = is_resumed;
