@@ -183,9 +183,12 @@ void attn_study_note_once(void *user, const char *message)
 {
     struct attn_study *study = user;
     const uint64_t hash = hash_of(message, strlen(message));
+    const bool is_of_spaces = attn_spaces_are_noted(message);
     bool is_new = study->on_note != NULL;
 
     attn_monitor_enter(study->monitor);
+    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
+    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
     for (size_t i = 0; i < study->n_note; i++)
         is_new = is_new && study->notes[i] != hash;
     if (is_new && study->n_note < MOST_NOTES) {
@@ -222,7 +225,7 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = hash >> 1; study->ids[at % (2 * N_ID)] != 0; at++)
+    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
         if (study->ids[at % (2 * N_ID)] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);
@@ -320,10 +323,8 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         return take_failure(study, item, &why, err);
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
-        study->has_noted_spaces = true;
-        note(study, "%s", message);
-    }
+    if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;

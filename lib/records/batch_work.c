@@ -413,8 +413,8 @@ static enum attn_status cut_outputs(struct attn_batch *batch, bool is_resumed,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < batch->n_file; i++)
         sizes[i] = batch->extents[i].size;
-    status = attn_records_begin(batch->records, batch->done.n_record, is_resumed ? sizes : NULL,
-                                batch->n_file, err);
+    status = attn_records_begin(batch->records, (size_t)batch->done.n_record,
+                                is_resumed ? sizes : NULL, batch->n_file, err);
     attn_free(sizes);
     return status;
 }

@@ -707,7 +707,7 @@ double attn_items_share(const struct attn_items *items)
     uint64_t size, begin, at;
 
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
-        return NAN;
+        return (double)NAN;
     attn_batch_lines_range(items->lines, &begin, &at);
     size = items->limit < size ? items->limit : size;
     if (at <= items->from)
