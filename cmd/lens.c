@@ -151,7 +151,7 @@ static enum attn_status lens(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .args = &args->question,
                                 .example = EXAMPLE,
-                                .answer = has_target ? &answer : NULL};
+                                .answer = has_target || args->items.path ? &answer : NULL};
 
     return question_answer(&question, work, err);
 }

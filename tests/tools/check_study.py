@@ -7,6 +7,7 @@ Each item is also asked about by itself. Means, standard deviations with n - 1, 
 groups, pairs and bootstrap intervals must be numpy's to 1e-12; numbers are read with 17 digits.
 """
 import csv
+import importlib
 import json
 import pathlib
 import shutil
@@ -42,9 +43,9 @@ def number(text):
     return float("nan") if text == "" else float(text)
 
 
-def near(a, b, where):
+def near(a, b, where, tolerance=1e-12):
     a, b = np.asarray(a, float), np.asarray(b, float)
-    good = (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= 1e-12 * np.maximum(1, np.abs(b)))
+    good = (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b)))
     assert good.all(), f"{where}: {a} and {b}"
 
 
@@ -203,6 +204,50 @@ def check_patch(options, pairs, path):
              np.percentile(ratios, [10, 90]), here)
 
 
+def optional(name):
+    """The module NAME; None, with a line that says so, where it is not there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"check-study: {name} is not there, skipped")
+        return None
+
+
+def check_agreement(pandas, folder, statistics):
+    """The study of the manual: groups as pandas makes them, pairs and conditions as statsmodels."""
+    path = pathlib.Path(__file__).parents[2] / "data/experiments/agreement.csv"
+    items = pandas.read_csv(path)
+    head = ["--sort", "change", "--limit", "1", "--precision", "17", "-q", "--csv", "-"]
+    values = []
+    for i in range(len(items)): # one by one
+        items[i:i + 1].to_csv(folder / "item.csv", index=False)
+        row, = attn("score", "-q", "--precision", "17", "--csv", "-", "--items",
+                    folder / "item.csv")
+        values.append(number(row["metric"]))
+    items["value"] = values
+    items["right"] = items.value > 0
+    rows = pandas.DataFrame(attn("score", "-q", "--items", path, "--group-by", "number,attractor",
+                                 "--precision", "17", "--csv", "-"))
+    groups = items.groupby(["number", "attractor"], sort=False)
+    found = groups.value.agg(["mean", "std", "sem", "count"])
+    for ours, theirs in zip(["metric", "metric_sd", "metric_se", "n"], found.columns):
+        near(rows[ours].map(number), found[theirs], f"agreement, {theirs}")
+    near(rows.right.map(number), groups.right.mean(), "agreement, right")
+
+    # A regression on both factors predicts the means of the four conditions.
+    if not statistics:
+        return
+    fit = statistics.formula.ols("value ~ number * attractor", items).fit()
+    near(rows.metric.map(number), fit.predict(rows), "agreement, regression", 1e-9)
+    paired = items.pivot(index="id", columns="attractor", values="value")
+    test = statistics.stats.DescrStatsW(paired.other - paired.same)
+    row, = [row for row in attn("ablate", "--items", path, "--paired", "attractor=same:other",
+                                *head) if row["part"] == "base"]
+    near(number(row["value"]), test.mean, "agreement, pairs")
+    near(number(row["value_se"]), test.std_mean, "agreement, pairs")
+    assert int(row["n"]) == test.nobs
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
@@ -222,7 +267,11 @@ def main():
     path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     check_patch([], pairs, path)
     check_patch(["--sites", "z"], pairs, path)
-    print("check-study: tables over items are numpy's of single runs")
+    pandas, statistics = optional("pandas"), optional("statsmodels.api")
+    if pandas:
+        check_agreement(pandas, folder, statistics)
+    print("check-study: tables over items are numpy's of single runs"
+          + (", pandas's and statsmodels's of groups" if pandas and statistics else ""))
 
 
 if __name__ == "__main__":
