@@ -90,8 +90,7 @@ struct attn_request_edits {
     const char *ablate;            /* heads whose z becomes 0 */
     const char *ablate_pattern;    /* heads whose pattern becomes 0 */
     const struct attn_edit *items; /* [n] */
-    const char
-        *ablate_mean; /* heads whose z becomes its mean over the text, which is found first */
+    const char *ablate_mean;       /* heads whose z becomes its mean over the text, found first */
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;
