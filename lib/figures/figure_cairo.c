@@ -51,24 +51,6 @@ struct drawing {
 
 /* --- The library --------------------------------------------------------------------------- */
 
-#ifdef ATTN_IS_STATIC
-/* A static program cannot open a library: it has a C library of its own. */
-static void *open_library(void)
-{
-    return NULL;
-}
-static const char why_not[] = "which this program, linked statically, cannot open";
-static const char hint[] = "`svg` needs nothing";
-#else
-/* It stays in memory when it is closed: GObject cannot be unloaded. */
-static void *open_library(void)
-{
-    return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-static const char why_not[] = "which is not installed";
-static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing";
-#endif
-
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
  * suffices, and on a busy machine once not 256: threads that look for fonts are there together
@@ -92,7 +74,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     void *found;
 
     ATTN_TRY(check_room(name, err));
-    cairo->library = open_library();
+    /* It stays in memory when it is closed: GObject cannot be unloaded. */
+    cairo->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (cairo->library) { /* ISO C converts no pointer to an object into one to a function */
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
     found = dlsym(cairo->library, #function);                                                      \
@@ -104,8 +87,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     if (cairo->library && has_all)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
-                   cairo->library ? "which is too old" : why_not);
-    attn_error_hint(err, "%s", hint);
+                   cairo->library ? "which is too old" : "which is not installed");
+    attn_error_hint(err, "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing");
     attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
     if (cairo->library)
         dlclose(cairo->library);

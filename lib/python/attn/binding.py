@@ -316,6 +316,9 @@ ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
 ATTN_N_ITEM_PAIR = 4
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -655,6 +658,14 @@ class attn_item_place(Structure):
 
 
 class attn_item(Structure):
+    pass
+
+
+class attn_each_result(Structure):
+    pass
+
+
+class attn_each_options(Structure):
     pass
 
 
@@ -1570,6 +1581,30 @@ attn_item._fields_ = [
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
 ]
+attn_each_result._fields_ = [
+    ("n_item", c_uint64),
+    ("n_before", c_uint64),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+]
+attn_each_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("form", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+    ("result", POINTER(attn_each_result)),
+]
 attn_records_item._fields_ = [
     ("format", c_char_p),
     ("path", c_char_p),
@@ -1645,6 +1680,7 @@ attn_study_args._fields_ = [
     ("max_failed", c_int64),
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
+    ("each", POINTER(attn_each_options)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1792,6 +1828,10 @@ def ATTN_COLOR_SCALE_DEFAULT():
 
 def ATTN_DIFF_ARGS_DEFAULT():
     return attn_diff_args(size=sizeof(attn_diff_args))
+
+
+def ATTN_EACH_OPTIONS_DEFAULT():
+    return attn_each_options(size=sizeof(attn_each_options))
 
 
 def ATTN_EDIT_DEFAULT():
