@@ -737,6 +737,8 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
         if (pen->shapes->width <= pen->room)
             break;
     }
+    if (pen->shapes->width > pen->room)
+        pen->growth = 1; /* all of it is scaled */
     pen->is_measuring = is_measuring;
     return ATTN_OK;
 }
