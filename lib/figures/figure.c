@@ -429,9 +429,11 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
 
     if (!(step > 0) || !isfinite(high - low))
         return 0;
-    for (double i = ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
-        if (n < ATTN_MOST_TICKS)
-            ticks[n++] = i * step + 0.0; /* no -0 */
+    for (; n < ATTN_MOST_TICKS; n++) {
+        ticks[n] = (ceil(low / step - 1e-9) + (double)n) * step + 0.0; /* no -0 */
+        if (ticks[n] > high + 1e-9 * step)
+            break;
+    }
     return n;
 }
 
@@ -731,7 +733,8 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
         return ATTN_OK;
     pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options));
     pen->is_measuring = true;
-    for (pen->growth = 3; pen->growth > 0.05; pen->growth -= pen->growth > 1 ? 0.05 : 0.02) {
+    for (int percent = 300; percent > 5; percent -= percent > 100 ? 5 : 2) {
+        pen->growth = percent / 100.0;
         ATTN_TRY(draw_content(pen, err));
         pen->subtitle.size = n_subtitle;
         if (pen->shapes->width <= pen->room)

@@ -141,7 +141,7 @@ static bool is_total(const struct attn_cell *part)
            is_text(part, "model");
 }
 
-/* Where a part stands among others, from 1: in the order of the model, those without a layer last. */
+/* Where a part stands among others, from 1: in the order of the model, without a layer last. */
 static size_t rank_of_part(const struct attn_cell *part)
 {
     static const char *const parts[] = {"attn_bias", "mlp",       "embed",
@@ -154,8 +154,8 @@ static size_t rank_of_part(const struct attn_cell *part)
     return n + 1;
 }
 
-/* The key of row I. A part beside others has its name as column; what comes before the layers stands
- * in the row of the first, what comes after them in that of the last. */
+/* The key of row I. A part beside others has its name as column; what comes before the layers
+ * stands in the row of the first, what comes after them in that of the last. */
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
                                size_t i)
 {
