@@ -233,18 +233,19 @@ static struct attn_quote name_of(const struct attn_item *item)
 static void look_for_twice(struct attn_study *study, const struct attn_item *item)
 {
     const uint64_t hash = hash_of(item->record.id, item->record.n_id);
+    const size_t n_place = 2 * (size_t)N_ID;
     size_t at;
 
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
-        if (study->ids[at % (2 * N_ID)] == hash) {
+    for (at = (size_t)(hash >> 1); study->ids[at % n_place] != 0; at++)
+        if (study->ids[at % n_place] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);
             return;
         }
-    study->ids[at % (2 * N_ID)] = hash;
+    study->ids[at % n_place] = hash;
     study->n_id++;
 }
 
