@@ -193,7 +193,36 @@ struct taken {
     size_t n_set;
     char **names; /* [n_set] before "=", or NULL */
     struct steering_args steering;
+    char **steering_files; /* [steering.steers.n] owns; of those that name one */
+    const char **files;    /* [n_file] these, --reference, --mask */
+    size_t n_file;
 };
+
+/* Lists the files that the options name. */
+static enum attn_status list_files(const struct ablate_args *args, struct taken *taken,
+                                   struct attn_error *err)
+{
+    const char *mask = attention_mask_file(&args->question.attention);
+    const struct text_list *steers = &taken->steering.steers;
+
+    taken->steering_files = calloc(steers->n + 1, sizeof *taken->steering_files);
+    taken->files = calloc(steers->n + 2, sizeof *taken->files);
+    if (!taken->steering_files || !taken->files)
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < steers->n; i++) {
+        char *path = steering_file(steers->items[i]);
+
+        if (!path)
+            continue; /* it is refused when it is read */
+        taken->steering_files[taken->n_file] = path;
+        taken->files[taken->n_file++] = path;
+    }
+    if (args->reference)
+        taken->files[taken->n_file++] = args->reference;
+    if (mask)
+        taken->files[taken->n_file++] = mask;
+    return ATTN_OK;
+}
 
 /* Reads the values of --set. */
 static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
@@ -227,6 +256,10 @@ static void release(struct taken *taken)
         free(taken->names[i]);
     free(taken->names);
     free(taken->sets);
+    for (size_t i = 0; taken->steering_files && taken->steering_files[i]; i++)
+        free(taken->steering_files[i]);
+    free(taken->steering_files);
+    free(taken->files);
     steering_release(&taken->steering);
 }
 
@@ -248,9 +281,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change",
+                                     .is_sequence = how.is_cumulative,
                                      .asked = asked(&how)};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
+    ATTN_TRY(list_files(args, taken, err));
+    question->files = taken->files;
+    question->n_file = taken->n_file;
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));

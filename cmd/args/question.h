@@ -66,6 +66,11 @@ struct question {
     const char *example;              /* a whole command, for hints */
     void *own;                        /* what the command's work needs beside its arguments */
     struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
+    const char **files;          /* [n_file] borrowed; that the options name and that shape rows;
+                                    NULL: that of --mask alone */
+    size_t n_file;
+    const char *mask_file; /* that, or NULL */
+    struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;

@@ -72,7 +72,8 @@ static bool is_possible(const struct attn_format *format)
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
     static const char others[] =
-        "sites|top|next|target|target-id|ablate|ablate-pattern|renormalize";
+        "sites|top|next|target|target-id|ablate|ablate-pattern|ablate-mean|knockout|patch|steer|"
+        "rescale|renormalize";
     const char *beside = served->args->is_explained ? "explain" : NULL;
     struct option_walk walk = {.command = served->call->command};
     char formats[128];

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
+#include "records/items_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -616,8 +617,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->n_set > 0 && args->is_cumulative)
         return attn_error_set(err, ATTN_INVALID, "`sets` and `is_cumulative` do not go together");
     if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`is_cumulative` and `n_control` need one text, not many");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`is_cumulative` and `n_control` need one text or `items`, not `texts`");
     return ATTN_OK;
 }
 
@@ -766,9 +768,17 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     struct attn_table *table = NULL;
     const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
     enum attn_status status;
+    size_t shard, n_shard;
 
     ATTN_TRY(attn_error_at(attn_options_read(args->study, &asked, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(request, &quiet, err), ATTN_STAGE_OPTIONS, err));
+    attn_items_shard(asked.items, &shard, &n_shard);
+    if (n_shard > 0)
+        return attn_error_at(
+            attn_error_set(err, ATTN_INVALID,
+                           "`is_cumulative` goes by the change over all items, and `n_shard` has "
+                           "some of them"),
+            ATTN_STAGE_OPTIONS, err);
     ATTN_TRY(attn_items_rewind(asked.items, err));
     study.items = asked.items;
     quiet.on_note = NULL;

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "encode/float_text.h"
 #include "experiment/frame.h"
 
 #include <assert.h>
@@ -99,6 +100,10 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
         if (fold->n_label == MOST_LABELS)
             return attn_error_set(err, ATTN_INVALID, "`group_by` names more than %d labels",
                                   MOST_LABELS);
+        for (size_t i = 0; i < fold->n_label; i++)
+            if (strcmp(fold->labels[i], at) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`group_by` names '%s' twice",
+                                      attn_quote_string(at).text);
         fold->labels[fold->n_label++] = at;
         if (!end)
             break;
@@ -632,6 +637,62 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     return status;
 }
 
+/* --- Going on --------------------------------------------------------------------------------- */
+
+/* The numbers beside the rows of block I: of the groups, then of those that wait. NULL: there are
+ * I. */
+static double *find_more(const struct attn_fold *fold, size_t *list, struct waiting **at, size_t i)
+{
+    if (i < fold->n_group)
+        return fold->groups[i].more;
+    if (i == fold->n_group || !*at)
+        *at = NULL;
+    else
+        *at = (*at)->next;
+    while (!*at && fold->lists && *list < N_LIST)
+        *at = fold->lists[(*list)++];
+    return *at ? (*at)->more : NULL;
+}
+
+void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out)
+{
+    struct waiting *at = NULL;
+    const double *more;
+    size_t list = 0;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            attn_buffer_append_char(out, ' ');
+            if (isfinite(more[k]))
+                attn_double_append(out, more[k]);
+            else
+                attn_buffer_append_string(out, isnan(more[k]) ? "nan"
+                                               : more[k] < 0  ? "-inf"
+                                                              : "inf");
+        }
+}
+
+bool attn_fold_load(struct attn_fold *fold, const char *text)
+{
+    struct waiting *at = NULL;
+    size_t list = 0;
+    double *more;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            const size_t n = *text == ' ' ? strcspn(++text, " ") : 0;
+
+            if (n == 3 && memcmp(text, "nan", n) == 0)
+                more[k] = (double)NAN;
+            else if ((n == 3 || n == 4) && memcmp(text + n - 3, "inf", 3) == 0)
+                more[k] = n == 3 ? (double)INFINITY : (double)-INFINITY;
+            else if (!attn_parse_double(text, n, &more[k]))
+                return false;
+            text += n;
+        }
+    return *text == '\0';
+}
+
 size_t attn_fold_n_group(const struct attn_fold *fold)
 {
     return fold->n_label > 0 ? fold->n_group : 0;
@@ -640,6 +701,11 @@ size_t attn_fold_n_group(const struct attn_fold *fold)
 size_t attn_fold_n_label(const struct attn_fold *fold)
 {
     return fold->n_label;
+}
+
+size_t attn_fold_n_more(const struct attn_fold *fold)
+{
+    return fold->n_more;
 }
 
 size_t attn_fold_n_pair(const struct attn_fold *fold)
@@ -883,14 +949,16 @@ static void lay_out(const struct attn_fold *fold, struct layout *layout)
 
         column.type = type_of_label(fold, i);
         add_column(layout, &column, "");
+        layout->columns[i].name = fold->labels[i]; /* of any length */
     }
     for (size_t i = 0; i < fold->n_column; i++)
         add_columns(&fold->columns[i], layout);
     add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
-            if (strcmp(layout->names[i], layout->names[k]) == 0) {
+            if (strcmp(fold->labels[i], layout->names[k]) == 0) {
                 snprintf(layout->names[i], NAME_SIZE, "item.%s", fold->labels[i]);
+                layout->columns[i].name = layout->names[i];
                 break;
             }
 }

@@ -51,24 +51,6 @@ struct drawing {
 
 /* --- The library --------------------------------------------------------------------------- */
 
-#ifdef ATTN_IS_STATIC
-/* A static program cannot open a library: it has a C library of its own. */
-static void *open_library(void)
-{
-    return NULL;
-}
-static const char why_not[] = "which this program, linked statically, cannot open";
-static const char hint[] = "`svg` needs nothing";
-#else
-/* It stays in memory when it is closed: GObject cannot be unloaded. */
-static void *open_library(void)
-{
-    return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-static const char why_not[] = "which is not installed";
-static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing";
-#endif
-
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
  * suffices, and on a busy machine once not 256: threads that look for fonts are there together
@@ -92,7 +74,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     void *found;
 
     ATTN_TRY(check_room(name, err));
-    cairo->library = open_library();
+    /* It stays in memory when it is closed: GObject cannot be unloaded. */
+    cairo->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (cairo->library) { /* ISO C converts no pointer to an object into one to a function */
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
     found = dlsym(cairo->library, #function);                                                      \
@@ -104,8 +87,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     if (cairo->library && has_all)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
-                   cairo->library ? "which is too old" : why_not);
-    attn_error_hint(err, "%s", hint);
+                   cairo->library ? "which is too old" : "which is not installed");
+    attn_error_hint(err, "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing");
     attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
     if (cairo->library)
         dlclose(cairo->library);
@@ -255,6 +238,26 @@ static void draw_text(struct drawing *drawing, const struct attn_shape_text *tex
     cairo->cairo_restore(drawing->cr);
 }
 
+/* Bands that look alike, from the first of LIST [n], as one area. Returns how many. */
+static size_t draw_bands(const struct drawing *drawing, const struct attn_shape *list, size_t n)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const struct attn_shape_band *first = &list[0].band;
+    size_t i = 0;
+
+    for (; i < n && list[i].kind == ATTN_SHAPE_BAND && list[i].band.color == first->color; i++) {
+        const struct attn_shape_band *band = &list[i].band;
+
+        cairo->cairo_move_to(drawing->cr, band->x, band->top);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->top2);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->bottom2);
+        cairo->cairo_line_to(drawing->cr, band->x, band->bottom);
+    }
+    set_color(drawing, first->color, first->opacity);
+    cairo->cairo_fill(drawing->cr);
+    return i;
+}
+
 /* Lines along pixels take whole ones, as cells do. */
 static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
 {
@@ -313,6 +316,9 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             set_color(drawing, dot->color, 1);
             cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
             cairo->cairo_fill(drawing->cr);
+            break;
+        case ATTN_SHAPE_BAND:
+            i += draw_bands(drawing, list + i, n - i) - 1;
             break;
         case ATTN_SHAPE_LINE:
             draw_line(drawing, &list[i].line);

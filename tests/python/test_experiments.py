@@ -102,6 +102,7 @@ class Tables(TestCase):
         self.assertAlmostEqual(local[0]["tv"], float(apart.mean()), places=5)
         self.assert_raises(attn.InvalidError, "exact", model().compare, KEYS, attention="full")
         self.assert_raises(attn.InvalidError, "", model().compare, KEYS, attention="nope")
+        self.assert_raises(attn.InvalidError, "without edits", model().compare, KEYS, attention="window:2", ablate="1.1")
 
     def test_pandas(self):
         try:

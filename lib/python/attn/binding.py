@@ -301,7 +301,9 @@ ATTN_FIGURE_LINES = 3
 ATTN_FIGURE_TOKENS = 4
 ATTN_FIGURE_POINTS = 5
 ATTN_FIGURE_PATCHES = 6
-ATTN_N_FIGURE = 7
+ATTN_FIGURE_BARS = 7
+ATTN_FIGURE_CURVE = 8
+ATTN_N_FIGURE = 9
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -314,6 +316,9 @@ ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
 ATTN_N_ITEM_PAIR = 4
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -653,6 +658,14 @@ class attn_item_place(Structure):
 
 
 class attn_item(Structure):
+    pass
+
+
+class attn_each_result(Structure):
+    pass
+
+
+class attn_each_options(Structure):
     pass
 
 
@@ -1507,6 +1520,9 @@ attn_table_grid._fields_ = [
     ("cells", c_char_p),
     ("parts", c_char_p),
     ("is_pairs", c_bool),
+    ("figure", c_int),
+    ("n_label", c_size_t),
+    ("is_sequence", c_bool),
     ("is_clustered", c_bool),
     ("quantity", c_char_p),
     ("answer", c_char_p),
@@ -1564,6 +1580,30 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+]
+attn_each_result._fields_ = [
+    ("n_item", c_uint64),
+    ("n_before", c_uint64),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+]
+attn_each_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("form", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+    ("result", POINTER(attn_each_result)),
 ]
 attn_records_item._fields_ = [
     ("format", c_char_p),
@@ -1640,6 +1680,7 @@ attn_study_args._fields_ = [
     ("max_failed", c_int64),
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
+    ("each", POINTER(attn_each_options)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1787,6 +1828,10 @@ def ATTN_COLOR_SCALE_DEFAULT():
 
 def ATTN_DIFF_ARGS_DEFAULT():
     return attn_diff_args(size=sizeof(attn_diff_args))
+
+
+def ATTN_EACH_OPTIONS_DEFAULT():
+    return attn_each_options(size=sizeof(attn_each_options))
 
 
 def ATTN_EDIT_DEFAULT():
