@@ -210,7 +210,8 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
                                       MOST_LINES > least ? MOST_LINES - least : 1, err));
         used = fixed + w->thumbnails.n_line;
         if (w->thumbnails.n_line == 0) {
-            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures);
+            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures,
+                               MOST_LINES > least ? MOST_LINES - least : 1);
             used = fixed + w->heads.n_line;
         }
     }
