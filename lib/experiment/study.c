@@ -263,6 +263,7 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 /* --- Restarts --------------------------------------------------------------------------------- */
 
 static const char *const row_names[] = {"base", "source", "model"};
+static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
 /* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
  * row, its moments, how often the model was right, the numbers beside rows. */
@@ -324,6 +325,9 @@ static bool load(struct attn_study *study, const char *text)
         if (is_word(words[0], sizes[0], name))
             study->sum.metric = name;
     }
+    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
+        if (is_word(words[0], sizes[0], other_metrics[i]))
+            study->sum.metric = other_metrics[i];
     for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
         if (is_word(words[1], sizes[1], row_names[i]))
             study->sum.row = row_names[i];
