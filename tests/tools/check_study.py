@@ -6,10 +6,13 @@
 Each item is also asked about by itself. Means, standard deviations with n - 1, standard errors,
 groups, pairs and bootstrap intervals must be numpy's to 1e-12; numbers are read with 17 digits.
 """
+import contextlib
 import csv
 import importlib
+import io
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -248,6 +251,26 @@ def check_agreement(pandas, folder, statistics):
     assert int(row["n"]) == test.nobs
 
 
+def check_manual(folder):
+    """The manual's lines of pandas and statsmodels run, and find the means of its table."""
+    root = pathlib.Path(__file__).parents[2]
+    items = root / "data/experiments/agreement.csv"
+    manual = (root / "cmd/README.md").read_text("utf-8").split("### A study of agreement")[1]
+    block = re.search(r"^```py\n(.*?)^```$", manual, re.M | re.S).group(1)
+    exact = ["ablate", "-q", "--precision", "17", "--items", items, "--csv", "-"]
+    attn(*exact, "--each", folder / "each.csv")
+    printed = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        names = {}
+        exec(block, names)
+    assert "Converged:" in printed.getvalue()
+    groups = names["head"].groupby(["number", "attractor"], sort=False).change
+    rows = [row for row in attn(*exact, "--group-by", "number,attractor")
+            if row["layer"] == "2" and row["head"] == "5"]
+    near([number(row["change"]) for row in rows], groups.mean(), "manual, means")
+    near([number(row["change_se"]) for row in rows], groups.sem(), "manual, se")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
@@ -270,6 +293,8 @@ def main():
     pandas, statistics = optional("pandas"), optional("statsmodels.api")
     if pandas:
         check_agreement(pandas, folder, statistics)
+    if pandas and statistics:
+        check_manual(folder)
     print("check-study: tables over items are numpy's of single runs"
           + (", pandas's and statsmodels's of groups" if pandas and statistics else ""))
 
