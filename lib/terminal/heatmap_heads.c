@@ -74,7 +74,7 @@ static const struct {
     {ATTN_MEASURE_FAR, 'f', "far"},
 };
 
-enum { N_KIND = sizeof kinds / sizeof *kinds, LEAST_ROWS = 2 /* of induction */ };
+enum { N_KIND = sizeof kinds / sizeof *kinds };
 
 attn_measure_set attn_head_map_measures(void)
 {
@@ -127,6 +127,16 @@ void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
         N_HEADER + (dims->n_layer + columns->n_beside - 1) / columns->n_beside * n_block;
 }
 
+/* Whether a head's induction says something: it sums the weights on several tokens, so where tokens
+ * come again and again a head that looks everywhere has some, too. */
+static bool has_induction(const struct attn_head_map *heads, int layer, int head)
+{
+    const struct attn_measure_group *m = heads->measures;
+
+    return attn_measure_group_find(m, ATTN_MEASURE_N_INDUCTION, layer, head) >= 2 &&
+           attn_measure_group_find(m, ATTN_MEASURE_INDUCTION, layer, head) >= 0.3;
+}
+
 /* A head's letter and the weight that it stands for. '-': none of them is a number. */
 static char kind_of(const struct attn_head_map *heads, int layer, int head, double *weight)
 {
@@ -137,9 +147,7 @@ static char kind_of(const struct attn_head_map *heads, int layer, int head, doub
         const enum attn_measure measure = kinds[i].measure;
         const double value = attn_measure_group_find(heads->measures, measure, layer, head);
 
-        if (measure == ATTN_MEASURE_INDUCTION &&
-            !(attn_measure_group_find(heads->measures, ATTN_MEASURE_N_INDUCTION, layer, head) >=
-              LEAST_ROWS))
+        if (measure == ATTN_MEASURE_INDUCTION && !has_induction(heads, layer, head))
             continue;
         if (letter == '-' ? !isnan(value) : value > *weight) {
             letter = kinds[i].letter;

@@ -251,8 +251,10 @@ static enum attn_status event_screen(struct attn_writer *writer,
 
         return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
     }
-    for (size_t i = 0; event->site == ATTN_SITE_PATTERN && i < w->measures.n; i++)
-        attn_measurement_add(w->measures.items[i], event, NULL);
+    if (event->site == ATTN_SITE_PATTERN) { /* far is last, and reads all keys: on all threads */
+        attn_measurements_add(w->measures.items, w->measures.n - 1, event);
+        attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
+    }
     attn_thumbnails_take(&w->thumbnails, event, place);
     return attn_levels_take(w->levels, event, place, &whole, err);
 }
