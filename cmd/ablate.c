@@ -281,6 +281,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change",
+                                     .is_sequence = how.is_cumulative,
                                      .asked = asked(&how)};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));

@@ -84,6 +84,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .columns = "head",
                                               .values = "logit",
+                                              .quantity = "part of @",
                                               .parts = "part",
                                               .asked = "written by each part of the model"};
     if (how.by_token)
@@ -93,6 +94,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                                      .columns = "key",
                                      .texts = "token",
                                      .values = "logit",
+                                     .quantity = "part of @",
                                      .asked = "written by each head, by the key it reads from"};
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)

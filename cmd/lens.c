@@ -87,7 +87,9 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
         grid.columns = "head";
         grid.values = "logit";
         grid.cells = has_target || is_of_texts ? NULL : "token";
-        grid.quantity = has_target ? "@" : "logit of the most probable token";
+        grid.quantity = args->items.path ? "logit of the target"
+                        : has_target     ? "@"
+                                         : "logit of the most probable token";
         grid.asked = "by what each head adds alone";
         return grid;
     }
@@ -95,7 +97,9 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     grid.columns = is_of_texts ? "place" : "position";
     grid.values = "prob";
     grid.cells = has_target || is_of_texts ? NULL : "token";
-    grid.quantity = has_target ? "@" : "probability of the most probable token";
+    grid.quantity = args->items.path ? "probability of the target" /* items have their own */
+                    : has_target     ? "@"
+                                     : "probability of the most probable token";
     grid.asked = "read after each layer";
     if (is_of_texts && has_target) {
         grid.detail = NULL;

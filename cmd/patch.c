@@ -214,16 +214,18 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
 
-/* By position, head or kv_head: the column before the numbers. */
-static const char *find_columns(const struct attn_table *table)
+/* Lets a picture have a column for each position, place, head or kv_head of TABLE. */
+static void find_columns(const struct attn_table *table, struct attn_table_grid *grid)
 {
     for (size_t i = 0; i < attn_table_n_column(table); i++) {
-        const char *name = attn_table_column(table, i)->name;
+        const struct attn_column *column = attn_table_column(table, i);
 
-        if (word_find("position|head|kv_head", name) >= 0)
-            return name;
+        if (word_find("position|head|kv_head", column->name) < 0)
+            continue;
+        grid->columns = column->name;
+        if (column->type == ATTN_VALUE_TEXT) /* places have names */
+            grid->texts = NULL;
     }
-    return NULL;
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -250,7 +252,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    question->grid.columns = find_columns(question->table);
+    find_columns(question->table, &question->grid);
     snprintf(asked, sizeof asked, "by %s of each %s", how.site ? how.site : "resid_pre",
              question->grid.columns ? question->grid.columns : "place");
     question->grid.asked = asked;

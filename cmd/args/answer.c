@@ -33,7 +33,7 @@ static const struct option at_rows[] = {
 const struct option_group at_options = OPTION_GROUP("Answer", at_rows);
 
 static const struct option metric_rows[] = {
-    OPTION_CHOICE("metric", "auto|logit_diff|log_prob|logit|prob|kl|ce", struct answer_args, metric,
+    OPTION_CHOICE("metric", METRICS, struct answer_args, metric,
                   "what is measured: logit_diff, the target's logit minus the foil's; log_prob, "
                   "ln p(target); its logit or its probability. auto (default) is logit_diff with "
                   "a foil, log_prob without. kl, KL(p before || p after), and ce, the mean of "

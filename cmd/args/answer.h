@@ -7,6 +7,9 @@
 
 #include "attn.h"
 
+/* Values of --metric, in the order of enum attn_answer_metric. */
+#define METRICS "auto|logit_diff|log_prob|logit|prob|kl|ce"
+
 struct answer_args {
     const char *target, *foil;  /* NULL: not given */
     int64_t target_id, foil_id; /* -1: not given */

@@ -259,9 +259,9 @@ const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pict
 /* The rows of picture_options that shape a picture of a table. */
 static bool make_shape(size_t i, struct option *row)
 {
-    static const char *const names[] = {"colormap", "color-scale", "values", "cell",
-                                        "dpi",      "font-size",   "font",   "figure-width",
-                                        "width",    "title",       "theme",  "color"};
+    static const char *const names[] = {
+        "figure", "colormap",     "color-scale", "values", "cell",  "dpi",  "font-size",
+        "font",   "figure-width", "width",       "title",  "theme", "color"};
 
     if (i >= sizeof names / sizeof *names)
         return false;

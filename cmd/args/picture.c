@@ -24,9 +24,11 @@ const struct option_group view_options = OPTION_GROUP("View", view_rows);
 static const struct option picture_rows[] = {
     OPTION_FLAG("heatmap", struct picture_args, is_heatmap,
                 "print matrices as heat maps: each weight in percent on its colour"),
-    OPTION_TEXT("figure", "KIND", struct picture_args, figure,
-                "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; "
-                "default: matrix for one head, grid for several"),
+    OPTION_TEXT(
+        "figure", "KIND", struct picture_args, figure,
+        "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; of a table "
+        "grid, tokens, bars or curve; default: matrix for one head, grid for several, grid "
+        "for a table, tokens for that of `score`"),
     OPTION_TEXT("colormap", "NAME", struct picture_args, colormap,
                 "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
                 "diverging for numbers that may be negative"),

@@ -227,7 +227,11 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     if (question->answer) {
-        answer_name(question->answer, answer);
+        struct answer_args asked = *question->answer;
+
+        if (sum->metric) /* that of the items */
+            asked.metric = word_find(METRICS, sum->metric);
+        answer_name(&asked, answer);
         grid.answer = answer;
     }
     if (!grid.text) {
@@ -245,6 +249,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.text = means;
         grid.n_text = strlen(means);
     }
+    grid.n_label = sum->n_label;
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;

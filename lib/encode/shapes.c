@@ -57,6 +57,11 @@ void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .dot = dot});
 }
 
+void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BAND, .band = band});
+}
+
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n)
 {

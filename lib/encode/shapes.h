@@ -33,6 +33,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_TEXT,
     ATTN_SHAPE_LINE,
     ATTN_SHAPE_DOT,
+    ATTN_SHAPE_BAND,
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
@@ -60,6 +61,14 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
+/* What lies between two lines from X to X2. Those that follow one another and look alike are drawn as
+ * one. */
+struct attn_shape_band {
+    double x, top, bottom, x2, top2, bottom2;
+    double opacity; /* 0..1 */
+    uint32_t color;
+};
+
 struct attn_shape_text {
     double x, y; /* of the anchor, on the baseline */
     double size; /* of the font */
@@ -77,6 +86,7 @@ struct attn_shape {
         struct attn_shape_box box;
         struct attn_shape_line line;
         struct attn_shape_dot dot;
+        struct attn_shape_band band;
         struct attn_shape_text text;
     };
 };
@@ -117,6 +127,7 @@ uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_sh
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot);
+void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band);
 
 /* Copies N bytes of BYTES. Empty text is not added. */
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,

@@ -24,7 +24,8 @@
  * patched as a whole: position is its name, token is missing.
  *
  * In layers that attend to a source the rows of k and v are those of the source, and queries of
- * these sites are positions or words of it (run/position.h). A head without such a row has no value.
+ * these sites are positions or words of it (run/position.h). A head without such a row has no
+ * value.
  *
  * Over items (study.h) the column change, value minus that of `base`, comes after value, and effect
  * is a ratio of means: the mean change as a share of that of `source`. It has no sd and se, and is

@@ -646,6 +646,12 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
+    if ((kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE) && !pen->content->grid) {
+        attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
+                       attn_figure_name(kind));
+        attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
+        return ATTN_INVALID;
+    }
     if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
         matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
@@ -704,6 +710,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_TOKENS] = attn_figure_draw_tokens,
         [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
+        [ATTN_FIGURE_BARS] = attn_figure_draw_plot,
+        [ATTN_FIGURE_CURVE] = attn_figure_draw_plot,
     };
 
     ATTN_TRY(kinds[pen->content->kind](pen, err));

@@ -238,6 +238,26 @@ static void draw_text(struct drawing *drawing, const struct attn_shape_text *tex
     cairo->cairo_restore(drawing->cr);
 }
 
+/* Bands that look alike, from the first of LIST [n], as one area. Returns how many. */
+static size_t draw_bands(const struct drawing *drawing, const struct attn_shape *list, size_t n)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const struct attn_shape_band *first = &list[0].band;
+    size_t i = 0;
+
+    for (; i < n && list[i].kind == ATTN_SHAPE_BAND && list[i].band.color == first->color; i++) {
+        const struct attn_shape_band *band = &list[i].band;
+
+        cairo->cairo_move_to(drawing->cr, band->x, band->top);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->top2);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->bottom2);
+        cairo->cairo_line_to(drawing->cr, band->x, band->bottom);
+    }
+    set_color(drawing, first->color, first->opacity);
+    cairo->cairo_fill(drawing->cr);
+    return i;
+}
+
 /* Lines along pixels take whole ones, as cells do. */
 static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
 {
@@ -296,6 +316,9 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             set_color(drawing, dot->color, 1);
             cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
             cairo->cairo_fill(drawing->cr);
+            break;
+        case ATTN_SHAPE_BAND:
+            i += draw_bands(drawing, list + i, n - i) - 1;
             break;
         case ATTN_SHAPE_LINE:
             draw_line(drawing, &list[i].line);

@@ -55,6 +55,7 @@ enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);

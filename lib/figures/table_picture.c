@@ -41,6 +41,7 @@ struct table_cells {
     struct table_axis rows, columns;
     struct attn_token_texts texts; /* of the cells */
     char note[NOTE_SIZE];
+    float *lows, *highs; /* [cells] of plots; owns */
 };
 
 /* --- Columns of the table ------------------------------------------------------------------ */
@@ -656,11 +657,368 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
     return status;
 }
 
+/* --- Bars, curves, tokens ------------------------------------------------------------------ */
+
+/* What names a row of the table. SIZE_MAX: the table has no such column. */
+struct row_columns {
+    size_t rows, columns, detail, texts, part;
+    size_t n_label; /* leading columns by which rows are grouped */
+    const struct attn_table_grid *grid;
+    const struct attn_token_texts *tokens; /* of the run; NULL: positions have none */
+};
+
+static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        size_t column)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, column);
+
+    if (cell.type == ATTN_VALUE_TEXT)
+        attn_escape_append(out, cell.text, cell.size);
+    else if (cell.type == ATTN_VALUE_REAL)
+        attn_buffer_append_format(out, "%.6g", cell.real);
+    else if (cell.type != ATTN_VALUE_MISSING)
+        attn_buffer_append_format(out, "%" PRId64, cell.integer);
+}
+
+/* " resid_post"; nothing for the site that each layer has, or where DETAIL is no column. */
+static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
+                        size_t row)
+{
+    const struct attn_cell cell =
+        detail == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, detail);
+
+    if (cell.type == ATTN_VALUE_MISSING || is_text(&cell, "resid_pre"))
+        return;
+    attn_buffer_append_char(out, ' ');
+    append_cell(out, table, row, detail);
+}
+
+/* Its layer, and what else tells rows of the picture apart. */
+static void append_row_side(struct attn_buffer *out, const struct attn_table *table,
+                            const struct row_columns *columns, size_t row, bool is_named)
+{
+    if (is_named)
+        attn_buffer_append_format(out, "%s ", columns->grid->rows);
+    append_cell(out, table, row, columns->rows);
+    append_site(out, table, columns->detail, row);
+}
+
+/* Its head, position, token or part. */
+static void append_column_side(struct attn_buffer *out, const struct attn_table *table,
+                               const struct row_columns *columns, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, columns->columns);
+    size_t n;
+    const char *token;
+
+    if (columns->texts != SIZE_MAX && !is_missing(table, row, columns->texts)) {
+        struct attn_cell text = attn_table_cell(table, row, columns->texts);
+
+        append_cell(out, table, row, columns->columns);
+        attn_buffer_append_char(out, ' ');
+        for (; text.size > 1 && *text.text == ' '; text.size--)
+            text.text++;
+        attn_escape_append(out, text.text, text.size);
+    } else if (cell.type == ATTN_VALUE_INTEGER && columns->tokens && cell.integer >= 0 &&
+               (size_t)cell.integer < columns->tokens->n) {
+        token = attn_token_text(columns->tokens, (size_t)cell.integer, &n);
+        for (; n > 1 && *token == ' '; n--)
+            token++;
+        attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
+        attn_buffer_append(out, token, n);
+    } else if (cell.type != ATTN_VALUE_MISSING) {
+        if (cell.type == ATTN_VALUE_INTEGER)
+            attn_buffer_append_format(out, "%s ", columns->grid->columns);
+        append_cell(out, table, row, columns->columns);
+    } else if (columns->part != SIZE_MAX) {
+        append_cell(out, table, row, columns->part);
+    }
+}
+
+/* The whole row: "2.5", "mlp 3", "2 keys". */
+static void append_row(struct attn_buffer *out, const struct attn_table *table,
+                       const struct row_columns *columns, size_t row)
+{
+    const bool has_layer = !is_missing(table, row, columns->rows);
+    const bool is_head = strcmp(columns->grid->columns, "head") == 0 ||
+                         strcmp(columns->grid->columns, "kv_head") == 0;
+
+    if (columns->rows == columns->columns || !has_layer) {
+        append_column_side(out, table, columns, row);
+    } else if (is_head && !is_missing(table, row, columns->columns)) {
+        append_cell(out, table, row, columns->rows);
+        attn_buffer_append_char(out, '.');
+        append_cell(out, table, row, columns->columns);
+    } else {
+        const size_t n = out->size;
+
+        append_column_side(out, table, columns, row);
+        attn_buffer_append_string(out, out->size > n ? " " : "");
+        append_row_side(out, table, columns, row, out->size == n);
+    }
+}
+
+/* The names of one side of a plot, each once, in the order in which they come. */
+struct names {
+    struct attn_token_texts *texts;
+    struct attn_buffer one; /* that is looked for; owns */
+};
+
+/* The number of the name in names->one, which is put in where it is new. */
+static size_t place_of_name(struct names *names)
+{
+    struct attn_token_texts *texts = names->texts;
+
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t n;
+        const char *text = attn_token_text(texts, i, &n);
+
+        if (n == names->one.size && (n == 0 || memcmp(text, names->one.data, n) == 0))
+            return i;
+    }
+    attn_buffer_append(&texts->bytes, names->one.data, names->one.size);
+    texts->bytes.has_failed |= names->one.has_failed;
+    texts->ends[texts->n++] = texts->bytes.size;
+    return texts->n - 1;
+}
+
+/* Which group and which place a row of the table has. A curve goes along positions, else along
+ * layers; where the table is a sequence, along its rows. */
+static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
+                     bool is_curve, struct attn_buffer *group, struct attn_buffer *place)
+{
+    const struct attn_table_grid *grid = columns->grid;
+    const bool is_by_position =
+        columns->detail == SIZE_MAX &&
+        (strcmp(grid->columns, "position") == 0 || strcmp(grid->columns, "key") == 0);
+
+    const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
+
+    for (size_t i = 0; i < columns->n_label; i++) {
+        attn_buffer_append_string(is_of_groups ? place : group, i > 0 ? ", " : "");
+        append_cell(is_of_groups ? place : group, table, row, i);
+    }
+    if (is_of_groups)
+        return;
+    if (!is_curve || grid->is_sequence) {
+        append_row(place, table, columns, row);
+        return;
+    }
+    if (strcmp(grid->columns, "site") == 0) { /* of one reading */
+        append_row_side(place, table, columns, row, false);
+        append_site(place, table, columns->columns, row);
+        return;
+    }
+    if (columns->rows != columns->columns)
+        attn_buffer_append_string(group, group->size > 0 ? ", " : "");
+    if (is_by_position) {
+        append_column_side(place, table, columns, row);
+        append_row_side(group, table, columns, row, true);
+    } else {
+        append_row_side(place, table, columns, row, false);
+        if (columns->rows != columns->columns)
+            append_column_side(group, table, columns, row);
+    }
+}
+
+/* Places each row of the table; of_rows of both axes. */
+static enum attn_status place_series(const struct attn_table *table,
+                                     const struct row_columns *columns, bool is_curve,
+                                     struct table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    struct names groups = {.texts = &cells->rows.texts}, places = {.texts = &cells->columns.texts};
+    bool has_failed;
+
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_cell part = columns->part == SIZE_MAX
+                                          ? attn_cell_missing()
+                                          : attn_table_cell(table, i, columns->part);
+
+        cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
+        if (is_total(&part) && strcmp(columns->grid->values, "value") != 0)
+            continue;
+        if (is_curve && !columns->grid->is_sequence &&
+            (is_missing(table, i, columns->rows) || is_missing(table, i, columns->columns)))
+            continue;
+        groups.one.size = places.one.size = 0;
+        name_row(table, columns, i, is_curve, &groups.one, &places.one);
+        cells->rows.of_rows[i] = place_of_name(&groups);
+        cells->columns.of_rows[i] = place_of_name(&places);
+    }
+    has_failed = groups.one.has_failed || places.one.has_failed || groups.texts->bytes.has_failed ||
+                 places.texts->bytes.has_failed;
+    attn_buffer_release(&groups.one);
+    attn_buffer_release(&places.one);
+    if (has_failed)
+        return attn_error_no_memory(err);
+    return groups.texts->n > 0 ? ATTN_OK
+                               : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
+}
+
+/* The column NAME with an ending: "change_se". SIZE_MAX: there is none. */
+static size_t column_with(const struct attn_table *table, const char *name, const char *ending)
+{
+    char whole[128];
+
+    return (size_t)snprintf(whole, sizeof whole, "%s%s", name, ending) < sizeof whole
+               ? column_or_none(table, whole)
+               : SIZE_MAX;
+}
+
+/* From where to where the number of a row may be: an interval that the table has, else one standard
+ * error on either side. */
+static void read_errors(const struct attn_table *table, const struct attn_table_grid *grid,
+                        size_t values, struct table_cells *cells)
+{
+    const size_t low = column_with(table, grid->values, "_low");
+    const size_t high = column_with(table, grid->values, "_high");
+    const size_t se = column_with(table, grid->values, "_se");
+    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
+    const size_t n = cells->columns.texts.n;
+
+    if (!has_interval && se == SIZE_MAX)
+        return;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], at = row * n + cells->columns.of_rows[i];
+        const float value = number_at(table, i, values);
+
+        if (row == SIZE_MAX)
+            continue;
+        cells->lows[at] = has_interval ? number_at(table, i, low) : value - number_at(table, i, se);
+        cells->highs[at] =
+            has_interval ? number_at(table, i, high) : value + number_at(table, i, se);
+    }
+    cells->figure.lows = cells->lows;
+    cells->figure.highs = cells->highs;
+    cells->figure.note = has_interval ? "with intervals of the mean" : "with standard errors";
+}
+
+static struct attn_figure_axis series_axis(const struct table_axis *axis, const char *title)
+{
+    return (struct attn_figure_axis){.n = axis->texts.n,
+                                     .texts = &axis->texts,
+                                     .has_own_texts = true,
+                                     .is_named = true,
+                                     .title = title};
+}
+
+/* The table as groups and places. */
+static enum attn_status fill_series(const struct attn_table *table,
+                                    const struct row_columns *columns, size_t values, bool is_curve,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    size_t n;
+
+    cells->rows.of_rows = attn_alloc(n_row, sizeof *cells->rows.of_rows, err);
+    cells->columns.of_rows = attn_alloc(n_row, sizeof *cells->columns.of_rows, err);
+    cells->rows.texts.ends = attn_alloc(n_row, sizeof *cells->rows.texts.ends, err);
+    cells->columns.texts.ends = attn_alloc(n_row, sizeof *cells->columns.texts.ends, err);
+    if (!cells->rows.of_rows || !cells->columns.of_rows || !cells->rows.texts.ends ||
+        !cells->columns.texts.ends)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(place_series(table, columns, is_curve, cells, err));
+    n = cells->rows.texts.n * cells->columns.texts.n;
+    ATTN_TRY(attn_level_matrix_create(cells->rows.texts.n, cells->columns.texts.n,
+                                      &cells->figure.matrix, err));
+    cells->lows = attn_alloc(n, sizeof *cells->lows, err);
+    cells->highs = attn_alloc(n, sizeof *cells->highs, err);
+    if (!cells->lows || !cells->highs)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        cells->lows[i] = cells->highs[i] = NAN;
+    for (size_t i = 0; i < n_row; i++)
+        if (cells->rows.of_rows[i] != SIZE_MAX && !is_missing(table, i, values))
+            attn_level_matrix_put(&cells->figure.matrix, cells->rows.of_rows[i],
+                                  cells->columns.of_rows[i], number_at(table, i, values));
+    read_errors(table, columns->grid, values, cells);
+    cells->rows.axis = series_axis(&cells->rows, "");
+    cells->columns.axis = series_axis(
+        &cells->columns, columns->grid->is_sequence ? columns->grid->columns : columns->grid->rows);
+    if (is_curve && strcmp(columns->grid->columns, "position") == 0 && columns->detail == SIZE_MAX)
+        cells->columns.axis.title = columns->grid->columns;
+    return ATTN_OK;
+}
+
+static enum attn_status read_series(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t values,
+                                    bool is_curve, struct table_cells *cells,
+                                    struct attn_error *err)
+{
+    struct attn_token_texts tokens[2] = {0};
+    struct row_columns columns = {.detail = column_or_none(table, grid->detail),
+                                  .texts = column_or_none(table, grid->texts),
+                                  .part = column_or_none(table, "part"),
+                                  .n_label = grid->n_label,
+                                  .grid = grid};
+    enum attn_status status = ATTN_OK;
+
+    if (!find_column(table, grid->rows, &columns.rows) ||
+        !find_column(table, grid->columns, &columns.columns))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
+                              grid->columns);
+    if (grid->run && grid->positions) {
+        columns.tokens = tokens;
+        status = attn_token_labels_init(tokens, grid->run, err);
+    }
+    if (status == ATTN_OK)
+        status = fill_series(table, &columns, values, is_curve, cells, err);
+    attn_token_texts_release(tokens, 2);
+    return status;
+}
+
+/* Each row of the table as a token. */
+static enum attn_status read_tokens(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t values,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    const size_t texts = column_or_none(table, grid->texts), n = attn_table_n_row(table);
+    struct table_axis *axis = &cells->columns;
+
+    if (texts == SIZE_MAX || n == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure tokens`' needs a table with a row for each token");
+    axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
+    cells->rows.texts.ends = attn_alloc(1, sizeof *axis->texts.ends, err);
+    if (!axis->texts.ends || !cells->rows.texts.ends)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
+    for (size_t i = 0; i < n; i++) {
+        append_cell(&axis->texts.bytes, table, i, texts);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+        if (!is_missing(table, i, values))
+            attn_level_matrix_put(&cells->figure.matrix, 0, i, number_at(table, i, values));
+    }
+    cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
+    axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
 /* --- All of it ----------------------------------------------------------------------------- */
+
+static enum attn_status read_kind(const struct attn_table *table,
+                                  const struct attn_table_grid *grid, size_t values,
+                                  enum attn_figure kind, struct table_cells *cells,
+                                  struct attn_error *err)
+{
+    if (kind == ATTN_FIGURE_TOKENS)
+        return read_tokens(table, grid, values, cells, err);
+    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
+        return read_series(table, grid, values, kind == ATTN_FIGURE_CURVE, cells, err);
+    if (grid->n_label > 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "the table has rows for each group, and a grid shows one group");
+        attn_error_hint(err, "`figure bars` and `figure curve` show several");
+        return ATTN_INVALID;
+    }
+    return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);
+}
 
 /* ASKED is how the user wants the scale. */
 static enum attn_status read_figure(const struct attn_table *table,
-                                    const struct attn_table_grid *grid,
+                                    const struct attn_table_grid *grid, enum attn_figure kind,
                                     struct attn_color_scale asked, struct table_cells *cells,
                                     struct attn_error *err)
 {
@@ -671,7 +1029,7 @@ static enum attn_status read_figure(const struct attn_table *table,
     double most;
 
     ATTN_TRY(find_values(table, grid, &values, err));
-    ATTN_TRY((grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err));
+    ATTN_TRY(read_kind(table, grid, values, kind, cells, err));
     column = attn_table_column(table, values);
     figure->rows = &cells->rows.axis;
     figure->columns = &cells->columns.axis;
@@ -732,12 +1090,33 @@ struct table_picture {
     struct attn_sink *file;    /* owns; NULL: the output has a sink */
 };
 
+/* Whether a table is drawn as KIND in the format of OUTPUT. */
+static enum attn_status check_kind(enum attn_figure kind, const struct attn_output *output,
+                                   struct attn_error *err)
+{
+    const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
+
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure %s`' draws no table, expected grid, tokens, bars or curve",
+                              attn_figure_name(kind));
+    if (is_plot && output->format->tensors->draw_grid)
+        return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'",
+                              output->format->name, attn_figure_name(kind));
+    return ATTN_OK;
+}
+
 static enum attn_status draw(struct table_picture *picture, const struct attn_table *table,
                              const struct attn_table_grid *grid, struct attn_error *err)
 {
     const struct attn_output *output = picture->output;
     struct attn_table_grid drawn = *grid;
-    const struct attn_figure_content content = {.kind = ATTN_FIGURE_MATRIX,
+    const enum attn_figure asked = picture->options.figure;
+    const enum attn_figure kind = asked == ATTN_FIGURE_GRID             ? ATTN_FIGURE_MATRIX
+                                  : asked != ATTN_FIGURE_DEFAULT        ? asked
+                                  : grid->figure != ATTN_FIGURE_DEFAULT ? grid->figure
+                                                                        : ATTN_FIGURE_MATRIX;
+    const struct attn_figure_content content = {.kind = kind,
                                                 .grid = &picture->cells.figure,
                                                 .picture = &picture->options,
                                                 .n = 1,
@@ -747,9 +1126,10 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     ATTN_TRY(attn_table_picture_check(output, err));
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
+    ATTN_TRY(check_kind(kind, output, err));
     if (output->format->tensors->draw_grid) /* a terminal has no room for more columns */
         drawn.parts = NULL;
-    ATTN_TRY(read_figure(table, &drawn, picture->options.color_scale, &picture->cells, err));
+    ATTN_TRY(read_figure(table, &drawn, kind, picture->options.color_scale, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     ATTN_TRY(attn_figure_measure(&content, err));
@@ -797,6 +1177,8 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     release_axis(&made.cells.rows);
     release_axis(&made.cells.columns);
     attn_token_texts_release(&made.cells.texts, 1);
+    attn_free(made.cells.lows);
+    attn_free(made.cells.highs);
     attn_free(made.cells.figure.matrix.cells);
     attn_table_words_release(&made.cells.words);
     attn_buffer_release(&made.cells.quantity);

@@ -34,7 +34,11 @@ struct attn_table_grid {
     bool is_pairs;     /* both sides are the same: each row of the table is two cells, those on the
                             diagonal are 0, and the columns layer, head, other_layer and other_head
                             name both sides */
-    bool is_clustered; /* pairs: what is alike stands side by side, and not by number */
+    enum attn_figure figure; /* what is drawn unless the options say otherwise; DEFAULT: a grid */
+    size_t n_label;          /* leading columns by which rows are grouped */
+    bool is_sequence;        /* each row of the table goes on with the one before: a curve is drawn
+                                along them */
+    bool is_clustered;       /* pairs: what is alike stands side by side, and not by number */
 
     /* What the picture says of them; each may be NULL. */
     const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */

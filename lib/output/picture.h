@@ -22,7 +22,9 @@
     X(LINES, 3, "lines")     /* two columns of tokens and lines between them */                    \
     X(TOKENS, 4, "tokens")   /* the text, coloured by one row */                                   \
     X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
-    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */
+    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */            \
+    X(BARS, 7, "bars")       /* rows of a table from 0, with error bars */                         \
+    X(CURVE, 8, "curve")     /* rows of a table by layer or position, a line a group */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix for one, a grid for several */

@@ -109,6 +109,10 @@ class Pictures(TestCase):
                 (["ablate", *ANSWER, "--column", "kl", "--parts", "layers", "--with", "mean", KEYS],
                  m.ablate(KEYS, parts="layers", with_="mean", **HOW).plot(values="kl")),
                 (["lens", "--queries", "all", KEYS], m.lens(KEYS, queries="all")),
+                (["score", TEXT], m.score(TEXT)), (["score", "--merge-words", TEXT], m.score(TEXT, merge_words=True)),
+                (["ablate", *ANSWER, "--parts", "layers", "--figure", "bars", KEYS],
+                 m.ablate(KEYS, parts="layers", **HOW).plot(figure="bars")),
+                (["lens", "--target", " are", "--figure", "curve", KEYS], m.lens(KEYS, target=" are").plot(figure="curve")),
                 (["ablate", "--metric", "kl", "--cumulative", KEYS], m.ablate(KEYS, metric="kl", cumulative=True)),
                 (["lens", "--queries", "all", "--target", " are", KEYS], m.lens(KEYS, queries="all", target=" are")),
                 (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
@@ -118,7 +122,7 @@ class Pictures(TestCase):
             theirs = cli(arguments[0], "-q", "-m", "fable", *arguments[1:], "--svg", "-").decode()
             picture = table if isinstance(table, attn.Picture) else table.plot()
             self.assertEqual(picture.svg, theirs, arguments)
-            self.assertEqual(table._repr_svg_(), theirs)
+            self.assertEqual(picture._repr_svg_(), theirs)
 
     @needs_cli
     def test_options_shape_them(self):
@@ -140,7 +144,8 @@ class Pictures(TestCase):
         self.assert_raises(TypeError, "colour", t.plot, colour="red")
         self.assert_raises(KeyError, "columns are", t.plot, "nope", "head")
         self.assert_raises(ValueError, "numbers", t.plot, values="type")
-        self.assertIsNone(model().score(TEXT)._repr_svg_())
+        self.assertIsNone(model().score(texts=[TEXT, KEYS])._repr_svg_())
+        self.assert_raises(ValueError, "say rows and columns", model().score(TEXT).grid)
         self.assertIsNone(t.where(layer=9)._repr_svg_())
         self.assertIn("<svg", pickle.loads(pickle.dumps(model().lens(KEYS))).plot().svg)
 

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Backquotes in texts of the library that hold no field: commands of other programs. */
-static const char *const no_fields[] = {"`git lfs pull`"};
+/* Backquotes in texts of the library that hold no option: a command of another program, and a field
+ * that the tool never sets so that it is refused. */
+static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`"};
 
 static char *read_file(const char *path)
 {

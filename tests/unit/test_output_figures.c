@@ -275,6 +275,11 @@ START_TEST(pictures_of_tables_fail_cleanly_wherever_memory_runs_out)
     attn_table_free(table);
     make_parts(false);
     assert_fails_cleanly(draw_parts, "svg");
+    for (enum attn_figure kind = ATTN_FIGURE_BARS; kind <= ATTN_FIGURE_CURVE; kind++) {
+        picture.figure = kind;
+        assert_fails_cleanly(draw_parts, "svg");
+    }
+    picture.figure = ATTN_FIGURE_DEFAULT;
     attn_table_free(table);
     make_parts(true);
     assert_fails_cleanly(draw_pairs, "svg");

@@ -301,7 +301,9 @@ ATTN_FIGURE_LINES = 3
 ATTN_FIGURE_TOKENS = 4
 ATTN_FIGURE_POINTS = 5
 ATTN_FIGURE_PATCHES = 6
-ATTN_N_FIGURE = 7
+ATTN_FIGURE_BARS = 7
+ATTN_FIGURE_CURVE = 8
+ATTN_N_FIGURE = 9
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -1518,6 +1520,9 @@ attn_table_grid._fields_ = [
     ("cells", c_char_p),
     ("parts", c_char_p),
     ("is_pairs", c_bool),
+    ("figure", c_int),
+    ("n_label", c_size_t),
+    ("is_sequence", c_bool),
     ("is_clustered", c_bool),
     ("quantity", c_char_p),
     ("answer", c_char_p),

@@ -75,6 +75,11 @@ class _Question:
             about = f"mean over {study.sum.n_item - study.sum.n_failed} items"
         elif getattr(args, "n_text", 0):
             about = f"mean over {args.n_text} texts"
+        if drawn.get("answer"):
+            target, foil, metric = drawn["answer"]
+            if study and study.sum.metric:
+                metric = study.sum.metric.decode()  # that of the items
+            drawn["answer"] = _answer_name(target, foil, metric)
         result._drawn = _drawn_of(self.model, about, drawn)
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
@@ -147,7 +152,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     drawn = drawn or ("induction" if probe is not False else "entropy_norm")
     return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn,
                            asked="without each head" if effect and drawn == "change" else "of each head",
-                           answer=_answer_name(target, foil, metric) if effect else None)
+                           answer=(target, foil, metric) if effect else None)
 
 
 def _first(measures) -> str | None:
@@ -199,8 +204,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
                            columns="head" if parts == "heads" else "part", values="change",
-                           asked=_asked_of_ablate(name if layer else parts, with_, cumulative),
-                           answer=_answer_name(target, foil, metric))
+                           asked=_asked_of_ablate(name if layer else parts, with_, cumulative), is_sequence=cumulative,
+                           answer=(target, foil, metric))
 
 
 def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
@@ -243,7 +248,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect", positions="position",
                             texts="token" if question.study and positions is None else None, text_name="clean",
                             other=_only_text(corrupted), other_name="corrupted",
-                            answer=_answer_name(target, foil, metric),
+                            answer=(target, foil, metric),
                             quantity="share of the clean answer lost" if args.is_to_noise else None)
     columns = next((name for name in table.columns if name in ("position", "head", "kv_head")), "place")
     table._drawn.update(columns=columns, asked=f"by {site} of each {columns}")
@@ -273,13 +278,14 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
         detail, columns = None, "site"
     if heads_out:
         detail, columns = "position" if is_of_one else None, "head"
-    has_target, values = target is not None or question.study is not None, "logit" if heads_out else "prob"
-    words = ("logit of the most probable token", "by what each head adds alone") if heads_out else (
-        "probability of the most probable token", "read after each layer")
+    values, quantity = ("logit", "logit") if heads_out else ("prob", "probability")
+    quantity += " of the target" if question.study else " of the most probable token"
+    has_target = target is not None or question.study is not None
     table = question.answer("attn_lens", args, rows="layer", detail=detail, columns=columns, positions="position",
                             values=values, cells="token" if is_of_one and not has_target else None,
-                            quantity="@" if has_target else words[0], asked=words[1],
-                            answer=None if target is None else _answer_name(target, None, values))
+                            quantity="@" if target is not None and not question.study else quantity,
+                            asked="by what each head adds alone" if heads_out else "read after each layer",
+                            answer=None if target is None else (target, None, values))
     if is_of_one:
         table._use_labels = functools.partial(_with_labels, self, [text], {**options, "sites": None})
     return table
@@ -312,12 +318,13 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
     fill_answer(args.answer, question.keep, target, foil, at)
-    answer = _answer_name(target, foil, "logit" if foil is None else "logit_diff")
+    answer = target, foil, "logit" if foil is None else "logit_diff"
     if by_token:
         return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
-                               values="logit", asked="written by each head, by the key it reads from", answer=answer)
+                               values="logit", asked="written by each head, by the key it reads from", answer=answer,
+                               quantity="part of @")
     return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit", parts="part",
-                           asked="written by each part of the model", answer=answer)
+                           asked="written by each part of the model", answer=answer, quantity="part of @")
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
@@ -338,7 +345,15 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
     args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_score", args, found)
+    drawn = dict(rows="position", columns="position", texts="token", values="bits", figure=c.ATTN_FIGURE_TOKENS,
+                 asked="of each word" if merge_words else "of each token")
+    if question.study:
+        drawn = dict(rows="n", columns="n", values="right", figure=c.ATTN_FIGURE_BARS)
+    elif texts is not None:
+        drawn = {}
+    table = question.answer("attn_score", args, found, answer=(target, foil, metric), **drawn)
+    if question.study and table._n_group:  # a bar for each group
+        table._drawn.update(rows=table.columns[0], columns=table.columns[0])
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table

@@ -151,6 +151,8 @@ class Table:
             rows, values = None, rows
         drawn = self._layout(rows, columns, values)
         names = drawn["rows"], drawn["columns"]
+        if names[0] == names[1]:
+            raise ValueError("this table has no sides of a matrix: say rows and columns")
         sides = [self._side(name) for name in names]
         grid = np.full([len(side) for side in sides], np.nan).view(Grid)
         grid.rows, grid.columns = (list(side) for side in sides)
@@ -180,7 +182,7 @@ class Table:
         """What a picture shows: what is asked for, else what attn-cli draws, else numbers by layer and head."""
         drawn = dict(self._drawn)
         if rows is not None or columns is not None:
-            for name in ("detail", "texts", "cells", "parts", "is_pairs"):
+            for name in ("detail", "texts", "cells", "parts", "is_pairs", "figure"):
                 drawn.pop(name, None)
         if values is not None and values != drawn.get("values"):
             drawn.pop("quantity", None)  # it was of another
@@ -202,7 +204,7 @@ class Table:
         """The picture that attn-cli makes of this table: by default the numbers that matter by layer and head, or by
         layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
 
-        options     colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
+        options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
                     theme ("light", "dark"), dpi, font, font_size, figure_width ("85mm", "3.3in")
         """
         drawn = self._layout(rows, columns, values)
@@ -219,6 +221,7 @@ class Table:
         grid = c.attn_table_grid()
         for name, value in drawn.items():
             setattr(grid, name, value.encode() if isinstance(value, str) else value)
+        grid.n_label = self._n_group
         grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
 
         def write(output, run=None, other_run=None):
