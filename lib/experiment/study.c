@@ -30,6 +30,7 @@ enum {
     MOST_PEEKED = 1000,
     WINDOW = 16,
     N_ID = 1 << 16,
+    N_SLOT = 1 << 17, /* twice as many */
     MOST_RESAMPLES = 10000000
 };
 
@@ -53,7 +54,7 @@ struct attn_study {
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
-    uint64_t *ids; /* [2 * N_ID] owns; hashes of the first N_ID ids, by hash; 0: none */
+    uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
     bool has_twice;        /* one of them twice, which was noted */
     bool is_labeled;       /* the labels were noted */
@@ -152,7 +153,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
-    made->ids = attn_alloc(N_ID, 2 * sizeof *made->ids, err);
+    made->ids = attn_alloc(N_SLOT, sizeof *made->ids, err);
     status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         status = attn_fold_create(&form->fold, args, &made->fold, err);
@@ -238,13 +239,13 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
-        if (study->ids[at % (2 * N_ID)] == hash) {
+    for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
+        if (study->ids[at % N_SLOT] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);
             return;
         }
-    study->ids[at % (2 * N_ID)] = hash;
+    study->ids[at % N_SLOT] = hash;
     study->n_id++;
 }
 

@@ -231,6 +231,7 @@ START_TEST(groups_are_in_the_order_of_their_first_items)
     table = ask_items(ask_ablate, &study);
     ask_each(ask_ablate, tables);
     n = attn_table_n_row(tables[0]);
+    ck_assert_uint_gt(n, 0);
     ck_assert_uint_eq(attn_table_n_row(table), 2 * n);
     ck_assert_uint_eq(sum.n_group, 2);
     ck_assert_uint_eq(sum.n_label, 1);
