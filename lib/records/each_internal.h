@@ -33,8 +33,8 @@ struct attn_each_rows {
     void *user; /* for it */
 };
 
-/* Opens it for the rows of ITEMS. All is borrowed but OPTIONS, which are copied. */
-enum attn_status attn_each_open(const struct attn_each_options *options,
+/* Opens it for the rows of ITEMS. All is borrowed but what is GIVEN, which is copied. */
+enum attn_status attn_each_open(const struct attn_each_options *given,
                                 const struct attn_each_rows *rows, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
