@@ -265,6 +265,7 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 /* --- Restarts --------------------------------------------------------------------------------- */
 
 static const char *const row_names[] = {"base", "source", "model"};
+static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
 /* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
  * row, its moments, how often the model was right, the numbers beside rows. */
@@ -326,6 +327,9 @@ static bool load(struct attn_study *study, const char *text)
         if (is_word(words[0], sizes[0], name))
             study->sum.metric = name;
     }
+    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
+        if (is_word(words[0], sizes[0], other_metrics[i]))
+            study->sum.metric = other_metrics[i];
     for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
         if (is_word(words[1], sizes[1], row_names[i]))
             study->sum.row = row_names[i];
@@ -677,10 +681,27 @@ static void work(void *context, size_t task, int worker)
     attn_monitor_leave(asking->monitor);
 }
 
+/* How many items are asked about at a time: one for each thread. Fewer items than threads, in a
+ * file, are asked about one after the other, each on all threads. */
+static enum attn_status count_workers(const struct attn_study *study, size_t n_thread,
+                                      size_t *n_worker, struct attn_error *err)
+{
+    struct attn_items *items = study->args->items;
+    struct attn_item *last = NULL;
+
+    *n_worker = n_thread;
+    if (n_thread == 1 || isnan(attn_items_share(items))) /* a pipe: it may be long until the next */
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(items, n_thread - 1, &last, err));
+    *n_worker = last ? n_thread : 1;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
     const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
+    size_t n_worker = 1;
     struct asking asking = {
         .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
     enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
@@ -689,8 +710,10 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
         asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
         status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
     }
+    if (status == ATTN_OK)
+        status = count_workers(study, n_thread, &n_worker, err);
     if (status == ATTN_OK) {
-        attn_pool_run(host->pool, n_thread, work, &asking);
+        attn_pool_run(host->pool, n_worker, work, &asking); /* one leaves the pool to its runs */
         status = asking.status != ATTN_OK ? asking.status : asking.read_status;
         if (status != ATTN_OK)
             attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);

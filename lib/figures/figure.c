@@ -742,6 +742,8 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
             break;
         pen->growth -= pen->growth > 1 ? 0.05 : 0.02;
     }
+    if (pen->shapes->width > pen->room)
+        pen->growth = 1; /* all of it is scaled */
     pen->is_measuring = is_measuring;
     return ATTN_OK;
 }
