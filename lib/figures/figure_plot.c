@@ -357,10 +357,14 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
 
     plot.groups = attn_figure_rows(pen, plot.matrix);
     plot.places = attn_figure_columns(pen, plot.matrix);
-    if (plot.groups.n > MOST_GROUPS)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure %s`' shows at most %d groups, the table has %zu",
-                              is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+    if (plot.groups.n > MOST_GROUPS) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure %s`' shows at most %d groups, the table has %zu",
+                       is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+        attn_error_hint(err, is_curve ? "`figure grid` shows all, `queries` and `limit` choose"
+                                      : "`limit` chooses rows, `group-by` names groups");
+        return ATTN_INVALID;
+    }
     if (!is_curve && plot.groups.n * plot.places.n > MOST_BARS) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure bars`' shows at most %d bars, the table has %zu", MOST_BARS,
