@@ -39,7 +39,8 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_host *host;
     bool has_begun;
-    unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;   /* an item is folded and not among the lines: no checkpoint can say so */
+    unsigned pairs; /* ATTN_ITEM_BIT of those that are asked about */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
     double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
@@ -491,8 +492,10 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     study->sum.n_item++;
     if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
+    study->is_torn = true;
     if (failed) {
         ATTN_TRY(write_each(study, item, NULL, failed, err));
+        study->is_torn = false;
         return take_failure(study, item, failed, err);
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
@@ -505,7 +508,9 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
     }
-    return write_each(study, item, answer->table, NULL, err);
+    ATTN_TRY(write_each(study, item, answer->table, NULL, err));
+    study->is_torn = false;
+    return ATTN_OK;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -537,7 +542,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 {
     if (study->each)
-        attn_each_keep(study->each, err);
+        attn_each_keep(study->each, study->is_torn ? NULL : err);
 }
 
 /* --- Side by side ----------------------------------------------------------------------------- */
@@ -676,10 +681,27 @@ static void work(void *context, size_t task, int worker)
     attn_monitor_leave(asking->monitor);
 }
 
+/* How many items are asked about at a time: one for each thread. Fewer items than threads, in a
+ * file, are asked about one after the other, each on all threads. */
+static enum attn_status count_workers(const struct attn_study *study, size_t n_thread,
+                                      size_t *n_worker, struct attn_error *err)
+{
+    struct attn_items *items = study->args->items;
+    struct attn_item *last = NULL;
+
+    *n_worker = n_thread;
+    if (n_thread == 1 || isnan(attn_items_share(items))) /* a pipe: it may be long until the next */
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(items, n_thread - 1, &last, err));
+    *n_worker = last ? n_thread : 1;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
     const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
+    size_t n_worker = 1;
     struct asking asking = {
         .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
     enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
@@ -688,8 +710,10 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
         asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
         status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
     }
+    if (status == ATTN_OK)
+        status = count_workers(study, n_thread, &n_worker, err);
     if (status == ATTN_OK) {
-        attn_pool_run(host->pool, n_thread, work, &asking);
+        attn_pool_run(host->pool, n_worker, work, &asking); /* one leaves the pool to its runs */
         status = asking.status != ATTN_OK ? asking.status : asking.read_status;
         if (status != ATTN_OK)
             attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);
