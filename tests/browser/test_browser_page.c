@@ -671,8 +671,8 @@ START_TEST(cross_attention_has_two_texts)
 }
 END_TEST
 
-/* A page with a source says it, begins with a head that looks there, and says of each layer where it
- * looks. */
+/* A page with a source says it, begins with a head that looks there, and says of each layer where
+ * it looks. */
 START_TEST(cross_attention_is_named)
 {
     enter();
