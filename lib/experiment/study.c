@@ -39,7 +39,8 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_host *host;
     bool has_begun;
-    unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;   /* an item is folded and not among the lines: no checkpoint can say so */
+    unsigned pairs; /* ATTN_ITEM_BIT of those that are asked about */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
     double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
@@ -264,6 +265,7 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 /* --- Restarts --------------------------------------------------------------------------------- */
 
 static const char *const row_names[] = {"base", "source", "model"};
+static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
 /* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
  * row, its moments, how often the model was right, the numbers beside rows. */
@@ -325,6 +327,9 @@ static bool load(struct attn_study *study, const char *text)
         if (is_word(words[0], sizes[0], name))
             study->sum.metric = name;
     }
+    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
+        if (is_word(words[0], sizes[0], other_metrics[i]))
+            study->sum.metric = other_metrics[i];
     for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
         if (is_word(words[1], sizes[1], row_names[i]))
             study->sum.row = row_names[i];
@@ -487,8 +492,10 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     study->sum.n_item++;
     if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
+    study->is_torn = true;
     if (failed) {
         ATTN_TRY(write_each(study, item, NULL, failed, err));
+        study->is_torn = false;
         return take_failure(study, item, failed, err);
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
@@ -501,7 +508,9 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
     }
-    return write_each(study, item, answer->table, NULL, err);
+    ATTN_TRY(write_each(study, item, answer->table, NULL, err));
+    study->is_torn = false;
+    return ATTN_OK;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -533,7 +542,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 {
     if (study->each)
-        attn_each_keep(study->each, err);
+        attn_each_keep(study->each, study->is_torn ? NULL : err);
 }
 
 /* --- Side by side ----------------------------------------------------------------------------- */

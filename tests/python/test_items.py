@@ -105,7 +105,11 @@ class Items(TestCase):
         grouped = m.ablate(items=ITEMS, parts="layers", group_by="number")
         self.assertEqual((grouped.info["n_group"], grouped.columns[0]), (2, "number"))
         np.testing.assert_allclose(grouped.where(number="singular")["change"], one[1::2].mean(0), rtol=1e-12, atol=1e-12)
-        self.assertEqual(grouped.where(number="plural").grid("layer", "part", "change").shape, (4, 2))
+        one_group = grouped.where(number="plural")
+        self.assertEqual(one_group.grid("layer", "part", "change").shape, (4, 1))
+        self.assert_raises(attn.InvalidError, "one group", grouped.plot, "layer", "part")
+        for picture in one_group.plot("layer", "part"), one_group.plot(figure="bars"), grouped.plot(figure="curve"):
+            self.assertIn("<svg", picture.svg)
 
     def test_frames(self):
         theirs = model().ablate(items=ITEMS, parts="layers", group_by="order").to_dict()
