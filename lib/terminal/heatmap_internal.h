@@ -121,8 +121,8 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
-/* Ends with the label and "0 ░▒▓█ 1, square root", shades or colours, or with that on a line of its
- * own. Where N_LINE is given, the lines are only counted. */
+/* Ends with the label and the scale, "0 to 1, square root" around shades or colours, or with that
+ * on a line of its own. Where N_LINE is given, the lines are only counted. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors, size_t *n_line,
                                          struct attn_error *err);
