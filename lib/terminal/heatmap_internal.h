@@ -158,7 +158,8 @@ struct attn_head_columns {
 bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_t n_head,
                            size_t width, size_t gap, size_t n_beside);
 
-/* "  head  0       1" above each layer of the first line; numbers that have no room are left out. */
+/* "  head  0       1" above each layer of the first line; numbers that have no room are left
+ * out. */
 enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
                                                 const struct attn_head_columns *columns,
                                                 struct attn_error *err);
