@@ -193,8 +193,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room. Sets
- * shapes->points and ->cell. */
+/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
+ * Sets shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
