@@ -9,7 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum scope { SCOPE_MODEL, SCOPE_LAYER, SCOPE_DERIVED };
+enum scope {
+    SCOPE_MODEL,
+    SCOPE_LAYER,
+    SCOPE_DERIVED,
+    SCOPE_GRADIENT_OF_MODEL,
+    SCOPE_GRADIENT_OF_LAYER
+};
 
 static const struct {
     const char *name, *archive_name, *shape;
@@ -26,6 +32,14 @@ const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #define SITE_PLACE(id, ...) ATTN_SITE_##id,
     ATTN_SITE_MAP(SITE_PLACE)
 #undef SITE_PLACE
+};
+
+static const struct {
+    enum attn_site site, gradient;
+} gradients[] = {
+#define SITE_GRADIENT(nothing, id, ...) {ATTN_SITE_##id, ATTN_SITE_##id##_GRAD},
+    ATTN_GRADIENT_SITE_MAP(SITE_GRADIENT, )
+#undef SITE_GRADIENT
 };
 
 static const struct {
@@ -59,7 +73,8 @@ enum attn_site_layout attn_site_layout(enum attn_site site)
 
 bool attn_site_is_in_layer(enum attn_site site)
 {
-    return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL;
+    return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL &&
+           sites[site].scope != SCOPE_GRADIENT_OF_MODEL;
 }
 
 bool attn_site_has_heads(enum attn_site site)
@@ -82,6 +97,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
     case ATTN_SITE_VALUE_ZEROING:
         return ATTN_RANGE_SHARE;
     case ATTN_SITE_WEIGHTED_PATTERN:
+    case ATTN_SITE_RELEVANCE:
         return ATTN_RANGE_POSITIVE;
     default:
         return ATTN_RANGE_SIGNED;
@@ -93,9 +109,19 @@ attn_site_set attn_sites_derived(void)
     attn_site_set derived = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (sites[i].scope == SCOPE_DERIVED)
+        if (sites[i].scope != SCOPE_MODEL && sites[i].scope != SCOPE_LAYER)
             derived |= ATTN_SITE_BIT(i);
     return derived;
+}
+
+attn_site_set attn_sites_gradients_of(attn_site_set of)
+{
+    attn_site_set set = 0;
+
+    for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
+        if ((of & ATTN_SITE_BIT(gradients[i].site)) != 0)
+            set |= ATTN_SITE_BIT(gradients[i].gradient);
+    return set;
 }
 
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
