@@ -293,6 +293,7 @@ check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq an
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_gguf.py $(BUILD)/check_gguf
+	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_study.py $(BUILD)/check_study
 	@$(MAKE) check-ctypes check-module
 
 check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)

@@ -1,6 +1,7 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
+#include "cmd/args/selection.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
@@ -16,9 +17,12 @@ struct ablate_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     struct control_args control;
+    struct steering_args steering;
     const char *parts, *with; /* NULL: not given */
     const char *reference;
+    struct text_list sets;
     bool is_cumulative;
 };
 
@@ -30,6 +34,9 @@ static const struct option ablate_rows[] = {
                 "what replaces the output of that part: zeros (default), its mean over the "
                 "positions of the text or of all texts of --reference, or its rows in one text "
                 "of --reference; uniform: the head gives every key that it sees the same weight"),
+    OPTION_LIST("set", "[NAME=]HEADS", struct ablate_args, sets,
+                "switch off these heads together, instead of each head by itself: "
+                "'copying=3.2,3.5'. May be given several times, one row each"),
     OPTION_FLAG("cumulative", struct ablate_args, is_cumulative,
                 "switch off one more part in each row, in the order of their own effects, the "
                 "smallest first"),
@@ -48,16 +55,18 @@ static const struct option_group reference_options = OPTION_GROUP("Ablation", re
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct ablate_args, question)},
     {&texts_options, offsetof(struct ablate_args, texts)},
+    {&items_options, offsetof(struct ablate_args, items)},
     {&answer_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
+    {&steering_options, offsetof(struct ablate_args, steering)},
     {&control_options, offsetof(struct ablate_args, control)},
     {&question_picture_options, offsetof(struct ablate_args, question)},
     {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                            .answer = ANSWER_ARGS_DEFAULT};
+static const struct ablate_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status ablate(struct call *call, struct attn_error *err);
 
@@ -74,10 +83,11 @@ const struct command command_ablate = {
         "small change does not say that the part does nothing: other parts may do the\n"
         "same. A large change may come from any damage: --control shows the effect of\n"
         "random heads. Over --texts the numbers are means and standard deviations,\n"
-        "same_first is a share.\n",
+        "same_top is a share.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
-                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
+                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
+                "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct ablate_args),
     .defaults = &defaults,
@@ -159,29 +169,80 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
     return ATTN_OK;
 }
 
+/* What the work owns. */
+struct taken {
+    struct references references;
+    struct attn_ablate_set *sets; /* [n_set] */
+    size_t n_set;
+    char **names; /* [n_set] before "=", or NULL */
+    struct steering_args steering;
+};
+
+/* Reads the values of --set. */
+static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
+                                  struct attn_error *err)
+{
+    taken->sets = calloc(list->n + 1, sizeof *taken->sets);
+    taken->names = calloc(list->n + 1, sizeof *taken->names);
+    if (!taken->sets || !taken->names)
+        return attn_error_no_memory(err);
+    for (; taken->n_set < list->n; taken->n_set++) {
+        const char *value = list->items[taken->n_set], *equals = strchr(value, '=');
+        struct attn_ablate_set *set = &taken->sets[taken->n_set];
+
+        set->heads = equals ? equals + 1 : value;
+        if (equals == value || *set->heads == '\0')
+            return refuse(err, NULL, "'--set' is '%s', expected HEADS or NAME=HEADS", value);
+        if (!equals)
+            continue;
+        set->name = taken->names[taken->n_set] = strndup(value, (size_t)(equals - value));
+        if (!set->name)
+            return attn_error_no_memory(err);
+    }
+    return ATTN_OK;
+}
+
+static void release(struct taken *taken)
+{
+    text_release(&taken->references.text);
+    free(taken->references.items);
+    for (size_t i = 0; taken->names && i < taken->n_set; i++)
+        free(taken->names[i]);
+    free(taken->names);
+    free(taken->sets);
+    steering_release(&taken->steering);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct ablate_args *args = question->call->args;
-    struct references *references = question->own;
+    struct taken *taken = question->own;
+    struct references *references = &taken->references;
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = {0};
     struct answer_ids ids;
 
     ATTN_TRY(read_how(args, &how, err));
-    if (how.parts != ATTN_ABLATE_NEURONS)
+    ATTN_TRY(read_sets(&args->sets, taken, err));
+    how.sets = taken->sets;
+    how.n_set = taken->n_set;
+    if (how.parts != ATTN_ABLATE_NEURONS && how.n_set == 0)
         question->grid =
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change"};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(steering_fill(&taken->steering, question->host, &question->request, err));
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question))
+    if (question_is_noted(question) && !how.study)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;
@@ -190,15 +251,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
     const struct ablate_args *args = call->args;
-    struct references references = {0};
-    struct question question = {.call = call,
-                                .args = &args->question,
-                                .reuse = true,
-                                .example = EXAMPLE,
-                                .own = &references};
+    struct taken taken = {.steering = args->steering};
+    struct question question = {
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
-    text_release(&references.text);
-    free(references.items);
+    release(&taken);
     return status;
 }

@@ -22,7 +22,8 @@ struct label_args {
 
 struct attend_args {
     struct arrays_args arrays;
-    const char *measures; /* NULL: not given */
+    const char *measures;      /* NULL: not given */
+    struct tables_args tables; /* of measures: the order of their rows */
     struct label_args labels;
     struct request_args request;
 };
@@ -97,6 +98,7 @@ static const struct option_part parts[] = {
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
     {&measures_options, 0},
+    {&table_order_options, offsetof(struct attend_args, tables)},
     {&view_options, offsetof(struct attend_args, request.picture)},
     {&output_options, offsetof(struct attend_args, request.output)},
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
@@ -262,15 +264,20 @@ static enum attn_status check_measures(const char *list, const struct call *call
 static enum attn_status measure(struct served *served, attn_measure_set measures,
                                 struct attn_error *err)
 {
-    const struct tables_args tables = {.output = served->args->output};
+    const struct attend_args *args = served->call->args;
+    struct tables_args tables = args->tables;
     struct attn_table *table = NULL;
     enum attn_status status;
 
+    tables.output = served->args->output;
+    tables.picture = served->args->picture;
     served->request.selection.sites = "pattern";
     served->request.outputs.n = 0; /* of tensors */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
-    status = tables_write(&tables, table, NULL, served->call->out, err);
+    status = tables_sort(&tables, 0, &table, err);
+    if (status == ATTN_OK)
+        status = tables_write(&tables, table, NULL, served->call->out, err);
     attn_table_free(table);
     return status;
 }
@@ -285,6 +292,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_arrays(&args->arrays, err));
     ATTN_TRY(check_use(args, err));
     ATTN_TRY(request_check(served, err));
+    if (!args->measures && (args->tables.sort || args->tables.n_most > 0))
+        return refuse(err, NULL, "--sort and --limit need --measures");
     if (args->measures)
         ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
     if (!args->request.is_compared && !measures)

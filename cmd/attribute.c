@@ -15,16 +15,15 @@ struct attribute_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     int by; /* enum attribute_by */
-    int64_t n_most;
 };
 
 static const struct option attribute_rows[] = {
     OPTION_CHOICE("by", "part|token", struct attribute_args, by,
                   "part (default): one row per part of the model. token: one row per head and "
-                  "key that it read from, only those of the largest magnitudes"),
-    OPTION_NUMBER("limit", "N", struct attribute_args, n_most, 1, INT32_MAX,
-                  "number of rows of --by token; default: 20"),
+                  "key that it read from, those with the 20 largest magnitudes, or as --sort and "
+                  "--limit have it"),
 };
 
 static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
@@ -32,15 +31,17 @@ static const struct option_group attribute_options = OPTION_GROUP("Attribution",
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct attribute_args, question)},
     {&texts_options, offsetof(struct attribute_args, texts)},
+    {&items_options, offsetof(struct attribute_args, items)},
     {&target_options, offsetof(struct attribute_args, answer)},
     {&foil_options, offsetof(struct attribute_args, answer)},
+    {&at_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
     {&question_picture_options, offsetof(struct attribute_args, question)},
     {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                               .answer = ANSWER_ARGS_DEFAULT};
+static const struct attribute_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status attribute(struct call *call, struct attn_error *err);
 
@@ -71,12 +72,15 @@ const struct command command_attribute = {
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
+    const struct tables_args *tables = &args->question.tables;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
 
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
-    how.n_most = (size_t)args->n_most;
+    how.n_most = (size_t)tables->n_most;
+    if (tables->sort && how.by_token)
+        how.n_most = SIZE_MAX; /* they are sorted before they are counted */
     question->grid =
         (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "logit"};
     if (how.by_token)
@@ -85,9 +89,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    if (args->n_most > 0 && !how.by_token)
-        return refuse(err, NULL, "--limit needs --by token");
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     return question_write(question, err);
 }

@@ -24,12 +24,12 @@ enum { MOST_SHARDS = 1000000 };
 struct batch_args {
     struct text_list inputs; /* arguments that are no options: one file at most */
     bool is_lines, is_resumed, is_synced;
-    const char *text_key, *id_key, *shard; /* NULL: not given */
-    int64_t max_line, n_most;              /* 0: not given */
-    int64_t n_most_failed;                 /* -1: not given */
-    int64_t n_max_token;                   /* 0: not given */
-    int64_t progress;                      /* seconds; 0: not given */
-    struct prompt_args prompt;             /* what becomes of special tokens */
+    const char *text_key, *id_key, *labels, *shard; /* NULL: not given */
+    int64_t max_line, n_most;                       /* 0: not given */
+    int64_t n_most_failed;                          /* -1: not given */
+    int64_t n_max_token;                            /* 0: not given */
+    int64_t progress;                               /* seconds; 0: not given */
+    struct prompt_args prompt;                      /* what becomes of special tokens */
     const char *output;       /* where the lines of JSON go; NULL or "-": standard output */
     const char *fields;       /* what a line holds; NULL: the default */
     const char *measures;     /* of a head; NULL: all */
@@ -54,6 +54,10 @@ static const struct option input_rows[] = {
                 "key of a record's text; default: text"),
     OPTION_TEXT("id-key", "NAME", struct batch_args, id_key,
                 "key of a record's id; default: id. A record without one gets its number, from 0"),
+    OPTION_TEXT("labels", "NAME,...|all", struct batch_args, labels,
+                "write these keys of a record beside its results: JSON has an object labels, CSV "
+                "columns after id. all: those that mean nothing else; in CSV those of the first "
+                "record"),
     OPTION_TEXT("shard", "I/N", struct batch_args, shard,
                 "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
                 "results-00003-of-00008.jsonl"),
@@ -84,11 +88,13 @@ static const struct option file_rows[] = {
                 "measures of each head, by their names in `attn-cli heads`; default: all but "
                 "punctuation and n_punctuation"),
     OPTION_NAMED("csv", "FILE", struct batch_args, others,
-                 "also write the measures as CSV, one line per record and head"),
+                 "also write the measures as CSV, one line per record and head; with predictions "
+                 "in --fields instead one line per continuation of --next, with surprisal one per "
+                 "word. - is standard output, and then no JSON goes there"),
     OPTION_NAMED("npy", "DIR", struct batch_args, others,
                  "also write arrays for numpy.load into DIR, with one row per record: "
-                 "n_token.npy, one file per measure [N, L, H], and with --top top_id.npy and "
-                 "top_p.npy [N, K]"),
+                 "n_token.npy, one file per measure [N, L, H], with --top top_id.npy and "
+                 "top_p.npy [N, K], and with --next next_log_prob.npy [N, K]"),
     OPTION_NAMED("edges", "FILE", struct batch_args, others,
                  "also write as CSV the keys that each query looks at most, one line per key; "
                  "for long texts, whose matrices are too large to keep"),
@@ -171,7 +177,9 @@ struct batch {
     struct batch_args *args;
     const char **command; /* the command line as it was typed */
     struct attn_buffer asked;
-    const char **files; /* that the options name */
+    const char **files;    /* that the options name */
+    char **steering_files; /* [n_steering_file] owns; those of them that steer */
+    size_t n_steering_file;
     struct attn_records_item *outputs;
     struct model_source source;
     struct attn_host *host;
@@ -215,9 +223,10 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
     if (args->inputs.n > 1)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
                       "'%s' is a second input, expected one", args->inputs.items[1]);
-    if (args->is_lines && (args->text_key || args->id_key))
+    if (args->is_lines && (args->text_key || args->id_key || args->labels))
         return refuse(err, NULL,
-                      "--text-key and --id-key need records in JSON, and --lines reads texts");
+                      "--text-key, --id-key and --labels need records in JSON, and --lines reads "
+                      "texts");
     if (args->is_resumed && is_standard(args->output))
         return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
     return attention_check(&args->attention, err);
@@ -262,10 +271,13 @@ static enum attn_status list_files(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     const char *mask = attention_mask_file(&args->attention);
-    const char **files = calloc(args->ablation.patches.n + 1, sizeof *files);
+    const struct text_list *steers = &args->ablation.steering.steers;
+    const char **files = calloc(args->ablation.patches.n + steers->n + 1, sizeof *files);
     size_t n = 0;
 
-    if (!files)
+    batch->files = files;
+    batch->steering_files = calloc(steers->n + 1, sizeof *batch->steering_files);
+    if (!files || !batch->steering_files)
         return attn_error_no_memory(err);
     if (mask)
         files[n++] = mask;
@@ -275,45 +287,83 @@ static enum attn_status list_files(struct batch *batch, struct attn_error *err)
         if (equals)
             files[n++] = equals + 1;
     }
-    batch->files = files;
+    for (size_t i = 0; i < steers->n; i++) {
+        char *path = steering_file(steers->items[i]);
+
+        if (!path)
+            continue; /* it is refused when it is read */
+        batch->steering_files[batch->n_steering_file++] = path;
+        files[n++] = path;
+    }
     batch->options.files = files;
     batch->options.n_file = n;
     return ATTN_OK;
 }
 
-/* Where the outputs go. */
-static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
+/* How many of the other outputs go to standard output. */
+static enum attn_status count_standard(const struct batch_args *args, size_t *n,
+                                       struct attn_error *err)
 {
-    const struct batch_args *args = batch->args;
-    const size_t n = 1 + args->others.n;
-    int n_standard = is_standard(args->output);
-
-    batch->outputs = calloc(n, sizeof *batch->outputs);
-    if (!batch->outputs)
-        return attn_error_no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        const char *format = i == 0 ? "jsonl" : args->others.items[i - 1].name;
-        const char *path = i == 0 ? args->output : args->others.items[i - 1].value;
-
-        batch->outputs[i] = (struct attn_records_item){
-            .format = format,
-            .path = is_standard(path) ? NULL : path,
-            .sink = batch->call->out,
-        };
-    }
+    *n = 0;
     for (size_t i = 0; i < args->others.n; i++) {
         const struct attn_option *other = &args->others.items[i];
         const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
 
         if (is_standard(other->value) && !is_text)
             return refuse(err, NULL, "--%s cannot go to standard output", other->name);
-        n_standard += is_standard(other->value);
+        *n += is_standard(other->value);
     }
-    if (n_standard > 1)
+    if (*n + (args->output && is_standard(args->output)) > 1)
         return refuse(err, "-o FILE writes the lines of JSON to a file",
                       "two outputs go to standard output");
+    return ATTN_OK;
+}
+
+/* Where the outputs go. The first is the lines of JSON, or the table that goes to standard output
+ * instead of them. */
+static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
+{
+    const struct batch_args *args = batch->args;
+    size_t n = 0, n_standard;
+
+    ATTN_TRY(count_standard(args, &n_standard, err));
+    batch->outputs = calloc(1 + args->others.n, sizeof *batch->outputs);
+    if (!batch->outputs)
+        return attn_error_no_memory(err);
+    batch->outputs[n++] = (struct attn_records_item){
+        "jsonl", is_standard(args->output) ? NULL : args->output, batch->call->out};
+    for (size_t i = 0; i < args->others.n; i++) {
+        const struct attn_option *other = &args->others.items[i];
+        const bool is_first = !args->output && is_standard(other->value);
+
+        batch->outputs[is_first ? 0 : n++] = (struct attn_records_item){
+            other->name, is_standard(other->value) ? NULL : other->value, batch->call->out};
+    }
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;
+    return ATTN_OK;
+}
+
+/* Refuses measures and predictions that no output has, or no record. */
+static enum attn_status check_fields(const struct batch *batch, attn_record_field_set fields,
+                                     struct attn_error *err)
+{
+    const struct batch_args *args = batch->args;
+    const struct attn_request_predict *predict = &batch->request.predict;
+    const attn_record_field_set others =
+        ATTN_RECORD_FIELD_BIT(PREDICTIONS) | ATTN_RECORD_FIELD_BIT(SURPRISAL);
+    const bool has_csv = named_list_find(&args->others, "csv");
+
+    if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
+        !(has_csv && !(fields & others)) && !named_list_find(&args->others, "npy"))
+        return refuse(err, "add measures to --fields, or write --csv or --npy",
+                      "--measures needs an output that has measures");
+    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) || !args->is_lines || predict->n_next > 0)
+        return ATTN_OK;
+    if (predict->top == 0)
+        return refuse(err, NULL, "predictions in --fields need --top or --next");
+    if (has_csv && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)))
+        return refuse(err, NULL, "predictions in --csv need --next");
     return ATTN_OK;
 }
 
@@ -321,7 +371,6 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
 static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    const struct attn_request_predict *predict = &batch->request.predict;
     attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
 
     if (args->fields)
@@ -330,12 +379,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &batch->many.measures, err), err));
-    if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
-        !named_list_find(&args->others, "csv") && !named_list_find(&args->others, "npy"))
-        return refuse(err, "add measures to --fields, or write --csv or --npy",
-                      "--measures needs an output that has measures");
-    if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && predict->top == 0 && predict->n_next == 0)
-        return refuse(err, NULL, "predictions in --fields need --top or --next");
+    ATTN_TRY(check_fields(batch, fields, err));
     if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
         return refuse(err, NULL, "--edges-per-query needs --edges");
     batch->many.n_edge = (size_t)args->n_edge;
@@ -418,6 +462,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     options->takes_texts = args->is_lines;
     options->text_key = args->text_key;
     options->id_key = args->id_key;
+    options->labels = args->labels;
     options->max_line = (size_t)args->max_line;
     options->max_record = (uint64_t)args->n_most;
     options->max_failed = args->n_most_failed;
@@ -514,6 +559,9 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     attn_mask_array_release(&batch.mask);
     attn_buffer_release(&batch.asked);
     free(batch.outputs);
+    for (size_t i = 0; i < batch.n_steering_file; i++)
+        free(batch.steering_files[i]);
+    free(batch.steering_files);
     free(batch.files);
     free(batch.command);
     return status;

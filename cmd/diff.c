@@ -12,6 +12,7 @@
 
 struct diff_args {
     struct question_args question; /* its plain arguments are the texts */
+    struct items_args items;
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
@@ -38,12 +39,14 @@ static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows)
 
 static const struct option_part parts[] = {
     {&diff_options, 0},
+    {&items_options, offsetof(struct diff_args, items)},
     {&special_options, offsetof(struct diff_args, question.prompt)},
     {&question_picture_options, offsetof(struct diff_args, question)},
     {&question_options, offsetof(struct diff_args, question)},
 };
 
-static const struct diff_args defaults = {.question = QUESTION_ARGS_DEFAULT, .tolerance = -1};
+static const struct diff_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT, .tolerance = -1};
 
 static enum attn_status diff(struct call *call, struct attn_error *err);
 
@@ -89,6 +92,11 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
     const size_t n = args->question.prompt.plain.n + !!args->a_ids + !!args->b_ids;
     const bool has_with = args->with || args->with_attention;
 
+    if (args->items.path && (args->a_ids || args->b_ids))
+        return refuse(err, NULL, "--%s and --items are given, expected one of them",
+                      args->a_ids ? "a-ids" : "b-ids");
+    if (args->items.path)
+        return ATTN_OK;
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)
@@ -162,7 +170,8 @@ static void note_sum(const struct attn_diff_sum *sum)
              sum->n_row, sum->n_row == 1 ? "" : "s", sum->n_row == 1 ? "is" : "are");
 }
 
-static enum attn_status compare(struct question *question, struct attn_error *err)
+static enum attn_status compare(struct question *question, const struct attn_study_args *study,
+                                struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
     struct other *other = question->own;
@@ -173,10 +182,12 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     ATTN_TRY(open_other(args, other, err));
     ATTN_TRY(read_inputs(args, &question->request.input, &other->request.input, other, err));
     how.host = other->host;
-    how.request = &other->request;
+    if (!study || args->with || args->with_attention)
+        how.request = &other->request;
+    how.study = study;
     ATTN_TRY(attn_diff(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question))
+    if (question_is_noted(question) && !how.study)
         note_sum(&sum);
     return ATTN_OK;
 }
@@ -209,6 +220,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
     const struct text_list *plain = &args->question.prompt.plain;
+    const struct attn_study_args *study = NULL;
     int n_archive = 0; /* arguments that are dumps */
 
     for (size_t i = 0; plain->n == 2 && i < 2; i++)
@@ -224,8 +236,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "tv_mean"};
     if (args->tolerance >= 0)
         return refuse(err, NULL, "--tolerance is for two dumps, A.npz and B.npz");
-    ATTN_TRY(question_open(question, err));
-    return compare(question, err);
+    ATTN_TRY(question_begin_items(question, &args->items, NULL, &study, err));
+    if (!study)
+        ATTN_TRY(question_open(question, err));
+    return compare(question, study, err);
 }
 
 static enum attn_status diff(struct call *call, struct attn_error *err)

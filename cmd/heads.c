@@ -7,6 +7,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
@@ -15,8 +16,9 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
-    const char *probe, *measures, *pattern, *from, *to, *sort; /* NULL: not given */
-    int64_t n_run, n_most;                                     /* 0: not given */
+    struct items_args items;
+    const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
+    int64_t n_run;                                      /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
 };
@@ -47,10 +49,6 @@ static const struct option heads_rows[] = {
                 "not say that the heads read and write the same things"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
-    OPTION_TEXT("sort", "COLUMN", struct heads_args, sort,
-                "sort by this column, the largest first; effect by its magnitude"),
-    OPTION_NUMBER("limit", "N", struct heads_args, n_most, 1, INT32_MAX,
-                  "print only the first N rows; default: all"),
 };
 
 static const struct option_group heads_options = OPTION_GROUP("Heads", heads_rows);
@@ -58,14 +56,15 @@ static const struct option_group heads_options = OPTION_GROUP("Heads", heads_row
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct heads_args, question)},
     {&texts_options, offsetof(struct heads_args, texts)},
+    {&items_options, offsetof(struct heads_args, items)},
     {&heads_options, 0},
     {&answer_options, offsetof(struct heads_args, answer)},
     {&question_picture_options, offsetof(struct heads_args, question)},
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                           .answer = ANSWER_ARGS_DEFAULT};
+static const struct heads_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
@@ -84,10 +83,13 @@ const struct command command_heads = {
         "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
+        "Over --items they are means; the type is that of the means. Items may say\n"
+        "between which words to look (from, to), and with --effect which token is right.\n"
         "'attn-cli help measures' explains each of them.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
-                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct heads_args),
     .defaults = &defaults,
@@ -142,9 +144,11 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &how->measures, err), err));
-    if (how->has_probe + !!args->texts.path + prompt_is_given(&args->question.prompt) > 1)
-        return refuse(err, NULL, "expected one of a text, --texts and --probe, got more");
-    if (!how->has_probe || args->texts.is_lines)
+    if (how->has_probe + !!args->texts.path + !!args->items.path +
+            prompt_is_given(&args->question.prompt) >
+        1)
+        return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
@@ -159,11 +163,11 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
+                       : args->items.path    ? "items"
                        : args->measures      ? "measures"
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
                        : args->to            ? "to"
-                       : args->sort          ? "sort"
                        : args->has_effect    ? "effect"
                        : args->threshold > 0 ? "threshold"
                                              : NULL;
@@ -178,6 +182,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
 static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
     const struct heads_args *args = question->call->args;
+    const struct tables_args *tables = &args->question.tables;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
     ATTN_TRY(check_similarity(args, err));
@@ -186,19 +191,26 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
         (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
-    ATTN_TRY(attn_similarity(question->host, &question->request, (size_t)args->n_most,
-                             &question->table, err));
+    ATTN_TRY(attn_similarity(question->host, &question->request,
+                             tables->sort ? 0 : (size_t)tables->n_most, &question->table, err));
     return question_write(question, err);
 }
 
-/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first
- * of those that were chosen. */
-static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how)
+enum { COLUMN_SIZE = 64 };
+
+/* What pictures draw: what rows are sorted by, put into SORTED, what was asked for beside the
+ * measures, or the first of those that were chosen. */
+static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how,
+                                char sorted[COLUMN_SIZE])
 {
-    if (args->sort)
-        return args->sort;
+    const char *sort = args->question.tables.sort;
+
+    if (sort) {
+        snprintf(sorted, COLUMN_SIZE, "%.*s", (int)strcspn(sort, ":"), sort);
+        return sorted;
+    }
     if (args->has_effect)
-        return "effect";
+        return "change";
     if (args->from)
         return "weight";
     if (args->pattern)
@@ -213,6 +225,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
 {
     const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
+    char sorted[COLUMN_SIZE];
     struct answer_ids ids;
 
     ATTN_TRY(check(args, &how, err));
@@ -222,14 +235,13 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    how.sort = args->sort;
-    how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
+        .rows = "layer", .columns = "head", .values = drawn_column(args, &how, sorted)};
     question->unit = how.has_probe ? "probes" : NULL;
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (how.has_probe)
         ATTN_TRY(question_open(question, err));
-    else
+    else if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     if (args->pattern) {
         how.pattern = question->own;

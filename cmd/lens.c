@@ -12,6 +12,7 @@ struct lens_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
+    struct items_args items;
     const char *queries, *sites;
     int64_t top;
     bool reads_heads;
@@ -19,7 +20,8 @@ struct lens_args {
 
 static const struct option lens_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct lens_args, queries,
-                "positions to read at, numbers or words of the text; default: -1, the last"),
+                "positions to read at, numbers or words of the text; default: -1, the last. An "
+                "item is read at one"),
     OPTION_NUMBER("top", "K", struct lens_args, top, 1, INT32_MAX,
                   "print the K most probable tokens of each reading; default: 3"),
     OPTION_TEXT("sites", "LIST", struct lens_args, sites,
@@ -35,14 +37,16 @@ static const struct option_group lens_options = OPTION_GROUP("Lens", lens_rows);
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct lens_args, question)},
     {&texts_options, offsetof(struct lens_args, texts)},
+    {&items_options, offsetof(struct lens_args, items)},
     {&target_options, offsetof(struct lens_args, answer)},
+    {&foil_options, offsetof(struct lens_args, answer)},
     {&lens_options, 0},
     {&question_picture_options, offsetof(struct lens_args, question)},
     {&question_options, offsetof(struct lens_args, question)},
 };
 
-static const struct lens_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                          .answer = ANSWER_ARGS_DEFAULT};
+static const struct lens_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status lens(struct call *call, struct attn_error *err);
 
@@ -53,9 +57,10 @@ const struct command command_lens = {
     .description =
         "Reads the residual stream of each layer with the model's own final norm and\n"
         "output matrix (the logit lens), and prints the most probable tokens, or with\n"
-        "--target the rank of one. The last row is the model's own prediction. Over\n"
-        "--texts the numbers are means and standard deviations by layer: of the target,\n"
-        "or of the K largest probabilities, whichever tokens have them.\n"
+        "--target the rank of one, with --foil the difference of their logits. The last\n"
+        "row is the model's own prediction. Over --texts and --items the numbers are\n"
+        "means and standard deviations by layer: of the target, or over --texts of the K\n"
+        "largest probabilities, whichever tokens have them.\n"
         "\n"
         "The numbers say from which layer on an answer can be read off the residual\n"
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
@@ -70,11 +75,11 @@ const struct command command_lens = {
     .work = lens,
 };
 
-/* What pictures draw. Means over texts have no positions. */
+/* What pictures draw. Means over texts and items have no positions. */
 static struct attn_table_grid grid_of(const struct lens_args *args)
 {
-    const bool is_of_texts = args->texts.path;
-    const bool has_target = args->answer.target || args->answer.target_id >= 0;
+    const bool is_of_texts = args->texts.path || args->items.path;
+    const bool has_target = args->answer.target || args->answer.target_id >= 0 || args->items.path;
     struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
 
     if (args->reads_heads) {
@@ -118,11 +123,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
     question->grid = grid_of(args);
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
-    if (!args->texts.path && tables_have_pictures(&args->question.tables))
+    if (!args->texts.path && !args->items.path && tables_have_pictures(&args->question.tables))
         return write_drawn(question, err);
     return question_write(question, err);
 }

@@ -20,6 +20,8 @@ struct patch_args {
     struct question_args question;
     struct answer_args answer;
     struct control_args control;
+    struct items_args items;
+    struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *site, *queries;
     int direction; /* enum patch_direction */
@@ -43,6 +45,10 @@ static const struct option piece_rows[] = {
                 "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
                 "copy only these positions of a head, numbers or words of the clean text"),
+    OPTION_LIST("positions", "NAME=SPEC", struct patch_args, places,
+                "copy these positions together, numbers or words of the clean text, instead of "
+                "each by itself: 'subject=keys'. May be given several times; an item may say "
+                "where they are by its pos.NAME"),
     OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
                   "restore (default): copy from the clean run into the corrupted one; noise: the "
                   "other way round"),
@@ -53,6 +59,7 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
+    {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},
@@ -60,8 +67,8 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct patch_args, question)},
 };
 
-static const struct patch_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                           .answer = ANSWER_ARGS_DEFAULT};
+static const struct patch_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
 
 static enum attn_status patch(struct call *call, struct attn_error *err);
 
@@ -73,7 +80,9 @@ const struct command command_patch = {
         "Runs the corrupted text again and again, each time with another piece copied\n"
         "from the clean run, and prints how much of the clean answer that restores:\n"
         "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
-        "without a copy.\n"
+        "without a copy. Over --items value and change are means, and effect is the mean\n"
+        "change as a share of that of the other run. Items of different lengths need\n"
+        "--positions, or a site with heads.\n"
         "\n"
         "The numbers say which layers and positions, or which heads, carry the difference\n"
         "between these two texts. They do not say what else the answer needs: what both\n"
@@ -81,8 +90,7 @@ const struct command command_patch = {
         "alone.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
-                "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
-                "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n",
+                "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct patch_args),
     .defaults = &defaults,
@@ -109,31 +117,99 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
     return ATTN_OK;
 }
 
+/* What the work owns. */
+struct taken {
+    int32_t *ids[2];
+    struct attn_patch_place *places; /* [n_place] */
+    char **names;                    /* [n_place] */
+    size_t n_place;
+};
+
+/* Reads the values of --positions. */
+static enum attn_status read_places(const struct text_list *list, struct taken *taken,
+                                    struct attn_error *err)
+{
+    taken->places = calloc(list->n + 1, sizeof *taken->places);
+    taken->names = calloc(list->n + 1, sizeof *taken->names);
+    if (!taken->places || !taken->names)
+        return attn_error_no_memory(err);
+    for (; taken->n_place < list->n; taken->n_place++) {
+        const char *value = list->items[taken->n_place], *equals = strchr(value, '=');
+        struct attn_patch_place *place = &taken->places[taken->n_place];
+
+        if (!equals || equals == value || equals[1] == '\0')
+            return refuse(err, NULL, "'--positions' is '%s', expected NAME=SPEC", value);
+        place->spec = equals + 1;
+        place->name = taken->names[taken->n_place] = strndup(value, (size_t)(equals - value));
+        if (!place->name)
+            return attn_error_no_memory(err);
+    }
+    return ATTN_OK;
+}
+
+/* Reads both texts, or opens the items. */
+static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
+                                  struct attn_error *err)
+{
+    const struct patch_args *args = question->call->args;
+    struct taken *taken = question->own;
+    const char *given = args->clean           ? "clean"
+                        : args->corrupted     ? "corrupted"
+                        : args->clean_ids     ? "clean-ids"
+                        : args->corrupted_ids ? "corrupted-ids"
+                                              : NULL;
+
+    if (args->items.path && given)
+        return refuse(err, NULL, "--%s and --items are given, expected one of them", given);
+    if (!args->items.path) {
+        ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
+        ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
+    }
+    ATTN_TRY(question_begin_items(question, &args->items, NULL, &how->study, err));
+    if (how->study)
+        return ATTN_OK;
+    ATTN_TRY(question_open(question, err));
+    ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
+    return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
+}
+
+/* By position, head or kv_head: the column before the numbers. */
+static const char *find_columns(const struct attn_table *table)
+{
+    for (size_t i = 0; i < attn_table_n_column(table); i++) {
+        const char *name = attn_table_column(table, i)->name;
+
+        if (word_find("position|head|kv_head", name) >= 0)
+            return name;
+    }
+    return NULL;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
-    int32_t **ids = question->own;
+    struct taken *taken = question->own;
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
 
-    ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
-    ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
+    ATTN_TRY(read_places(&args->places, taken, err));
+    how.places = taken->places;
+    how.n_place = taken->n_place;
     question->grid =
         (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
-    ATTN_TRY(question_open(question, err));
-    ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &ids[0], err));
-    ATTN_TRY(read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1], err));
+    if (how.n_place > 0)
+        question->grid.texts = NULL; /* they have names */
+    ATTN_TRY(read_pair(question, &how, err));
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    question->grid.columns = /* by position, head or kv_head */
-        attn_table_column(question->table, 2)->name;
+    question->grid.columns = find_columns(question->table);
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question))
+    if (question_is_noted(question) && !how.study)
         note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",
              sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
@@ -144,12 +220,16 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
-    int32_t *ids[2] = {NULL, NULL};
+    struct taken taken = {.places = NULL};
     struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = ids};
+        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
-    free(ids[0]);
-    free(ids[1]);
+    free(taken.ids[0]);
+    free(taken.ids[1]);
+    for (size_t i = 0; taken.names && i < taken.n_place; i++)
+        free(taken.names[i]);
+    free(taken.names);
+    free(taken.places);
     return status;
 }

@@ -1,4 +1,5 @@
 /* run.c - attn-cli run: text in, attention out. */
+#include "cmd/args/answer.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -21,6 +22,7 @@ struct run_args {
     struct model_args model;
     struct request_args request;
     struct prediction_args prediction;
+    struct answer_args answer;
     struct ablation_args ablation;
 };
 
@@ -37,11 +39,13 @@ static const struct option_part parts[] = {
     {&explain_options, offsetof(struct run_args, request.is_explained)},
     {&picture_options, offsetof(struct run_args, request.picture)},
     {&prediction_options, offsetof(struct run_args, prediction)},
+    {&answer_options, offsetof(struct run_args, answer)},
     {&ablation_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
 };
 
-static const struct run_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+static const struct run_args defaults = {.request = REQUEST_ARGS_DEFAULT,
+                                         .answer = ANSWER_ARGS_DEFAULT};
 
 static enum attn_status run(struct call *call, struct attn_error *err);
 
@@ -52,9 +56,9 @@ const struct command command_run = {
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
         "its heads, as text on standard output. The options of 'Output' write them into\n"
-        "files instead, one or several; '-' as FILE is standard output. --top and --next\n"
-        "print predictions instead, --explain the arithmetic of one row, --compare a\n"
-        "comparison with exact attention. Only what the output needs is computed.\n"
+        "files instead, one or several; '-' as FILE is standard output. --top, --next and\n"
+        "--target print predictions instead, --explain the arithmetic of one row, --compare\n"
+        "a comparison with exact attention. Only what the output needs is computed.\n"
         "\n"
         "A pattern says where a head looks. It does not say what the head takes from\n"
         "there, nor whether that matters: `attn-cli ablate`, `patch` and `attribute`\n"
@@ -62,6 +66,7 @@ const struct command command_run = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"
+                "  attn-cli run -m fable --target ' are' --foil ' is' \"The keys\"\n"
                 "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
@@ -72,37 +77,51 @@ const struct command command_run = {
     .work = run,
 };
 
-static bool is_predicting(const struct run_args *args)
+/* Whether a target is given, or what is of no use without one. */
+static bool is_answering(const struct answer_args *args)
 {
-    return args->prediction.top > 0 || args->prediction.next.n > 0;
+    return args->target || args->target_id >= 0 || args->foil || args->foil_id >= 0 || args->at ||
+           args->metric != ATTN_ANSWER_AUTO;
 }
 
-/* Prints one line per row, --next after a blank line, and writes the outputs that hold tables. */
-static enum attn_status write_predictions(struct attn_table *const tables[2],
+static bool is_predicting(const struct run_args *args)
+{
+    return args->prediction.top > 0 || args->prediction.next.n > 0 || is_answering(&args->answer);
+}
+
+enum { N_TABLE = 3 }; /* of --top, of --next, of --target */
+
+/* Prints one line per row, a blank line between tables, and writes the outputs that hold tables. */
+static enum attn_status write_predictions(struct attn_table *const tables[N_TABLE],
                                           const struct served *served, struct attn_error *err)
 {
     struct attn_sink *out = served->call->out;
+    bool has_printed = false;
 
-    for (size_t i = 0; !served->is_standard_used && i < 2; i++) {
-        if (i > 0 && tables[0] && tables[1])
+    for (size_t i = 0; !served->is_standard_used && i < N_TABLE; i++) {
+        if (!tables[i])
+            continue;
+        if (has_printed)
             print_text(out, "\n");
-        if (tables[i])
-            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
+        ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                          attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
+        has_printed = true;
     }
-    return outputs_write_tables(&served->args->output, tables, 2, out, err);
+    return outputs_write_tables(&served->args->output, tables, N_TABLE, out, err);
 }
 
 static enum attn_status predict(const struct served *served, struct attn_error *err)
 {
-    struct attn_table *tables[2] = {NULL, NULL};
-    enum attn_status status = at_stage(
-        ATTN_STAGE_NONE, attn_result_tables(&served->result, &tables[0], &tables[1], err), err);
+    struct attn_table *tables[N_TABLE] = {NULL};
+    enum attn_status status = attn_result_tables(&served->result, &tables[0], &tables[1], err);
 
     if (status == ATTN_OK)
+        status = attn_result_metric(&served->result, &tables[2], err);
+    at_stage(ATTN_STAGE_NONE, status, err);
+    if (status == ATTN_OK)
         status = write_predictions(tables, served, err);
-    attn_table_free(tables[0]);
-    attn_table_free(tables[1]);
+    for (size_t i = 0; i < N_TABLE; i++)
+        attn_table_free(tables[i]);
     return status;
 }
 
@@ -122,7 +141,8 @@ static enum attn_status check_predictions(const struct output_args *args, struct
             return ATTN_OK;
     field_names_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
-    return refuse(err, hint, "--top and --next print on standard output, which holds data");
+    return refuse(err, hint,
+                  "--top, --next and --target print on standard output, which holds data");
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
@@ -130,9 +150,13 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     struct run_args *args = served->call->args;
     const struct output_args *output = &args->request.output;
     struct attn_request *request = &served->request;
+    struct attn_answer_args answer;
+    struct answer_ids ids;
 
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0)
+        return refuse(err, NULL, "--foil, --at and --metric need --target");
     ATTN_TRY(request_check(served, err));
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
@@ -144,6 +168,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
                                                      .next = args->prediction.next.items,
                                                      .n_next = args->prediction.next.n};
+    answer = answer_of(&args->answer, &ids);
+    if (is_answering(&args->answer))
+        request->predict.answer = &answer;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(request_serve(served, err));

@@ -1,4 +1,5 @@
 /* score.c - attn-cli score: how surprising each token of a text is. */
+#include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -12,8 +13,11 @@
 struct score_args {
     struct question_args question;
     struct texts_args texts;
+    struct items_args items;
+    struct answer_args answer;
     bool merges_words;
     int64_t stride; /* 0: not given */
+    int per;        /* enum attn_score_per */
 };
 
 static const struct option score_rows[] = {
@@ -22,6 +26,9 @@ static const struct option score_rows[] = {
                 "word begins with white space, and what follows without a space belongs to it"),
     OPTION_NUMBER("stride", "S", struct score_args, stride, 1, INT32_MAX,
                   "score a text longer than the model takes in windows that move by S positions"),
+    OPTION_CHOICE("per", "sum|token|word", struct score_args, per,
+                  "of --items without a target: the log probability of a text is the sum over its "
+                  "tokens (default), their mean, or the mean over its words"),
 };
 
 static const struct option_group score_options = OPTION_GROUP("Scores", score_rows);
@@ -29,11 +36,15 @@ static const struct option_group score_options = OPTION_GROUP("Scores", score_ro
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct score_args, question)},
     {&texts_options, offsetof(struct score_args, texts)},
+    {&items_options, offsetof(struct score_args, items)},
+    {&answer_options, offsetof(struct score_args, answer)},
     {&score_options, 0},
+    {&table_width_options, offsetof(struct score_args, question.tables.picture)},
     {&question_options, offsetof(struct score_args, question)},
 };
 
-static const struct score_args defaults = {.question = QUESTION_ARGS_DEFAULT};
+static const struct score_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
 
 static enum attn_status score(struct call *call, struct attn_error *err);
 
@@ -48,13 +59,19 @@ const struct command command_score = {
         "of scored tokens go to standard error. Of many texts the table has one row:\n"
         "mean and standard deviation over the texts of what a token costs; for the\n"
         "tokens of each text there is attn-cli batch --fields surprisal.\n\n"
+        "Of --items the table has one row, or one for each group of --group-by. Items\n"
+        "with a target: the metric, whether the model is right, rank and probability of\n"
+        "the target. Items with good and bad, two texts: the log probability of each,\n"
+        "their difference, and whether the good one is more probable. Other items: nats,\n"
+        "bits and tokens. The mean of the column right is the accuracy.\n\n"
         "The numbers say what this model expects of this text. They depend on the\n"
         "tokenizer: compare models by bits over the same text, not by perplexity.\n"
         "A low score does not say that a sentence is true, or good.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
-                "  attn-cli score -m fable --texts sentences.txt --lines\n",
+                "  attn-cli score -m fable --texts sentences.txt --lines\n"
+                "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct score_args),
     .defaults = &defaults,
@@ -72,18 +89,43 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
+/* Refuses what is for items where there are none, and what they do not have. */
+static enum attn_status check(const struct score_args *args, struct attn_error *err)
+{
+    const struct answer_args *answer = &args->answer;
+
+    if (args->items.path && (args->stride > 0 || args->merges_words))
+        return refuse(err, NULL, "--%s and --items do not go together",
+                      args->stride > 0 ? "stride" : "merge-words");
+    if (args->items.path)
+        return ATTN_OK;
+    if (args->per > 0)
+        return refuse(err, NULL, "--per needs --items");
+    if (answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
+        answer->at || answer->metric > 0)
+        return refuse(err, "attn-cli run --target TOKEN TEXT measures one text",
+                      "--target, --foil, --at and --metric need --items");
+    return ATTN_OK;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct score_args *args = question->call->args;
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
+    struct answer_ids ids;
 
+    ATTN_TRY(check(args, err));
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    how.per = (enum attn_score_per)args->per;
+    how.answer = answer_of(&args->answer, &ids);
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question))
+    if (question_is_noted(question) && !how.study)
         note_sum(&sum);
     return ATTN_OK;
 }

@@ -34,6 +34,7 @@
 /* A model runs a text: a host serves requests, one or many, and a capture keeps tensors. */
 #include "run/host.h"
 #include "run/intervention.h"
+#include "run/answer.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/record.h"
@@ -63,7 +64,6 @@
 #include "formats/ndarray.h"
 #include "attention/attend.h"
 #include "analysis/measure.h"
-#include "experiment/answer.h"
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
 #include "experiment/diff.h"

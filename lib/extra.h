@@ -18,18 +18,21 @@
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"
+#include "tables/table_order.h"
 #include "tables/table_writer.h"
 #include "encode/colormap.h"
 #include "output/picture.h"
 #include "output/format.h"
 #include "output/outputs.h"
+#include "figures/table_picture.h"
 
 /* Many inputs to files. */
 #include "records/items.h"
 #include "records/records.h"
 #include "records/batch.h"
 
-/* More experiments. */
+/* Experiments over many items, and more of them. */
+#include "experiment/study.h"
 #include "analysis/difference.h"
 #include "experiment/compare.h"
 #include "experiment/comparison.h"

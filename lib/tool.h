@@ -30,7 +30,6 @@
 #include "experiment/explain_figure.h"
 #include "experiment/explain_text.h"
 #include "extra.h"
-#include "figures/table_picture.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/gemm_internal.h"

@@ -19,12 +19,17 @@ static const struct option foil_rows[] = {
     OPTION_TEXT("foil", "TEXT", struct answer_args, foil,
                 "the token that the target is compared with: ' is'"),
     OPTION_NUMBER("foil-id", "ID", struct answer_args, foil_id, 0, INT32_MAX, "the same by its id"),
+};
+
+const struct option_group foil_options = OPTION_GROUP("Answer", foil_rows);
+
+static const struct option at_rows[] = {
     OPTION_TEXT("at", "POS", struct answer_args, at,
                 "the position that the target follows, a number or a word of the text; default: "
                 "-1, the last"),
 };
 
-const struct option_group foil_options = OPTION_GROUP("Answer", foil_rows);
+const struct option_group at_options = OPTION_GROUP("Answer", at_rows);
 
 static const struct option metric_rows[] = {
     OPTION_CHOICE("metric", "auto|logit_diff|log_prob|logit|prob|kl|ce", struct answer_args, metric,
@@ -39,6 +44,7 @@ static const struct option_group metric_options = OPTION_GROUP("Answer", metric_
 static const struct option_part parts[] = {
     {&target_options, 0},
     {&foil_options, 0},
+    {&at_options, 0},
     {&metric_options, 0},
 };
 

@@ -19,8 +19,8 @@ struct answer_args {
         .target_id = -1, .foil_id = -1                                                             \
     }
 
-/* Options that fill a struct answer_args: --target; --foil and --at; these and --metric. */
-extern const struct option_group target_options, foil_options, answer_options;
+/* Options that fill a struct answer_args: --target; --foil; --at; these and --metric. */
+extern const struct option_group target_options, foil_options, at_options, answer_options;
 
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {

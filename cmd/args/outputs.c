@@ -3,6 +3,7 @@
 
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
+#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -226,6 +227,16 @@ static const struct option tables_rows[] = {
 
 const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
 
+static const struct option order_rows[] = {
+    OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
+                "sort the rows by this column, the largest first, of numbers with both signs the "
+                "largest of either; :up and :down sort by value"),
+    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 1, INT32_MAX,
+                  "print only the first N rows; default: all"),
+};
+
+const struct option_group table_order_options = OPTION_GROUP("Rows", order_rows);
+
 static const struct option pictures_rows[] = {
     OPTION_NAMED("png", "FILE", struct tables_args, output.formats,
                  "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
@@ -261,6 +272,14 @@ static bool make_shape(size_t i, struct option *row)
 
 const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
 
+static const struct option width_rows[] = {
+    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
+                  "leave out columns on the right that do not fit N columns of text; default: "
+                  "those of the terminal, else all are printed"),
+};
+
+const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);
+
 bool tables_have_pictures(const struct tables_args *args)
 {
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
@@ -289,6 +308,23 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     return ATTN_OK;
 }
 
+enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
+                             struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted;
+
+    if ((!args->sort && args->n_most == 0) || attn_table_n_row(*table) == 0)
+        return ATTN_OK;
+    order.sort = args->sort;
+    order.n_most = (size_t)args->n_most;
+    order.n_group = n_group;
+    ATTN_TRY(attn_table_sort(*table, &order, &sorted, err));
+    attn_table_free(*table);
+    *table = sorted;
+    return ATTN_OK;
+}
+
 static enum attn_status write_pictures(const struct tables_args *args,
                                        const struct attn_table *table,
                                        const struct attn_table_grid *grid, struct attn_sink *out,
@@ -313,6 +349,7 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               const struct attn_table_grid *grid, struct attn_sink *out,
                               struct attn_error *err)
 {
+    const struct attn_table_fit fit = {terminal_room(args->picture.width), "--csv -"};
     const int precision = (int)args->output.precision;
 
     if (tables_have_pictures(args) && grid)
@@ -323,6 +360,6 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               write_tables(&walk.output, precision, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
-    return at_stage(ATTN_STAGE_OUTPUT,
-                    attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, err), err);
+    return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_fitted(table, precision, &fit, out, err),
+                    err);
 }

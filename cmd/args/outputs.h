@@ -74,13 +74,17 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 /* What was asked for of one table. Likewise. */
 struct tables_args {
     struct output_args output;
+    const char *sort;   /* a column and a direction; NULL: not given */
+    int64_t n_most;     /* rows; 0: all */
     const char *column; /* that is drawn; NULL: not given */
     struct picture_args picture;
 };
 
 extern const struct option_group tables_options;         /* fills a struct output_args */
+extern const struct option_group table_order_options;    /* fills a struct tables_args */
 extern const struct option_group table_pictures_options; /* fills a struct tables_args */
 extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
+extern const struct option_group table_width_options;    /* likewise, without pictures: --width */
 
 /* Whether pictures are asked for. */
 bool tables_have_pictures(const struct tables_args *args);
@@ -88,6 +92,11 @@ bool tables_have_pictures(const struct tables_args *args);
 /* Whether the outputs go together: one of them at most goes to standard output, no two are one
  * file. */
 enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
+
+/* Puts the rows of *TABLE, whose first N_GROUP columns name a group, into the order of ARGS, and
+ * leaves out those that they do not want. */
+enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
+                             struct attn_table **table, struct attn_error *err);
 
 /* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
  * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are

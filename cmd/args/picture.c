@@ -38,8 +38,10 @@ static const struct option picture_rows[] = {
                   "for two digits"),
     OPTION_NUMBER("cell", "N", struct picture_args, cell, 1, 1000,
                   "side of a cell in pixels, in SVG and PDF in points"),
-    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
-                  "columns of a heat map; default: those of the terminal, else COLUMNS, else 80"),
+    OPTION_NUMBER(
+        "width", "N", struct picture_args, width, 1, 100000,
+        "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; of "
+        "a table, default: those of the terminal, else all that it needs"),
     OPTION_TEXT("title", "TEXT", struct picture_args, title, "title of the figure; \"\" for none"),
     OPTION_CHOICE("theme", "light|dark", struct picture_args, theme,
                   "colours of a figure's background and text: light, as on paper, or dark"),

@@ -42,6 +42,7 @@ static const struct option_part parts[] = {
     {&compute_options, offsetof(struct question_args, model)},
     {&attention_options, offsetof(struct question_args, attention)},
     {&dropout_options, offsetof(struct question_args, attention)},
+    {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
 };
@@ -64,6 +65,7 @@ enum attn_status question_answer(struct question *question,
     attn_table_free(question->table);
     input_release(&question->input);
     attn_texts_free(question->texts);
+    items_close(&question->items);
     attn_mask_array_release(&question->mask);
     model_host_close(question->host);
     return status;
@@ -141,17 +143,47 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
     return ATTN_OK;
 }
 
-enum attn_status question_write(const struct question *question, struct attn_error *err)
+enum attn_status question_begin_items(struct question *question, const struct items_args *items,
+                                      const struct texts_args *texts,
+                                      const struct attn_study_args **study, struct attn_error *err)
 {
+    ATTN_TRY(
+        items_open(items, &question->args->prompt, texts && texts->path, &question->items, err));
+    if (!items->path)
+        return ATTN_OK;
+    question->items.args.lists_labels = question->args->running.is_verbose;
+    question->unit = "items";
+    question->reuse = true;
+    ATTN_TRY(question_open(question, err));
+    *study = &question->items.args;
+    return ATTN_OK;
+}
+
+enum attn_status question_write(struct question *question, struct attn_error *err)
+{
+    const struct tables_args *tables = &question->args->tables;
+    const struct attn_study_sum *sum = &question->items.sum;
+    const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    struct attn_error unseen; /* after the first failure */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     grid.text = question->request.input.text;
     grid.n_text = question->request.input.n_text;
     progress_clear();
-    return tables_write(&question->args->tables, question->table, grid.rows ? &grid : NULL,
-                        question->call->out, err);
+    if (sorted == ATTN_OK || question->texts || question->items.items)
+        ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,
+                              question->call->out, sorted == ATTN_OK ? err : &unseen));
+    if (sorted != ATTN_OK)
+        attn_sink_flush(question->call->out); /* what is there stays after a failure */
+    if (sorted != ATTN_OK || !question->items.items)
+        return sorted;
+    if (!outputs_are_wanted(&tables->output))
+        items_write_sum(&question->items, question->call->out);
+    if (sum->n_failed > 0 && question->items.args.max_failed < 0)
+        question->call->exit_code = EXIT_FAILED_RECORDS;
+    return ATTN_OK;
 }
 
 bool question_is_noted(const struct question *question)

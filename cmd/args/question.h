@@ -16,6 +16,7 @@
 #define CMD_QUESTION_H
 
 #include "cmd/args/attention.h"
+#include "cmd/args/items.h"
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
 #include "cmd/args/prompt.h"
@@ -67,6 +68,7 @@ struct question {
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
     struct attn_texts *texts; /* owns; many texts instead of one, or NULL */
+    struct items items;       /* likewise */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
@@ -89,8 +91,17 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 enum attn_status question_begin(struct question *question, const struct texts_args *args,
                                 const struct attn_input **items, size_t *n, struct attn_error *err);
 
-/* Writes the table where the options say. */
-enum attn_status question_write(const struct question *question, struct attn_error *err);
+/* Where ITEMS name a file opens it, and the host: *study is what an experiment is asked of them,
+ * borrowed until question_answer returns. Else *study stays NULL. TEXTS must not be given with it;
+ * it may be NULL. */
+enum attn_status question_begin_items(struct question *question, const struct items_args *items,
+                                      const struct texts_args *texts,
+                                      const struct attn_study_args **study, struct attn_error *err);
+
+/* Sorts the table and writes it where the options say; of items, below a text, what was computed.
+ * One of many texts or items is also written, as it is, where they name a column that it does not
+ * have: it may have taken hours. */
+enum attn_status question_write(struct question *question, struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);

@@ -4,6 +4,7 @@
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
+#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
@@ -70,7 +71,8 @@ static bool is_possible(const struct attn_format *format)
 /* Refuses what shows something else than a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
-    static const char others[] = "sites|top|next|ablate|ablate-pattern|renormalize";
+    static const char others[] =
+        "sites|top|next|target|target-id|ablate|ablate-pattern|renormalize";
     const char *beside = served->args->is_explained ? "explain" : NULL;
     struct option_walk walk = {.command = served->call->command};
     char formats[128];
@@ -152,7 +154,7 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
                           served->call->out, &served->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
-        request->predict.top == 0 && request->predict.n_next == 0)
+        request->predict.top == 0 && request->predict.n_next == 0 && !request->predict.answer)
         text = text ? text : "text";
     if (text)
         served->outputs[request->outputs.n++] =
@@ -246,11 +248,13 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     const struct attn_labels *labels = attn_run_labels(served->run);
-    struct attn_compared_run comparison = {.labels = labels,
-                                           .n = attn_selection_dims(labels->selection)->n_position,
-                                           .attention = attn_run_attention(served->run),
-                                           .n_recalled = N_RECALLED,
-                                           .cancel = interrupt_flag()};
+    struct attn_compared_run comparison = {
+        .labels = labels,
+        .n = attn_selection_dims(labels->selection)->n_position,
+        .attention = attn_run_attention(served->run),
+        .n_recalled = N_RECALLED,
+        .cancel = interrupt_flag(),
+        .fit = {terminal_room(args->picture.width), "--csv DIR"}};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 

@@ -1,6 +1,7 @@
 /* selection.c - options that select, and the sites there are. */
 #include "cmd/args/selection.h"
 
+#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -44,7 +45,29 @@ static const struct option ablation_rows[] = {
                 "times"),
 };
 
-const struct option_group ablation_options = OPTION_GROUP("Interventions", ablation_rows);
+static const struct option_group ablation_own_options =
+    OPTION_GROUP("Interventions", ablation_rows);
+
+static const struct option steering_rows[] = {
+    OPTION_LIST("steer", "SITE:LAYER[.HEAD][@POS]=FILE.npy[*FACTOR]", struct steering_args, steers,
+                "add the vector of FILE, times FACTOR, to a tensor: at all positions, those made "
+                "after the text too, or at POS, as in 'resid_pre:2@-1=v.npy*1.5'. FILE may also "
+                "hold a row for each of the positions. May be given several times"),
+    OPTION_LIST("rescale", "SITE:LAYER[.HEAD][@POS]=FACTOR", struct steering_args, rescales,
+                "multiply a tensor, or one head of it, by FACTOR: 'z:2.5=0.5'. May be given "
+                "several times"),
+};
+
+const struct option_group steering_options = OPTION_GROUP("Ablation", steering_rows);
+static const struct option_group ablation_steering_options =
+    OPTION_GROUP("Interventions", steering_rows);
+
+static const struct option_part ablation_parts[] = {
+    {&ablation_own_options, 0},
+    {&ablation_steering_options, offsetof(struct ablation_args, steering)},
+};
+
+const struct option_group ablation_options = {OPTION_PARTS(ablation_parts)};
 
 static const struct option prediction_rows[] = {
     OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
@@ -58,6 +81,38 @@ static const struct option prediction_rows[] = {
 };
 
 const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
+
+enum attn_status steering_fill(struct steering_args *args, const struct attn_host *host,
+                               struct attn_request *request, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    args->items = calloc(args->steers.n + args->rescales.n + 1, sizeof *args->items);
+    if (!args->items)
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < args->steers.n; i++)
+        ATTN_TRY(attn_steering_read(args->steers.items[i], model, &args->items[args->n++], err));
+    for (size_t i = 0; i < args->rescales.n; i++)
+        ATTN_TRY(attn_rescale_parse(args->rescales.items[i], model, &args->items[args->n++], err));
+    request->edits.steerings = args->items;
+    request->edits.n_steering = args->n;
+    return ATTN_OK;
+}
+
+char *steering_file(const char *text)
+{
+    const char *equals = strchr(text, '='), *path = equals ? equals + 1 : "";
+    const char *star = path_has_ending(path, ".npy") ? NULL : strrchr(path, '*');
+
+    return *path ? strndup(path, star ? (size_t)(star - path) : strlen(path)) : NULL;
+}
+
+void steering_release(struct steering_args *args)
+{
+    for (size_t i = 0; i < args->n; i++)
+        attn_steering_release(&args->items[i]);
+    free(args->items);
+}
 
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err)
@@ -79,7 +134,7 @@ enum attn_status ablation_fill(struct ablation_args *args, const struct attn_hos
     request->edits.n_knockout = args->n_knockout;
     request->edits.patches = args->patch;
     request->edits.n_patch = args->n_patch;
-    return ATTN_OK;
+    return steering_fill(&args->steering, host, request, err);
 }
 
 void ablation_release(struct ablation_args *args)
@@ -88,6 +143,7 @@ void ablation_release(struct ablation_args *args)
         attn_knockout_release(&args->knockout[i]);
     for (size_t i = 0; i < args->n_patch; i++)
         attn_patch_release(&args->patch[i]);
+    steering_release(&args->steering);
     free(args->knockout);
     free(args->patch);
 }

@@ -25,16 +25,20 @@ static const struct {
     {"n_control", "control"},
     {"n_shard", "shard"},
     {"patches", "patch"},
+    {"places", "positions"},
     {"reading.keys", "key-labels"},
     {"reading.queries", "query-labels"},
     {"references", "reference"},
     {"renormalizes", "renormalize"},
+    {"sets", "set"},
+    {"steerings", "steer"},
+    {"takes_texts", "lines"},
 };
 
 /* Fields that messages begin with. */
 static const char *const subjects[] = {
-    "layers",      "heads",     "queries", "sites", "ablate", "ablate_pattern",
-    "ablate_mean", "knockouts", "patches", "from",  "to",     "at",
+    "layers",  "heads", "queries", "sites", "ablate", "ablate_pattern", "ablate_mean", "knockouts",
+    "patches", "from",  "to",      "at",    "sets",   "steer",          "rescale",
 };
 
 enum { NAME_SIZE = 32 };

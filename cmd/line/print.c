@@ -99,6 +99,11 @@ size_t terminal_width(void)
     return USUAL_WIDTH;
 }
 
+size_t terminal_room(int64_t wish)
+{
+    return wish > 0 ? (size_t)wish : isatty(STDOUT_FILENO) ? terminal_width() : 0;
+}
+
 /* The value of VARIABLE, or OTHERWISE when it is not set or empty. */
 static const char *value_of(const char *variable, const char *otherwise)
 {

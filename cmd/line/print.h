@@ -45,6 +45,10 @@ enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* Columns of the terminal, or else of COLUMNS, or else 80. */
 size_t terminal_width(void);
 
+/* What text should fit: WISH columns, or where that is 0 those of a terminal, or 0 where standard
+ * output is no terminal. */
+size_t terminal_room(int64_t wish);
+
 /*
  * Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
  * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in

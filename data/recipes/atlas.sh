@@ -8,6 +8,7 @@
 # of each measure; atlas.html shows each measure as a grid of layers and heads. After an interruption
 # the same command goes on where it stopped.
 set -eu
+[ $# -ge 2 ] || { echo "usage: $0 MODEL TEXTS [FOLDER [OPTION...]]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 model=$1 texts=$2 folder=${3-atlas}
 shift $(($# < 3 ? $# : 3))

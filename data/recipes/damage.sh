@@ -10,7 +10,7 @@
 # tv_mean and js, and the largest tv_max; scores.csv has bits a weight, bits a token and perplexity of
 # each model; damage.svg shows a grid of layers and heads for each. Each text counts once.
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { echo "usage: $0 MODEL TEXTS FOLDER QUANTIZED..." >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 model=$1 texts=$2 folder=$3
 shift 3

@@ -8,6 +8,7 @@
 # stopped. One process with all cores is as fast; shards are for what runs on several machines
 # (parallel --sshlogin).
 set -eu
+[ $# -ge 3 ] || { echo "usage: $0 MODEL PROMPTS RESULTS" >&2; exit 2; }
 model=$1 prompts=$2 results=$3
 
 seq 0 15 | parallel -j4 --joblog "$results.joblog" --resume-failed \

@@ -6,6 +6,7 @@
 # BLOCK is 20M bytes by default. Each process counts its records from 0: they need an `id`. More than
 # 1,000 records that fail in a block end it, and the script with it.
 set -eu
+[ $# -ge 1 ] || { echo "usage: $0 MODEL [BLOCK] <PROMPTS >RESULTS" >&2; exit 2; }
 model=$1 block=${2:-20M}
 
 parallel --pipe -k --block "$block" --halt soon,fail=1 \

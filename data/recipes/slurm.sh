@@ -11,6 +11,7 @@
 # The number of shards stands here and not in a variable of Slurm: SLURM_ARRAY_TASK_COUNT is 2 when
 # two of eight tasks are sent again.
 n_shard=8
+[ $# -ge 3 ] || { echo "usage: sbatch data/recipes/slurm.sh MODEL PROMPTS RESULTS" >&2; exit 2; }
 model=$1 prompts=$2 results=$3
 
 trap : TERM # the script outlives the end of its time; the tool writes its journal and leaves

@@ -25,7 +25,15 @@ bool attn_is_choice(long value, long n, const char *name, struct attn_error *err
 
 bool attn_is_known(const void *const *later, const char *name, struct attn_error *err)
 {
-    if (!later[0] && !later[1] && !later[2] && !later[3])
+    return attn_rest_is_known(later, 4, name, err);
+}
+
+bool attn_rest_is_known(const void *const *later, size_t n, const char *name,
+                        struct attn_error *err)
+{
+    while (n > 0 && !later[n - 1])
+        n--;
+    if (n == 0)
         return true;
     attn_error_set(err, ATTN_INVALID,
                    "'%s' has fields that this version of the library does not know", name);

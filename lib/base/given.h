@@ -23,6 +23,10 @@ bool attn_is_choice(long value, long n, const char *name, struct attn_error *err
  * has some that this version does not know. */
 bool attn_is_known(const void *const *later, const char *name, struct attn_error *err);
 
+/* Likewise LATER [n], where newer fields have taken some of that room. */
+bool attn_rest_is_known(const void *const *later, size_t n, const char *name,
+                        struct attn_error *err);
+
 /* What a function of the caller's returned, which the interface calls NAME. Where it failed without
  * a message ERR gets one: a failure is never taken for success because nothing was said. */
 enum attn_status attn_call_status(enum attn_status status, const char *name,

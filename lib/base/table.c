@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 
@@ -67,7 +68,7 @@ static enum attn_status check_column(const char *table, const struct attn_column
                               "column '%s' of the table '%s' has %d digits, expected 0 to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
                               column->digits, MAX_DIGITS);
-    return ATTN_OK;
+    return attn_is_known(column->later, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 
 /* Appends TEXT with its end to WORDS [*size], or only counts it when WORDS is NULL. */
@@ -104,6 +105,9 @@ enum attn_status attn_table_create(const char *name, const struct attn_column *c
 {
     struct attn_table *made;
 
+    if (!attn_is_given(table, "table", err) ||
+        (n_column > 0 && !attn_is_given(columns, "columns", err)))
+        return ATTN_INVALID;
     if (!name)
         return attn_error_set(err, ATTN_INVALID, "a table has no name");
     if (n_column == 0)
@@ -151,6 +155,10 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
                                   "'%s' of the table '%s' has the size %zu, expected at most %u",
                                   attn_quote_string(column->name).text,
                                   attn_quote_string(table->words).text, cells[i].size, UINT32_MAX);
+        if (cells[i].size > 0 &&
+            ((cells[i].type == ATTN_VALUE_TEXT && !attn_is_given(cells[i].text, "text", err)) ||
+             (cells[i].type == ATTN_VALUE_LIST && !attn_is_given(cells[i].list, "list", err))))
+            return ATTN_INVALID;
     }
     return ATTN_OK;
 }
@@ -182,10 +190,13 @@ static void store(struct attn_table *table, const struct attn_cell *cell, struct
 enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
                                    size_t n_cell, struct attn_error *err)
 {
-    const size_t n_text = table->texts.size, n_list = table->lists.size;
-    const size_t at = table->n_row * table->n_column;
+    size_t n_text, n_list, at;
 
+    if (!attn_is_given(table, "table", err) || !attn_is_given(cells, "cells", err))
+        return ATTN_INVALID;
     ATTN_TRY(check_cells(table, cells, n_cell, err));
+    n_text = table->texts.size, n_list = table->lists.size;
+    at = table->n_row * table->n_column;
     ATTN_TRY(attn_grow(&table->cells, &table->capacity, at + n_cell, sizeof *table->cells, err));
     for (size_t i = 0; i < n_cell; i++)
         store(table, &cells[i], &table->cells[at + i]);

@@ -60,6 +60,7 @@ struct attn_column {
     size_t
         width; /* the smallest width in aligned text, so that tables one below the other line up */
     enum attn_value_range range;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* One value; made by the functions below. */
@@ -117,6 +118,17 @@ static inline struct attn_cell attn_cell_list(const int64_t *list, size_t n)
 }
 
 struct attn_table;
+
+/* An empty table. ATTN_INVALID when it has no name or no columns, or a column has no name,
+ * the name of another, no type, or digits that are out of range. */
+ATTN_API enum attn_status attn_table_create(const char *name, const struct attn_column *columns,
+                                            size_t n_column, struct attn_table **table,
+                                            struct attn_error *err);
+
+/* Appends a row: CELLS [n_cell], one a column, each of its column's type or missing, a text
+ * or list below 4 GiB. ATTN_INVALID when they are not; after a failure the table is as it was. */
+ATTN_API enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
+                                            size_t n_cell, struct attn_error *err);
 
 ATTN_API const char *attn_table_name(const struct attn_table *table);
 ATTN_API size_t attn_table_n_column(const struct attn_table *table);

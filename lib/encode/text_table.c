@@ -96,6 +96,7 @@ void attn_text_table_begin(struct attn_text_table *table, size_t n_column)
     attn_buffer_reset(&table->cells);
     attn_buffer_reset(&table->columns);
     table->n_column = n_column;
+    table->n_hidden = 0;
     for (size_t c = 0; c < n_column; c++)
         attn_buffer_append(&table->columns, &column, sizeof column);
 }
@@ -202,7 +203,7 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
     size_t used = 0; /* up to the last byte that is no padding */
 
     attn_buffer_reset(&table->line);
-    for (size_t c = 0; c < table->n_column; c++) {
+    for (size_t c = 0; c < table->n_column - table->n_hidden; c++) {
         size_t size = cells[c].end - begin;
         size_t padding = columns[c].width > cells[c].width ? columns[c].width - cells[c].width : 0;
         bool is_left = columns[c].is_left;
@@ -243,9 +244,15 @@ size_t attn_text_table_width(const struct attn_text_table *table)
     const struct attn_text_column *columns = (const void *)table->columns.data;
     size_t width = 0;
 
-    for (size_t c = 0; c < table->n_column; c++)
+    for (size_t c = 0; c < table->n_column - table->n_hidden; c++)
         width += gap_before(table, &columns[c], c) + columns[c].width;
     return width;
+}
+
+void attn_text_table_hide(struct attn_text_table *table, size_t width)
+{
+    while (table->n_hidden + 1 < table->n_column && attn_text_table_width(table) > width)
+        table->n_hidden++;
 }
 
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,

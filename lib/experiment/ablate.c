@@ -21,24 +21,27 @@
 
 enum { MOST_SITES = 2 };
 
-enum { PART, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_FIRST, CONTROL, CONTROL_SD, N_COLUMN };
+enum { PART, SET, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_TOP, CONTROL, CONTROL_SD, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
+    [SET] = ATTN_COLUMN("set", TEXT),
     [LAYER] = ATTN_COLUMN("layer", INTEGER),
     [HEAD] = ATTN_COLUMN("head", INTEGER),
     [NEURON] = ATTN_COLUMN("neuron", INTEGER),
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
     [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
     [KL] = ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
-    [SAME_FIRST] = {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
+    [SAME_TOP] = {.name = "same_top", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
     [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
 
-/* One part of the model. */
+/* One part of the model, or a set of heads. */
 struct part {
     int layer, index; /* index: head or neuron, or -1 */
+    size_t n_head;    /* of a set */
+    const char *set;  /* its name; NULL: it is one part */
     double change;    /* its own */
 };
 
@@ -82,7 +85,8 @@ static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_quote name = attn_quote_string(attn_model_name(ablation->frame.run->model));
+    const struct attn_quote name =
+        attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
     const bool needs_mlp = args->parts == ATTN_ABLATE_MLP || args->parts == ATTN_ABLATE_NEURONS;
     const bool has_heads = args->parts != ATTN_ABLATE_MLP && args->parts != ATTN_ABLATE_NEURONS;
 
@@ -119,16 +123,19 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
                           : is_of_one                ? frame->config->d_mlp
                                                      : 1;
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
+    const size_t n_set = ablation->args->n_set;
     const size_t n_of_part = parts == ATTN_ABLATE_HEADS ? 1 : frame->config->n_head; /* heads */
+    const bool takes_all = ablation->args->is_cumulative || n_set > 0;               /* perhaps */
 
-    ablation->n_part = n_layer * n_each;
+    ablation->n_part = n_set > 0 ? n_set : n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
-    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part, ablation->n_site);
+    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
+                         n_set > 0 ? n_all : ablation->n_site);
     attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
-                         ablation->args->is_cumulative ? n_all : n_of_part);
+                         takes_all ? n_all : n_of_part);
     ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < ablation->n_part; i++) {
+    for (size_t i = 0; i < ablation->n_part && n_set == 0; i++) {
         ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);
         ablation->parts[i].index = parts == ATTN_ABLATE_HEADS || is_of_one ? (int)(i % n_each) : -1;
     }
@@ -326,6 +333,38 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     return edit;
 }
 
+/* Makes PART, of set number I, and the edits of its heads. */
+static enum attn_status read_set(struct ablation *ablation, size_t i, struct part *part,
+                                 struct attn_error *err)
+{
+    const struct attn_ablate_set *set = &ablation->args->sets[i];
+    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
+    struct attn_edit *edits = ablation->sets.edits + i * dims->n_layer * dims->n_head;
+    struct attn_selection *heads;
+
+    ATTN_TRY(attn_error_in(attn_select_heads(set->heads, dims, &heads, err), "sets", err));
+    *part = (struct part){.layer = ATTN_NO_LAYER, .index = -1};
+    part->set = set->name ? set->name : set->heads;
+    for (size_t k = 0; k < dims->n_layer * dims->n_head; k++) {
+        const struct part head = {.layer = (int)(k / dims->n_head),
+                                  .index = (int)(k % dims->n_head)};
+
+        if (attn_selection_has_head(heads, head.layer, head.index))
+            edits[part->n_head++] = edit_of(ablation, &head, ablation->material);
+    }
+    attn_selection_free(heads);
+    ablation->sets.changes[i] = (struct attn_trial_change){edits, part->n_head};
+    return ATTN_OK;
+}
+
+static enum attn_status try_sets(struct ablation *ablation, struct attn_error *err)
+{
+    for (size_t i = 0; i < ablation->n_part; i++)
+        ATTN_TRY(attn_error_at(read_set(ablation, i, &ablation->parts[i], err), ATTN_STAGE_OPTIONS,
+                               err));
+    return attn_frame_try_sets(&ablation->frame, &ablation->sets, err);
+}
+
 /* Each part by itself, or the first 1, 2, ... of them. */
 static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
@@ -390,8 +429,8 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
         attn_random_permutation(&ablation->random, ablation->order,
                                 config->n_head * config->n_layer);
         for (size_t k = 0; k < n_head; k++) {
-            const struct part head = {(int)(order[k] / config->n_head),
-                                      (int)(order[k] % config->n_head), 0};
+            const struct part head = {.layer = (int)(order[k] / config->n_head),
+                                      .index = (int)(order[k] % config->n_head)};
 
             edits[k] = edit_of(ablation, &head, material);
         }
@@ -414,8 +453,10 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
 static uint64_t hidden(const void *state)
 {
     const struct attn_ablate_args *args = ((const struct ablation *)state)->args;
+    const uint64_t one =
+        args->n_set > 0 ? ATTN_COLUMN_BIT(LAYER) | ATTN_COLUMN_BIT(HEAD) : ATTN_COLUMN_BIT(SET);
 
-    return ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
+    return one | ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
            (args->n_control > 0 ? 0 : ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD));
 }
 
@@ -426,11 +467,14 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
 {
     const struct attn_reply *base = &ablation->frame.trials.base;
     struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(part ? part_name(ablation->args->parts, true) : "base"),
+        [PART] = attn_cell_string(!part       ? "base"
+                                  : part->set ? "set"
+                                              : part_name(ablation->args->parts, true)),
+        [SET] = attn_cell_string(part ? part->set : NULL),
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
         [KL] = attn_cell_real(reply->kl),
-        [SAME_FIRST] = attn_cell_boolean(reply->first == base->first),
+        [SAME_TOP] = attn_cell_boolean(reply->first == base->first),
     };
 
     if (part)
@@ -454,10 +498,37 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         !attn_is_choice(args->with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
         (args->n_reference > 0 && !attn_is_given(args->references, "references", err)))
         return ATTN_INVALID;
+    for (size_t i = 0; i < args->n_set; i++)
+        if (!attn_is_given(args->sets && args->sets[i].heads, "sets", err) ||
+            !attn_is_known(args->sets[i].later, "sets", err))
+            return ATTN_INVALID;
+    if (args->n_set > 0 && args->parts != ATTN_ABLATE_HEADS)
+        return attn_error_set(err, ATTN_INVALID, "`sets` names heads, and `parts` is '%s'",
+                              part_name(args->parts, false));
+    if (args->n_set > 0 && args->is_cumulative)
+        return attn_error_set(err, ATTN_INVALID, "`sets` and `is_cumulative` do not go together");
     if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
         return attn_error_set(err, ATTN_INVALID,
                               "`is_cumulative` and `n_control` need one text, not many");
     return ATTN_OK;
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_ablate_args *given = args;
+
+    (void)request;
+    return attn_item_answer(item, &given->answer, err);
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct ablation *ablation = state;
+
+    ablation->args = ablation->frame.args;
+    attn_frame_choose_nothing(&ablation->frame.request);
+    return check(ablation, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -465,10 +536,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct ablation *ablation = state;
     struct attn_frame *frame = &ablation->frame;
 
-    ablation->args = frame->args;
     attn_random_seed(&ablation->random, ablation->args->seed);
-    ATTN_TRY(attn_error_at(check(ablation, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_answer_find(frame->run, &ablation->args->answer, &ablation->answer, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_material(ablation, err));
     ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->material[0].site,
                                &frame->trials, err));
@@ -484,6 +553,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n = ablation->n_part, n_control = args->n_control;
     const size_t n_all = config->n_layer * config->n_head;
     const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
+    const bool has_own_control = args->is_cumulative || args->n_set > 0; /* each row */
     const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
     const enum attn_site site = ablation->material[0].site;
     struct attn_trials *trials = &ablation->frame.trials;
@@ -492,19 +562,22 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     /* Those so far, each part, which is_cumulative tries by itself before, and controls. */
     trials->n_expected =
-        trials->n_feed + (args->is_cumulative ? 2 * n + n * n_control : n + n_control);
+        trials->n_feed + (args->is_cumulative ? 2 * n : n) + (has_own_control ? n : 1) * n_control;
     if (args->is_cumulative)
         ATTN_TRY(sort_parts(ablation, err));
-    ATTN_TRY(try_parts(ablation, args->is_cumulative, err));
+    ATTN_TRY(args->n_set > 0 ? try_sets(ablation, err)
+                             : try_parts(ablation, args->is_cumulative, err));
     ATTN_TRY(append(ablation, NULL, &trials->base, NULL, err));
     for (size_t i = 0; i < n; i++) {
-        const size_t n_head = (args->is_cumulative ? i + 1 : 1) * n_each;
+        const size_t n_head = args->n_set > 0 ? ablation->parts[i].n_head
+                                              : (args->is_cumulative ? i + 1 : 1) * n_each;
 
-        if (n_control > 0 && (i == 0 || args->is_cumulative))
+        if (n_control > 0 && (i == 0 || has_own_control))
             ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, &control, err));
         ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
                         n_control > 0 ? &control : NULL, err));
     }
+    attn_frame_report_base(&ablation->frame, &ablation->answer, &trials->base);
     sum->n_row += outcomes[0].n_row;
     sum->n_feed += trials->n_feed;
     sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"
@@ -522,7 +595,10 @@ static const struct attn_experiment experiment = {
     .sum_size = sizeof(struct attn_ablate_sum),
     .texts = offsetof(struct attn_ablate_args, texts),
     .n_text = offsetof(struct attn_ablate_args, n_text),
+    .study = offsetof(struct attn_ablate_args, study),
+    .take_item = take_item,
     .check = check_args,
+    .choose = choose,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,

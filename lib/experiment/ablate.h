@@ -13,11 +13,13 @@
  *     part, layer, head      of neurons the column `neuron` instead of head
  *     value, change          the metric then, and its difference from the base's
  *     kl                     KL(p of the base || p) after the position that is asked about, in nats
- *     same_first             whether the most probable token there is still the same
+ *     same_top             whether the most probable token there is still the same
  *     control, control_sd    with controls: mean change for random choices of as many heads, and
  *                            its standard deviation
  *
- * Over many texts each counts once: value, change and kl are means, same_first is a share, and the
+ * Of `sets` there is a row a set, with the columns `part, set` instead of the first three.
+ *
+ * Over many texts each counts once: value, change and kl are means, same_top is a share, and the
  * columns value_sd, change_sd, kl_sd and `texts` follow. The answer is the same in all of them.
  *
  * A run with a change in layer l begins with the stream that the base had there: the bits are those
@@ -27,8 +29,10 @@
 #define ATTN_EXPERIMENT_ABLATE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
 
 /* What is switched off at a time. X(ID, name, name of a row) */
 #define ATTN_ABLATE_PARTS_MAP(X)                                                                   \
@@ -55,6 +59,13 @@ enum attn_ablate_with {
     ATTN_ABLATE_WITH_UNIFORM = 3,
 };
 
+/* Heads that are switched off together. */
+struct attn_ablate_set {
+    const char *heads;    /* as in trace/selection.h */
+    const char *name;     /* of its row; NULL: its heads, as they are written */
+    const void *later[4]; /* NULL: room for fields of later versions */
+};
+
 struct attn_ablate_args {
     size_t size; /* of this struct */
     struct attn_answer_args answer;
@@ -69,6 +80,10 @@ struct attn_ablate_args {
     /* [n_text] instead of the request's input, without is_cumulative and controls; or NULL. */
     const struct attn_input *texts;
     size_t n_text;
+    /* [n_set] what each row switches off, instead of one head; of HEADS, without is_cumulative. */
+    const struct attn_ablate_set *sets;
+    size_t n_set;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

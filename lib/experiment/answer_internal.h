@@ -1,27 +1,11 @@
-/* answer_internal.h - the token that an experiment asks about, found, and what a session replies.
- * For the files of this layer. */
+/* answer_internal.h - what a session replies to what is asked of its next token (run/answer.h). For
+ * the files of this layer. */
 #ifndef ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 #define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 
-#include "experiment/answer.h"
 #include "model/session_pack.h"
+#include "run/answer_internal.h"
 #include "run/run_internal.h"
-
-/* What is asked for, found in a run. */
-struct attn_answer {
-    enum attn_answer_metric metric; /* not AUTO */
-    bool has_target, has_foil;
-    int32_t target, foil;
-    size_t position;
-    const struct attn_run *run;
-};
-
-const char *attn_answer_metric_name(enum attn_answer_metric metric);
-
-/* Finds what ARGS mean. ATTN_INVALID, at the stage of options, for a text of several tokens, a
- * metric without the target that it needs, a foil without a target, a place that is none. */
-enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,
-                                  struct attn_answer *answer, struct attn_error *err);
 
 /* What a session replies. */
 struct attn_reply {

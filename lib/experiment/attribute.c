@@ -91,6 +91,15 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
     split->model =
         (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
+    if (frame->answer)
+        *frame->answer = (struct attn_study_answer){
+            .metric = attn_answer_metric_name(answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                                               : ATTN_ANSWER_LOGIT),
+            .row = "model",
+            .value = split->model,
+            .has_right = answer->has_foil,
+            .is_right = answer->has_foil && split->model > 0,
+        };
     return ATTN_OK;
 }
 
@@ -114,13 +123,17 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &split->frame;
     const size_t d = frame->config->d_model, n_z = frame->config->n_head * frame->config->d_value;
     struct attn_answer_args answer;
+    enum attn_status status;
 
     split->args = frame->args;
     split->weights = &frame->run->model->weights;
     answer = split->args->answer;
     answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
-    ATTN_TRY(attn_error_at(check(split, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_answer_find(frame->run, &answer, &split->answer, err));
+    status = attn_error_at(check(split, err), ATTN_STAGE_OPTIONS, err);
+    if (frame->answer)
+        frame->answer->is_general = status != ATTN_OK;
+    ATTN_TRY(status);
+    ATTN_TRY(attn_frame_find_answer(frame, &answer, &split->answer, err));
     split->column = attn_frame_alloc(frame, d, sizeof(double));
     split->direction = attn_frame_alloc(frame, d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, d, sizeof(double));
@@ -402,10 +415,21 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
 {
     const struct attn_attribute_args *given = args;
 
-    if (given->n_text == 0 || !given->by_token)
+    if ((given->n_text == 0 && !given->study) || !given->by_token)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "`by_token` and `texts` do not go together: keys belong to one text");
+                          "`by_token` and `%s` do not go together: keys belong to one text",
+                          given->study ? "items" : "texts");
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_attribute_args *given = args;
+
+    (void)request;
+    given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    return attn_item_answer(item, &given->answer, err);
 }
 
 static uint64_t hidden(const void *state)
@@ -443,6 +467,8 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct logit_split),
     .texts = offsetof(struct attn_attribute_args, texts),
     .n_text = offsetof(struct attn_attribute_args, n_text),
+    .study = offsetof(struct attn_attribute_args, study),
+    .take_item = take_item,
     .check = check_args,
     .prepare = prepare,
     .hidden = hidden,

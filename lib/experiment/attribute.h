@@ -23,7 +23,7 @@
  *     model              what the model says: equal but for rounding. Before a soft cap on logits
  *
  * Of many texts they are the means, each text counted once, and after them come the columns
- * logit_sd and texts.
+ * logit_sd and texts; over items see study.h.
  *
  * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
  */
@@ -31,8 +31,10 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
 
 struct attn_attribute_args {
     size_t size;                    /* of this struct */
@@ -43,6 +45,7 @@ struct attn_attribute_args {
     /* [n_text] instead of the request's input, without by_token; or NULL. */
     const struct attn_input *texts;
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \

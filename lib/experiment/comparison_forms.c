@@ -16,6 +16,7 @@
 #include "encode/json_writer.h"
 #include "encode/text_table.h"
 #include "experiment/comparison_internal.h"
+#include "output/format_internal.h"
 #include "output/labels_json.h"
 #include "output/outputs_internal.h"
 #include "tables/document.h"
@@ -215,7 +216,7 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
 enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
                                        struct attn_sink *out, struct attn_error *err)
 {
-    struct comparison_text text = {.comparison = comparison};
+    struct comparison_text text = {.comparison = comparison, .document.fit = comparison->fit};
     const enum attn_status status = write_text(&text, out, err);
 
     attn_document_release(&text.document);
@@ -226,8 +227,25 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* The tables of all parts that there are, one file per table; the heads alone where there is no
- * path. */
+/* The table of the heads as a file of its own, or into a sink. */
+static enum attn_status write_heads(const struct attn_output *item, const struct attn_table *heads,
+                                    int precision, struct attn_error *err)
+{
+    struct attn_sink *file = NULL;
+    enum attn_status status;
+
+    if (!item->path)
+        return attn_table_write(heads, ATTN_TABLE_CSV, precision, item->sink, err);
+    ATTN_TRY(attn_output_create_file(item, &file, err));
+    status = attn_table_write(heads, ATTN_TABLE_CSV, precision, file, err);
+    if (status == ATTN_OK)
+        status = attn_sink_commit(file, err);
+    attn_sink_free(file);
+    return status;
+}
+
+/* The tables of all parts that there are, one file per table; the heads alone where the path is no
+ * directory. */
 static enum attn_status write_tables(const struct attn_compared_run *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_table *made[3], struct attn_error *err)
@@ -241,7 +259,8 @@ static enum attn_status write_tables(const struct attn_compared_run *comparison,
         {ATTN_COMPARISON_COSTS, "compare_cost", -1}, /* seconds are small: they keep their digits */
         {ATTN_COMPARISON_LOGITS, "compare_logits", precision},
     };
-    const size_t n = !item->path ? 1 : comparison->found->n_logits > 0 ? 3 : 2;
+    const bool is_alone = !item->path || !attn_format_is_directory(item->format, item->path);
+    const size_t n = is_alone ? 1 : comparison->found->n_logits > 0 ? 3 : 2;
     struct attn_output_table tables[3];
 
     for (size_t i = 0; i < n; i++) {
@@ -249,8 +268,8 @@ static enum attn_status write_tables(const struct attn_compared_run *comparison,
                                           comparison->tokenizer, &made[i], err));
         tables[i] = (struct attn_output_table){made[i], parts[i].name, parts[i].precision};
     }
-    if (!item->path)
-        return attn_table_write(made[0], ATTN_TABLE_CSV, precision, item->sink, err);
+    if (is_alone)
+        return write_heads(item, made[0], precision, err);
     return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
 }
 

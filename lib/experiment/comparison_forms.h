@@ -4,6 +4,7 @@
 
 #include "experiment/comparison.h"
 #include "output/outputs.h"
+#include "tables/table_writer_internal.h"
 
 /* What is compared, and how to call it. */
 struct attn_compared_run {
@@ -14,6 +15,7 @@ struct attn_compared_run {
     const struct attn_attention *attention; /* what was chosen, of the first layer */
     int n_recalled;                         /* K of the recall */
     const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
+    struct attn_table_fit fit;              /* of text */
 };
 
 /* Writes it as text. */

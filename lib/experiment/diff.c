@@ -253,12 +253,21 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct diff *diff = state;
     struct attn_request *request = &diff->frame.request;
     const struct attn_diff_args *args = diff->frame.args;
+    const struct attn_item *item = diff->frame.item;
 
     diff->other = ATTN_REQUEST_DEFAULT;
     if (args->request)
         ATTN_TRY(attn_options_read(args->request, &diff->other, err));
     else
         diff->other = *request;
+    if (item) {
+        diff->other.input = item->pair == ATTN_ITEM_A_B ? item->other : request->input;
+        diff->other.source = request->source;
+        diff->other.reading.example = NULL;
+        diff->other.on_note = request->on_note;
+        diff->other.on_progress = NULL;
+        diff->other.user = request->user;
+    }
     attn_frame_choose_nothing(request);
     request->selection.sites = "pattern";
     attn_frame_choose_nothing(&diff->other);
@@ -282,10 +291,18 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                        attn_quote_string(attn_model_name(frame->run->model)).text, a->n_layer,
                        a->n_head, attn_quote_string(attn_model_name(frame->other->model)).text,
                        b->n_layer, b->n_head);
+        if (frame->answer)
+            frame->answer->is_general = true;
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     align(diff);
     return check_tokens(diff, err);
+}
+
+/* The query of the largest difference is that of one pair. */
+static uint64_t hidden(const void *state)
+{
+    return ((const struct diff *)state)->frame.item ? ATTN_COLUMN_BIT(AT) : 0;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -316,14 +333,34 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Two texts, or one under both. */
+static unsigned pairs(const void *args)
+{
+    const struct attn_diff_args *given = args;
+
+    return given->host || given->request ? ATTN_ITEM_BIT(SINGLE) : ATTN_ITEM_BIT(A_B);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    (void)args, (void)request, (void)item, (void)err; /* its texts are all that it has */
+    return ATTN_OK;
+}
+
 static const struct attn_experiment experiment = {
     .name = "diff",
     .columns = columns,
     .n_column = N_COLUMN,
     .state_size = sizeof(struct diff),
     .sum_size = sizeof(struct attn_diff_sum),
+    .study = offsetof(struct attn_diff_args, study),
+    .take_item = take_item,
+    .pairs = pairs,
+    .counts = ATTN_COLUMN_BIT(ROWS),
     .choose = choose,
     .prepare = prepare,
+    .hidden = hidden,
     .ask = ask,
 };
 

@@ -19,6 +19,9 @@
  * not as many tokens, the rows of their longest common prefix and suffix are: keys of prefix and
  * suffix with one another, the keys between them taken together as one. One text under two models
  * must have the same tokens in both.
+ *
+ * Over items (study.h) `rows` is the sum, and `at` is left out. With a host or a request of the
+ * second run each item is one text, under both.
  */
 #ifndef ATTN_EXPERIMENT_DIFF_H
 #define ATTN_EXPERIMENT_DIFF_H
@@ -26,10 +29,14 @@
 #include "base/table.h"
 #include "run/run.h"
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_diff_args {
-    size_t size;                        /* of this struct */
-    struct attn_host *host;             /* of the second run; NULL: that of the first */
-    const struct attn_request *request; /* of the second run; NULL: that of the first */
+    size_t size;                         /* of this struct */
+    struct attn_host *host;              /* of the second run; NULL: that of the first */
+    const struct attn_request *request;  /* of the second run; NULL: that of the first */
+    const struct attn_study_args *study; /* pairs a, b instead of both inputs; with a host
+                                            or a request single texts; or NULL */
 };
 
 #define ATTN_DIFF_ARGS_DEFAULT ((struct attn_diff_args){.size = sizeof(struct attn_diff_args)})

@@ -4,6 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "tables/table_order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -176,9 +177,22 @@ struct asking {
     struct attn_request request;
     const struct attn_input *texts; /* [n_text] borrowed */
     size_t n_text;
-    void *sum;                /* owns */
-    struct means means;       /* owns; over the texts */
-    struct attn_table *table; /* owns */
+    const struct attn_study_args *study; /* borrowed; or NULL */
+    void *sum;                           /* owns */
+    struct means means;                  /* owns; over the texts */
+    struct attn_table *table;            /* owns */
+    size_t n_label;                      /* its leading columns by which items are grouped */
+};
+
+/* What is asked about one input. */
+struct asked {
+    const struct attn_request *request;
+    const void *args;
+    void *sum;
+    struct attn_study *study; /* of makes_runs, over items */
+    const struct attn_item *item;
+    struct attn_study_answer *answer; /* about it */
+    struct attn_spaces *spaces;       /* gets what is odd, unless something was; or NULL */
 };
 
 /* Reads what is given, and looks for a caller's mistakes. */
@@ -199,10 +213,16 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                            ATTN_STAGE_OPTIONS, err));
     if (experiment->check)
         ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
+    if (experiment->study > 0)
+        memcpy(&asking->study, args + experiment->study, sizeof asking->study);
     if (experiment->n_text == 0)
         return ATTN_OK;
     memcpy(&asking->texts, args + experiment->texts, sizeof asking->texts);
     memcpy(&asking->n_text, args + experiment->n_text, sizeof asking->n_text);
+    if (asking->study && asking->n_text > 0)
+        return attn_error_at(
+            attn_error_set(err, ATTN_INVALID, "`items` and `texts` are both given, expected one"),
+            ATTN_STAGE_OPTIONS, err);
     return asking->n_text == 0 || attn_is_given(asking->texts, "texts", err) ? ATTN_OK
                                                                              : ATTN_INVALID;
 }
@@ -214,10 +234,16 @@ static enum attn_status prepare_run(const struct attn_experiment *experiment,
     ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
                                       : attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    if (experiment->choose)
-        ATTN_TRY(attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err));
-    else
+    if (experiment->choose) {
+        const enum attn_status status =
+            attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
+
+        if (frame->answer)
+            frame->answer->is_general = status != ATTN_OK;
+        ATTN_TRY(status);
+    } else {
         attn_frame_choose_nothing(&frame->request);
+    }
     return attn_run_prepare(frame->host, &frame->request, &frame->run, err);
 }
 
@@ -237,8 +263,21 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     return experiment->ask(frame, err);
 }
 
-/* Asks about one input, that of REQUEST: *TABLE are its rows. */
-static enum attn_status ask(const struct asking *asking, const struct attn_request *request,
+/* Puts what is odd about the spaces of FRAME's text, or of what is asked, into SPACES. */
+static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
+                            struct attn_spaces *spaces)
+{
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (!spaces || frame->has_noted_spaces || spaces->what || spaces->is_at_end)
+        return;
+    *spaces = frame->spaces;
+    if (input->text && attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
+        spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
+}
+
+/* Asks about one input: *TABLE are its rows. */
+static enum attn_status ask(const struct asking *asking, const struct asked *asked,
                             struct attn_table **table, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -248,15 +287,21 @@ static enum attn_status ask(const struct asking *asking, const struct attn_reque
     if (!frame)
         return ATTN_NO_MEMORY;
     frame->host = asking->inquiry->host;
-    frame->args = asking->inquiry->args;
-    frame->sum = asking->sum;
-    frame->request = *request;
+    frame->plan = experiment->plan;
+    frame->args = asked->args;
+    frame->sum = asked->sum;
+    frame->request = *asked->request;
+    frame->study = asked->study;
+    frame->item = asked->item;
+    frame->answer = asked->answer;
     frame->texts = asking->texts;
     frame->n_text = asking->n_text;
     status = find_rows(experiment, frame, err);
     if (status == ATTN_OK) {
         *table = frame->rows.table;
         frame->rows.table = NULL;
+        look_for_spaces(frame, &asked->request->input,
+                        frame->answer ? &frame->answer->spaces : asked->spaces);
     }
     if (experiment->release)
         experiment->release(frame);
@@ -278,6 +323,9 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
 {
     const struct attn_request *asked = &asking->request;
     struct attn_request one_text = *asked;
+    struct attn_spaces spaces = {0};
+    const struct asked one = {
+        .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum, .spaces = &spaces};
 
     one_text.on_progress = NULL;     /* it counts texts */
     one_text.reading.example = NULL; /* the hint is which text it was */
@@ -286,7 +334,7 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
         enum attn_status status;
 
         one_text.input = asking->texts[i];
-        status = ask(asking, &one_text, &table, err);
+        status = ask(asking, &one, &table, err);
         if (status == ATTN_OK)
             status = add_rows(&asking->means, &table, err);
         attn_table_free(table);
@@ -297,18 +345,136 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
         if (asked->on_progress)
             asked->on_progress(asked->user, i + 1, asking->n_text);
     }
+    attn_spaces_note(&spaces, asked);
     return tabulate_means(&asking->means, &asking->table, err);
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+struct items {
+    const struct asking *asking;
+    struct attn_study *study;
+};
+
+/* An attn_study_ask_fn: asks with copies of the request and the arguments, which ITEM changes. */
+static enum attn_status ask_item(void *user, const struct attn_item *item,
+                                 struct attn_study_answer *answer, struct attn_error *err)
+{
+    const struct items *items = user;
+    const struct asking *asking = items->asking;
+    const struct attn_experiment *experiment = asking->experiment;
+    const size_t *size = asking->inquiry->args; /* they begin with it */
+    struct attn_request request = asking->request;
+    void *args = attn_alloc(1, *size, err), *sum = attn_alloc(1, experiment->sum_size, err);
+    const struct asked one = {
+        .request = &request, .args = args, .sum = sum, .item = item, .answer = answer};
+    enum attn_status status = args && sum ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK) {
+        memcpy(args, asking->inquiry->args, *size);
+        request.on_progress = NULL;     /* it counts items */
+        request.reading.example = NULL; /* the message is which item it was */
+        request.on_note = attn_study_note_once;
+        request.user = items->study;
+        request.input = item->record.input;
+        if (item->record.source.text || item->record.source.ids || item->record.source.embeddings)
+            request.source = item->record.source;
+        status =
+            attn_error_at(experiment->take_item(args, &request, item, err), ATTN_STAGE_INPUT, err);
+    }
+    if (status == ATTN_OK)
+        status = ask(asking, &one, &answer->table, err);
+    attn_free(args);
+    attn_free(sum);
+    return status;
+}
+
+/* Asks about each item of the study, and folds their rows. */
+static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_fold_form form = {
+        .name = experiment->name,
+        .columns = experiment->columns,
+        .n_column = experiment->n_column,
+        .counts = experiment->counts,
+        .derived = experiment->derived,
+        .bounded = experiment->bounded,
+        .names = experiment->names,
+        .derive = experiment->derive,
+        .args = asking->inquiry->args,
+        .hint = experiment->hint,
+    };
+    const unsigned pairs =
+        experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE);
+    struct items items = {.asking = asking};
+    struct attn_study_sum sum;
+    struct attn_table *none = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (!args.sum)
+        args.sum = &sum;
+    ATTN_TRY(attn_study_open(&args, &form, pairs, &asking->request, &items.study, err));
+    if (experiment->makes_runs) {
+        const struct asked all = {.request = &asking->request,
+                                  .args = asking->inquiry->args,
+                                  .sum = asking->sum,
+                                  .study = items.study};
+
+        status = ask(asking, &all, &none, err);
+        attn_table_free(none);
+    } else {
+        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_study_end(items.study, &asking->table, err);
+    if (status == ATTN_OK)
+        asking->n_label = args.sum->n_label;
+    attn_study_free(items.study);
+    return status;
 }
 
 static enum attn_status perform(struct asking *asking, struct attn_error *err)
 {
+    struct attn_spaces spaces = {0};
+    struct asked one = {.request = &asking->request, .spaces = &spaces};
+
     ATTN_TRY(read_inquiry(asking, err));
     asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
     if (!asking->sum)
         return ATTN_NO_MEMORY;
+    if (asking->study)
+        return ask_items(asking, err);
     if (asking->n_text > 0 && !asking->experiment->makes_runs)
         return ask_texts(asking, err);
-    return ask(asking, &asking->request, &asking->table, err);
+    one.args = asking->inquiry->args;
+    one.sum = asking->sum;
+    ATTN_TRY(ask(asking, &one, &asking->table, err));
+    attn_spaces_note(&spaces, &asking->request);
+    return ATTN_OK;
+}
+
+/* Sorts the table as the arguments say. */
+static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted = NULL;
+
+    if (experiment->sort == 0)
+        return ATTN_OK;
+    memcpy(&order.sort, args + experiment->sort, sizeof order.sort);
+    memcpy(&order.n_most, args + experiment->n_most, sizeof order.n_most);
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+        return ATTN_OK;
+    order.n_group = asking->n_label;
+    ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));
+    attn_table_free(asking->table);
+    asking->table = sorted;
+    return ATTN_OK;
 }
 
 enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
@@ -316,8 +482,10 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
 {
     struct asking asking = {
         .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
-    const enum attn_status status = perform(&asking, err);
+    enum attn_status status = perform(&asking, err);
 
+    if (status == ATTN_OK)
+        status = sort_table(&asking, err);
     if (status == ATTN_OK) {
         if (experiment->n_column > 0)
             *inquiry->table = asking.table;
@@ -380,6 +548,22 @@ enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn
                                      struct attn_error *err)
 {
     return attn_trials_perform(&frame->trials, sets->changes, sets->n, sets->outcomes, err);
+}
+
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err)
+{
+    ATTN_TRY(attn_answer_find(frame->run, args, answer, err));
+    frame->spaces = answer->spaces;
+    return ATTN_OK;
+}
+
+void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
+                            const struct attn_reply *reply)
+{
+    if (frame->answer)
+        attn_study_answer_base(frame->answer, asked, reply);
 }
 
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

@@ -19,14 +19,16 @@
  *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
  *     return attn_experiment_perform(&experiment, &inquiry, err);
  *
- * One input becomes rows (`ask`), and the rows of several texts become means: two steps, of which
- * an experiment knows the first alone.
+ * One input becomes rows (`ask`), and the rows of several texts or items become means: two steps,
+ * of which an experiment knows the first alone. Of an item it says what that changes in its
+ * arguments (`take_item`).
  */
 #ifndef ATTN_EXPERIMENT_FRAME_H
 #define ATTN_EXPERIMENT_FRAME_H
 
 #include "base/table_internal.h"
 #include "capture/capture.h"
+#include "experiment/study_internal.h"
 #include "experiment/trial.h"
 #include "run/many.h"
 #include "run/run_internal.h"
@@ -101,17 +103,33 @@ struct attn_experiment {
     size_t sum_size;   /* of what it finds beside the table; 0: nothing */
     /* Offsets of the list of texts and of its length among the arguments; 0: it takes none. */
     size_t texts, n_text;
+    size_t sort, n_most; /* likewise those of a struct attn_table_order, by which the table is
+                            sorted; 0: it takes none */
+    /* Offset of the pointer to a study among the arguments; 0: it takes no items. Each item is
+     * asked about, side by side on the host's threads, and the table is the fold (fold.h). */
+    size_t study;
+    /* Puts what ITEM says over copies of the arguments and of the request. Its input and its source
+     * are there. */
+    enum attn_status (*take_item)(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err);
+    unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
+                                            NULL: SINGLE */
+    uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */
+    attn_fold_derive_fn derive;               /* likewise */
+    const char *hint;                         /* likewise */
     bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */
     bool needs_output; /* of such a run's model: an output layer */
     enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
-    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. */
+    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. What
+     * it finds wrong is wrong for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
     uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown */
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* what is not the frame's, also after a failure */
+    const void *plan;             /* what it found before for all items; of a copy of the row */
 };
 
 /* What an experiment is asked, by a caller who may have made mistakes. Borrowed. */
@@ -121,7 +139,7 @@ struct attn_inquiry {
     const void *given;         /* arguments, which begin with their size (base/given.h); or NULL */
     void *args;                /* their defaults, over which these are copied; or what takes none */
     struct attn_table **table; /* untouched on failure, likewise `sum` */
-    void *sum;
+    void *sum;                 /* zeros over items */
 };
 
 /* Answers INQUIRY. The caller owns *table. Errors have a stage, those of one of several texts a
@@ -143,6 +161,10 @@ struct attn_frame {
     struct attn_request request;      /* as it was read; its input is what is asked about */
     const struct attn_input *texts;   /* [n_text] borrowed; of which that is one; or none */
     size_t n_text;
+    const void *plan;             /* borrowed; of the experiment */
+    struct attn_study *study;     /* borrowed; of makes_runs, which goes over its items itself */
+    const struct attn_item *item; /* borrowed; which is asked about; NULL: none is */
+    struct attn_study_answer *answer; /* borrowed; about that item, what stands beside its rows */
     struct attn_run *run;             /* owns; of the request */
     struct attn_run *other;           /* owns; that it is compared with */
     struct attn_selection *selection; /* owns; of attn_frame_select */
@@ -150,6 +172,8 @@ struct attn_frame {
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
+    struct attn_spaces spaces;        /* what is odd about those of what is asked */
+    bool has_noted_spaces;            /* another experiment did, that it is made of */
     void *owned[ATTN_FRAME_MOST_OWNED];
     size_t n_owned;
     bool lacks_memory; /* for what it should own */
@@ -182,6 +206,15 @@ void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size
 /* Runs each of SETS by the frame's trials. */
 enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
                                      struct attn_error *err);
+
+/* Finds what ARGS mean in the frame's run (run/answer_internal.h). */
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err);
+
+/* Says what the unchanged run replied, of an item; of one text it does nothing. */
+void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
+                            const struct attn_reply *reply);
 
 /* Appends a row to the table: CELLS, one a column of the experiment. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

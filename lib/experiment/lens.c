@@ -4,6 +4,7 @@
  */
 #include "experiment/lens.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/frame.h"
@@ -30,6 +31,7 @@ enum {
     TOKEN,
     PROB,
     LOGIT,
+    LOGIT_DIFF,
     N_COLUMN
 };
 
@@ -45,12 +47,13 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE),
     [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
+    [LOGIT_DIFF] = ATTN_COLUMN_REAL("logit_diff", 4, NULL, SIGNED),
 };
 
 struct lens {
     struct attn_frame frame; /* its session reads rows by the output layer */
     const struct attn_lens_args *args;
-    bool is_mean;        /* over the queries, instead of rows of each: of many texts */
+    bool is_mean;        /* over the queries, instead of rows of each: of many texts or items */
     attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
@@ -59,11 +62,11 @@ struct lens {
     float *logits;              /* [V] */
     struct attn_scored *ranked; /* [V] */
     double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
-    size_t n_value;             /* of a target rank, prob, logit; else one a place */
+    size_t n_value;             /* of a target those below; else one a place */
 };
 
 /* What a target's reading says. */
-enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, N_TARGET_VALUE };
+enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_LOGIT_DIFF, N_TARGET_VALUE };
 
 /* What is read: a tensor of a layer, or of one head. */
 struct reading {
@@ -73,6 +76,16 @@ struct reading {
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
+
+static enum attn_status check_args(const void *args, struct attn_error *err)
+{
+    const struct attn_lens_args *given = args;
+    const struct attn_answer_args *answer = &given->answer;
+
+    if (given->study || answer->target || answer->target_id || !(answer->foil || answer->foil_id))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "`foil` needs `target`, which it is compared with");
+}
 
 /* The sites of the request may be those of the stream. */
 static enum attn_status choose(void *state, struct attn_error *err)
@@ -107,12 +120,20 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const attn_site_set stream =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
     const size_t n_vocab = config->n_vocab;
+    struct attn_answer_args answer;
 
     lens->args = frame->args;
-    lens->is_mean = frame->n_text > 0;
+    answer = lens->args->answer;
+    lens->is_mean = frame->n_text > 0 || frame->item;
     lens->n_query = attn_selection_n_query(frame->run->selection);
-    if (lens->args->answer.target || lens->args->answer.target_id)
-        ATTN_TRY(attn_answer_find(frame->run, &lens->args->answer, &lens->answer, err));
+    if (frame->item && lens->n_query != 1) {
+        attn_error_set(err, ATTN_INVALID, "`queries` '%s' are %zu positions, expected one",
+                       attn_quote_string(frame->request.selection.queries).text, lens->n_query);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    if (answer.target || answer.target_id || answer.foil || answer.foil_id)
+        ATTN_TRY(attn_frame_find_answer(frame, &answer, &lens->answer, err));
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
                                err));
     ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
@@ -151,7 +172,7 @@ static uint64_t hidden(const void *state)
         hidden |= ATTN_COLUMN_BIT(PROB);
     else if (!has_target)
         hidden |= ATTN_COLUMN_BIT(LOGIT);
-    return hidden;
+    return hidden | (lens->answer.has_foil ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
 }
 
 /* A row of the target, or one a place: number I of VALUES is that of a place from the front, those
@@ -172,6 +193,7 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
         row[PROB] = attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
+        row[LOGIT_DIFF] = attn_cell_real(values[VALUE_LOGIT_DIFF]);
         return attn_frame_append(&lens->frame, row, err);
     }
     for (size_t i = 0; i < lens->n_value; i++) {
@@ -215,6 +237,8 @@ static void find_values(struct lens *lens)
         rank += logits[i] > logits[target] || (logits[i] == logits[target] && i < target);
     lens->values[VALUE_RANK] = (double)rank;
     lens->values[VALUE_LOGIT] = (double)logits[target];
+    if (lens->answer.has_foil)
+        lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];
     if (!reads_heads)
         lens->values[VALUE_PROB] = exp((double)logits[target] - ranked[0].logit) / sum;
 }
@@ -302,12 +326,43 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Says what the last reading, the model's own answer, is. */
+static void report_last(struct lens *lens)
+{
+    const bool has_foil = lens->answer.has_foil;
+
+    *lens->frame.answer = (struct attn_study_answer){
+        .metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB),
+        .row = "model",
+        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF] : log(lens->values[VALUE_PROB]),
+        .has_right = true,
+        .is_right = has_foil ? lens->values[VALUE_LOGIT_DIFF] > 0 : lens->values[VALUE_RANK] == 1,
+    };
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
 
-    return attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
-                         ATTN_STAGE_MODEL, err);
+    ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
+                           ATTN_STAGE_MODEL, err));
+    if (lens->frame.answer && !lens->args->reads_heads)
+        report_last(lens);
+    return ATTN_OK;
+}
+
+/* Reads at its `queries`, or after which its target comes. */
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_lens_args *given = args;
+
+    given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    if (item->queries || item->at)
+        request->selection.queries = item->queries ? item->queries : item->at;
+    ATTN_TRY(attn_item_answer(item, &given->answer, err));
+    given->answer.at = NULL;
+    return ATTN_OK;
 }
 
 static const struct attn_experiment experiment = {
@@ -318,6 +373,9 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct lens),
     .texts = offsetof(struct attn_lens_args, texts),
     .n_text = offsetof(struct attn_lens_args, n_text),
+    .study = offsetof(struct attn_lens_args, study),
+    .take_item = take_item,
+    .check = check_args,
     .choose = choose,
     .prepare = prepare,
     .hidden = hidden,

@@ -15,17 +15,20 @@
 #define ATTN_EXPERIMENT_LENS_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
 
 struct attn_lens_args {
     size_t size;                    /* of this struct */
     size_t top;                     /* most probable tokens of each reading; 0: 3 */
-    struct attn_answer_args answer; /* its target, instead of them: its rank */
+    struct attn_answer_args answer; /* its target, instead of them: its rank; and its foil */
     bool reads_heads; /* what each head adds to the stream is read alone, instead of the stream:
                          LN_f(z W_O) W_U */
     const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
@@ -39,9 +42,12 @@ struct attn_lens_args {
  *     layer, head, position, place, id, token, logit         of heads; place -1: the smallest
  *     layer, head, position, rank, logit                     of heads and a target
  *
+ * and with a foil logit_diff, the target's logit minus the foil's.
+ *
  * Of many texts they are the means over the queries of each text, then over the texts, each of
  * which counts once: without the columns position, id and token, and after them NAME_sd of each
- * number and texts. Queries that are words are looked for in every text.
+ * number and texts. Queries that are words are looked for in every text. An item is read at one
+ * position: its `queries`, its `at`, or the queries of REQUEST; it needs a target.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

@@ -3,11 +3,13 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
+#include "run/position.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -15,16 +17,34 @@
 
 static const double smallest_difference = 1e-4; /* of the metric, between the two runs */
 
-enum { PART, LAYER, POSITION, TOKEN, HEAD, KV_HEAD, VALUE, EFFECT, CONTROL, CONTROL_SD, N_COLUMN };
+enum {
+    PART,
+    LAYER,
+    POSITION,
+    PLACE,
+    TOKEN,
+    HEAD,
+    KV_HEAD,
+    VALUE,
+    CHANGE,
+    EFFECT,
+    CONTROL,
+    CONTROL_SD,
+    N_COLUMN
+};
+
+enum { BASE_ROW, SOURCE_ROW, FIRST_PIECE };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
     [LAYER] = ATTN_COLUMN("layer", INTEGER),
     [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [PLACE] = ATTN_COLUMN("position", TEXT),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [HEAD] = ATTN_COLUMN("head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
     [EFFECT] = ATTN_COLUMN_REAL("effect", 6, NULL, SIGNED),
     [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
@@ -38,10 +58,13 @@ struct patch {
     enum attn_site site;
     bool is_by_head;
     struct attn_answer answer; /* in the run that is patched */
-    double source_value;
-    size_t n_each;              /* of a layer */
-    struct attn_sets pieces;    /* a set each */
-    double control, control_sd; /* of the effect of heads that are drawn */
+    struct attn_reply source_reply;
+    bool can_restore;                /* the two differ enough for effects */
+    struct attn_patch_place *places; /* [n_place] those that are patched, by name; the frame's */
+    unsigned char *is_of_place;      /* [n_place, T] */
+    size_t n_place;
+    size_t n_each;           /* of a layer */
+    struct attn_sets pieces; /* a set each */
 };
 
 /* --- What is asked for ------------------------------------------------------------------------ */
@@ -113,6 +136,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
             err, ATTN_INVALID,
             "queries need a site with heads; '%s' is patched at each position in turn",
             attn_site_name(patch->site));
+    if (patch->args->n_place > 0 && patch->is_by_head)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`places` need a site without heads; '%s' is patched by head",
+                              attn_site_name(patch->site));
+    if (patch->frame.item && patch->frame.item->queries && patch->is_by_head)
+        queries = patch->frame.item->queries;
     attn_frame_choose_nothing(request);
     request->selection.queries = queries;
     return ATTN_OK;
@@ -120,15 +149,51 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
 /* --- The two runs ----------------------------------------------------------------------------- */
 
+/* The place called NAME among the first N; NULL: there is none. */
+static struct attn_patch_place *find_place(struct patch *patch, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(patch->places[i].name, name) == 0)
+            return &patch->places[i];
+    return NULL;
+}
+
+/* Lists the places: those of the arguments, then those of the item, of which one of the same name
+ * says where it is. */
+static enum attn_status list_places(struct patch *patch, struct attn_error *err)
+{
+    const struct attn_item *item = patch->is_by_head ? NULL : patch->frame.item;
+    const size_t n = patch->args->n_place, n_most = n + (item ? item->n_place : 0);
+    const size_t n_token = patch->frame.run->text.n;
+
+    patch->places = attn_frame_alloc(&patch->frame, n_most, sizeof *patch->places);
+    patch->is_of_place = attn_frame_alloc(&patch->frame, n_most, n_token);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < n; i++)
+        patch->places[patch->n_place++] = patch->args->places[i];
+    for (size_t i = 0; item && i < item->n_place; i++) {
+        struct attn_patch_place *place = find_place(patch, n, item->places[i].name);
+
+        if (!place)
+            place = &patch->places[patch->n_place++];
+        *place = (struct attn_patch_place){item->places[i].name, item->places[i].spec};
+    }
+    for (size_t i = 0; i < patch->n_place; i++)
+        ATTN_TRY(attn_error_in(attn_run_find_positions(patch->frame.run, patch->places[i].spec,
+                                                       patch->is_of_place + i * n_token, err),
+                               patch->places[i].name, err));
+    return ATTN_OK;
+}
+
 /* Runs the source, keeps the site and reads its answer. */
 static enum attn_status read_source(struct patch *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
     struct attn_trial trial = attn_trial_of(patch->source);
     struct attn_answer answer = patch->answer;
-    struct attn_reply reply = {0};
-    struct attn_reading reading = {
-        .base = frame->trials.logits, .base_total = frame->trials.base.total, .replies = &reply};
+    struct attn_reading reading = {.base = frame->trials.logits,
+                                   .base_total = frame->trials.base.total,
+                                   .replies = &patch->source_reply};
 
     answer.run = patch->source;
     reading.logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *reading.logits);
@@ -138,7 +203,6 @@ static enum attn_status read_source(struct patch *patch, struct attn_error *err)
     trial.trace = attn_capture_trace(frame->capture);
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
     ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
-    patch->source_value = reply.value;
     attn_session_free(frame->session); /* before the trials, whose memory is as large */
     frame->session = NULL;
     return ATTN_OK;
@@ -153,17 +217,20 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     frame->request.selection.queries = NULL; /* words are those of the clean text */
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(patch, err));
+    ATTN_TRY(list_places(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
     patch->source = patch->args->is_to_noise ? frame->other : frame->run;
-    ATTN_TRY(attn_answer_find(frame->run, &patch->args->answer, &patch->answer, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
     patch->answer.run = patch->base;
     ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
     ATTN_TRY(read_source(patch, err));
-    if (!(fabs(patch->source_value - frame->trials.base.value) < smallest_difference))
+    patch->can_restore =
+        !(fabs(patch->source_reply.value - frame->trials.base.value) < smallest_difference);
+    if (patch->can_restore || frame->item) /* over items the mean counts */
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "'%s' is %.6g of both texts: there is no difference to restore",
-                   attn_answer_metric_name(patch->answer.metric), patch->source_value);
+                   attn_answer_metric_name(patch->answer.metric), patch->source_reply.value);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
@@ -194,11 +261,13 @@ static struct attn_edit edit_of(const struct patch *patch, int layer, int head, 
     return edit;
 }
 
-/* Whether a ROW is of the piece AT: of a head at the chosen positions, else of one position. */
+/* Whether a ROW is of the piece AT: of a head at the chosen positions, of a place, or of one
+ * position. */
 static bool has_row(const struct patch *patch, size_t at, size_t row)
 {
-    return patch->is_by_head ? attn_selection_has_query(patch->frame.run->selection, row)
-                             : row == at;
+    return patch->is_by_head    ? attn_selection_has_query(patch->frame.run->selection, row)
+           : patch->n_place > 0 ? patch->is_of_place[at * patch->base->text.n + row] != 0
+                                : row == at;
 }
 
 /* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
@@ -206,12 +275,14 @@ static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    const size_t n = patch->base->text.n, n_most = patch->is_by_head ? n : 1;
+    const size_t n = patch->base->text.n;
+    const size_t n_most = patch->is_by_head || patch->n_place > 0 ? n : 1;
     const struct attn_sets *pieces = &patch->pieces;
 
-    patch->n_each = !patch->is_by_head ? n
-                    : is_of_keys       ? frame->config->n_kv_head
-                                       : frame->config->n_head;
+    patch->n_each = patch->n_place > 0   ? patch->n_place
+                    : !patch->is_by_head ? n
+                    : is_of_keys         ? frame->config->n_kv_head
+                                         : frame->config->n_head;
     attn_frame_take_sets(frame, &patch->pieces, patch->n_each * frame->config->n_layer, n_most);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < pieces->n; i++) {
@@ -233,30 +304,60 @@ static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
     return attn_frame_try_sets(frame, pieces, err);
 }
 
-/* Of a metric of VALUE; never -0. */
-static double effect_of(const struct patch *patch, double value)
+/* Draws the controls that ARGS ask for, one head each of those in ROWS [n_row, N_COLUMN], whose
+ * effects are found. */
+static enum attn_status draw_controls(const struct attn_patch_args *args, struct attn_cell *rows,
+                                      size_t n_row, struct attn_error *err)
 {
-    const double base = patch->frame.trials.base.value;
-
-    return (value - base) / (patch->source_value - base) + 0.0;
-}
-
-/* Finds the controls: one head each, of those that were tried. */
-static enum attn_status draw_controls(struct patch *patch, struct attn_error *err)
-{
-    size_t *order = attn_frame_alloc(&patch->frame, patch->pieces.n, sizeof *order);
+    const size_t n = n_row - FIRST_PIECE;
+    size_t *order = attn_alloc(n, sizeof *order, err);
     struct attn_moments effects = {.n = 0};
     struct attn_random random;
 
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    attn_random_seed(&random, patch->args->seed);
-    for (size_t i = 0; i < patch->args->n_control; i++) {
-        attn_random_permutation(&random, order, patch->pieces.n);
-        attn_moments_add(&effects, effect_of(patch, patch->pieces.outcomes[order[0]].reply.value));
+    if (!order)
+        return ATTN_NO_MEMORY;
+    attn_random_seed(&random, args->seed);
+    for (size_t i = 0; i < args->n_control; i++) {
+        attn_random_permutation(&random, order, n);
+        attn_moments_add(&effects, rows[(FIRST_PIECE + order[0]) * N_COLUMN + EFFECT].real);
     }
-    patch->control = effects.mean;
-    patch->control_sd = effects.n > 1 ? attn_moments_sd(&effects) : 0;
+    attn_free(order);
+    for (size_t row = FIRST_PIECE; row < n_row; row++) {
+        rows[row * N_COLUMN + CONTROL] = attn_cell_real(effects.mean);
+        rows[row * N_COLUMN + CONTROL_SD] =
+            attn_cell_real(effects.n > 1 ? attn_moments_sd(&effects) : 0);
+    }
     return ATTN_OK;
+}
+
+/* Finds the effects in ROWS [n_row, N_COLUMN]: shares of the change of the source; never -0. */
+static void find_effects(struct attn_cell *rows, size_t n_row)
+{
+    const double whole = rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
+
+    for (size_t row = 0; row < n_row && whole != 0; row++)
+        rows[row * N_COLUMN + EFFECT] =
+            attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
+}
+
+/* An attn_fold_derive_fn: ratios of means. A ratio of differences says nothing. */
+static enum attn_status derive(const void *given, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    const struct attn_patch_args *args = given;
+    const double whole = means->rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
+
+    if (means->is_paired)
+        return ATTN_OK;
+    if (!means->is_resample && fabs(whole) < smallest_difference)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the mean difference of clean and corrupted texts is %.3g: there is "
+                              "no difference to restore",
+                              whole);
+    find_effects(means->rows, means->n_row);
+    return args->n_control > 0 && !means->is_resample
+               ? draw_controls(args, means->rows, means->n_row, err)
+               : ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -265,55 +366,124 @@ static uint64_t hidden(const void *state)
 {
     const struct patch *patch = state;
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    const uint64_t places = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(TOKEN),
+    const uint64_t places =
+                       ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN),
                    heads = ATTN_COLUMN_BIT(HEAD) | ATTN_COLUMN_BIT(KV_HEAD),
                    controls = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
 
-    return (patch->is_by_head ? places | ATTN_COLUMN_BIT(is_of_keys ? HEAD : KV_HEAD) : heads) |
-           (patch->args->n_control > 0 ? 0 : controls);
+    return (patch->is_by_head ? places | ATTN_COLUMN_BIT(is_of_keys ? HEAD : KV_HEAD)
+                              : heads | ATTN_COLUMN_BIT(patch->n_place > 0 ? POSITION : PLACE)) |
+           (patch->args->n_control > 0 ? 0 : controls) |
+           (patch->frame.item ? 0 : ATTN_COLUMN_BIT(CHANGE));
 }
 
-/* LAYER -1: a row of a whole run. AT: the position or the head. */
-static enum attn_status append(struct patch *patch, const char *part, int layer, size_t at,
-                               double value, struct attn_error *err)
+/* ROW [N_COLUMN]: of a run that has VALUE. */
+static void fill_row(const struct patch *patch, const char *part, double value,
+                     struct attn_cell *row)
 {
-    struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(part),
-        [VALUE] = attn_cell_real(value),
-        [EFFECT] = attn_cell_real(effect_of(patch, value)),
-    };
+    for (size_t i = 0; i < N_COLUMN; i++)
+        row[i] = attn_cell_missing();
+    row[PART] = attn_cell_string(part);
+    row[VALUE] = attn_cell_real(value);
+    row[CHANGE] = attn_cell_real(value - patch->frame.trials.base.value);
+}
 
-    if (layer >= 0) {
-        row[LAYER] = attn_cell_integer(layer);
-        row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
-        if (!patch->is_by_head)
-            row[TOKEN] = attn_cell_position(&patch->base->text.tokens, at);
-        row[CONTROL] = attn_cell_real(patch->control);
-        row[CONTROL_SD] = attn_cell_real(patch->control_sd);
+/* ROW [N_COLUMN]: of piece number I. */
+static void fill_piece(const struct patch *patch, size_t i, struct attn_cell *row)
+{
+    const size_t at = i % patch->n_each;
+
+    fill_row(patch, attn_site_name(patch->site), patch->pieces.outcomes[i].reply.value, row);
+    row[LAYER] = attn_cell_integer((int64_t)(i / patch->n_each));
+    row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
+    if (patch->n_place > 0)
+        row[PLACE] = attn_cell_string(patch->places[at].name);
+    else if (!patch->is_by_head)
+        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, at);
+}
+
+/* Says what the clean run is, of an item. */
+static void report_clean(struct patch *patch)
+{
+    struct attn_reply clean = patch->frame.trials.base;
+
+    if (!patch->args->is_to_noise)
+        clean = patch->source_reply;
+    attn_frame_report_base(&patch->frame, &patch->answer, &clean);
+    if (patch->frame.answer && !patch->args->is_to_noise)
+        patch->frame.answer->row = "source";
+}
+
+static enum attn_status append_rows(struct patch *patch, struct attn_error *err)
+{
+    const double source = patch->source_reply.value;
+    const size_t n_row = FIRST_PIECE + patch->pieces.n;
+    struct attn_cell *rows = attn_frame_alloc(&patch->frame, n_row, N_COLUMN * sizeof *rows);
+
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    fill_row(patch, "base", patch->frame.trials.base.value, rows + BASE_ROW * N_COLUMN);
+    fill_row(patch, "source", source, rows + SOURCE_ROW * N_COLUMN);
+    for (size_t i = 0; i < patch->pieces.n; i++)
+        fill_piece(patch, i, rows + (FIRST_PIECE + i) * N_COLUMN);
+    if (patch->can_restore) {
+        find_effects(rows, n_row);
+        if (patch->args->n_control > 0)
+            ATTN_TRY(draw_controls(patch->args, rows, n_row, err));
     }
-    return attn_frame_append(&patch->frame, row, err);
+    for (size_t row = 0; row < n_row; row++)
+        ATTN_TRY(attn_frame_append(&patch->frame, rows + row * N_COLUMN, err));
+    return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
-    const double base = patch->frame.trials.base.value, source = patch->source_value;
+    const double base = patch->frame.trials.base.value, source = patch->source_reply.value;
     const bool is_to_noise = patch->args->is_to_noise;
 
     ATTN_TRY(try_pieces(patch, err));
-    if (patch->args->n_control > 0)
-        ATTN_TRY(draw_controls(patch, err));
-    ATTN_TRY(append(patch, "base", -1, 0, base, err));
-    ATTN_TRY(append(patch, "source", -1, 0, source, err));
-    for (size_t i = 0; i < patch->pieces.n; i++)
-        ATTN_TRY(append(patch, attn_site_name(patch->site), (int)(i / patch->n_each),
-                        i % patch->n_each, patch->pieces.outcomes[i].reply.value, err));
+    ATTN_TRY(append_rows(patch, err));
+    report_clean(patch);
     *(struct attn_patch_sum *)patch->frame.sum =
         (struct attn_patch_sum){.clean = is_to_noise ? base : source,
                                 .corrupted = is_to_noise ? source : base,
                                 .n_row = patch->pieces.outcomes[0].n_row,
                                 .n_feed = patch->frame.trials.n_feed + 1};
     return ATTN_OK;
+}
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_patch_args *args = given;
+
+    if (args->n_place > 0 && !attn_is_given(args->places, "places", err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < args->n_place; i++) {
+        if (!attn_is_given(args->places[i].name, "places", err) ||
+            !attn_is_given(args->places[i].spec, "places", err))
+            return ATTN_INVALID;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(args->places[i].name, args->places[k].name) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
+                                      attn_quote_string(args->places[i].name).text);
+    }
+    return ATTN_OK;
+}
+
+static unsigned pairs(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_patch_args *given = args;
+
+    (void)request;
+    given->corrupted = item->other;
+    return attn_item_answer(item, &given->answer, err);
 }
 
 static const struct attn_experiment experiment = {
@@ -323,6 +493,15 @@ static const struct attn_experiment experiment = {
     .needs_output = true,
     .state_size = sizeof(struct patch),
     .sum_size = sizeof(struct attn_patch_sum),
+    .study = offsetof(struct attn_patch_args, study),
+    .take_item = take_item,
+    .pairs = pairs,
+    .derived = ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD),
+    .bounded = ATTN_COLUMN_BIT(EFFECT),
+    .names = ATTN_COLUMN_BIT(PLACE),
+    .derive = derive,
+    .hint = "`places` name positions of texts that differ in length",
+    .check = check_args,
     .choose = choose,
     .prepare = prepare,
     .hidden = hidden,

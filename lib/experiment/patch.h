@@ -20,14 +20,26 @@
  *     part, layer, kv_head, value, effect              the queries of the request; k, v
  *
  * A part of a row is its site; value is the metric then. With controls control and control_sd
- * follow, mean and standard deviation of the effect of heads that were drawn.
+ * follow, mean and standard deviation of the effect of heads that were drawn. With places each is
+ * patched as a whole: position is its name, token is missing.
+ *
+ * Over items (study.h) the column change, value minus that of `base`, comes after value, and effect
+ * is a ratio of means: the mean change as a share of that of `source`. It has no sd and se, and is
+ * missing of `paired`. Without places all items need as many tokens as the first.
  */
 #ifndef ATTN_EXPERIMENT_PATCH_H
 #define ATTN_EXPERIMENT_PATCH_H
 
 #include "base/table.h"
-#include "experiment/answer.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
+
+/* Positions of the clean text that are patched together. */
+struct attn_patch_place {
+    const char *name, *spec; /* a list of numbers or words (run/request.h) */
+};
 
 struct attn_patch_args {
     size_t size;                    /* of this struct */
@@ -37,6 +49,10 @@ struct attn_patch_args {
     bool is_to_noise;               /* the clean run is patched from the corrupted one */
     size_t n_control;               /* of heads: so many random choices of one; 0: no controls */
     uint64_t seed;                  /* of these */
+    const struct attn_patch_place *places; /* [n_place] instead of every position by itself; of
+                                              sites without heads; or NULL */
+    size_t n_place;
+    const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
 };
 
 #define ATTN_PATCH_ARGS_DEFAULT ((struct attn_patch_args){.size = sizeof(struct attn_patch_args)})
@@ -50,8 +66,8 @@ struct attn_patch_sum {
 /*
  * The input of REQUEST is the clean text. Pieces are tried side by side on the host's threads, each
  * from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input
- * where the texts have not as many tokens, and where the metrics differ by less than 1e-4: there is
- * nothing to restore.
+ * where the texts have not as many tokens, and where the metrics, or their means over items, differ
+ * by less than 1e-4: there is nothing to restore.
  */
 ATTN_API enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_patch_args *args, struct attn_table **table,

@@ -5,10 +5,13 @@
 #include "experiment/score.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "experiment/answer_internal.h"
 #include "experiment/frame.h"
+#include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/prediction.h"
@@ -31,8 +34,8 @@ enum {
     NATS,
     NATS_SD, /* of many */
     RANK,    /* of one */
-    FIRST,
-    FIRST_PROB,
+    TOP,
+    TOP_PROB,
     N_COLUMN
 };
 
@@ -47,8 +50,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
     [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
     [RANK] = ATTN_COLUMN("rank", INTEGER),
-    [FIRST] = ATTN_COLUMN("first", TEXT),
-    [FIRST_PROB] = ATTN_COLUMN_REAL("first_prob", 4, NULL, SIGNED),
+    [TOP] = ATTN_COLUMN("top", TEXT),
+    [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
 };
 
 /* What a model says of one token. */
@@ -56,8 +59,8 @@ struct scored {
     bool is_scored; /* false: nothing came before it */
     double nats;
     size_t rank; /* from 1 */
-    int32_t first;
-    double first_probability;
+    int32_t top; /* the most probable token */
+    double top_probability;
 };
 
 struct scoring {
@@ -123,13 +126,13 @@ static void score_row(void *context, size_t task, int worker)
     const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
     const float *logits = work->scoring->logits + task * n;
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
-    struct scored scored = {.is_scored = true, .rank = 1, .first = attn_logits_first(logits, n)};
+    struct scored scored = {.is_scored = true, .rank = 1, .top = attn_logits_first(logits, n)};
 
     (void)worker;
     for (size_t i = 0; i < n; i++)
         scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
     scored.nats = total - (double)logits[id];
-    scored.first_probability = exp((double)logits[scored.first] - total);
+    scored.top_probability = exp((double)logits[scored.top] - total);
     work->scored[task] = scored;
 }
 
@@ -190,16 +193,16 @@ static enum attn_status append_token(struct scoring *scoring, size_t i, struct a
         row[BITS] = attn_cell_real(scored->nats / M_LN2);
         row[NATS] = attn_cell_real(scored->nats);
         row[RANK] = attn_cell_integer((int64_t)scored->rank);
-        row[FIRST] = attn_cell_token(scoring->tokenizer, scored->first);
-        row[FIRST_PROB] = attn_cell_real(scored->first_probability);
-        snprintf(made, sizeof made, "[%d]", (int)scored->first);
-        if (row[FIRST].type == ATTN_VALUE_MISSING)
-            row[FIRST] = attn_cell_string(made);
+        row[TOP] = attn_cell_token(scoring->tokenizer, scored->top);
+        row[TOP_PROB] = attn_cell_real(scored->top_probability);
+        snprintf(made, sizeof made, "[%d]", (int)scored->top);
+        if (row[TOP].type == ATTN_VALUE_MISSING)
+            row[TOP] = attn_cell_string(made);
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* A row of the word of the tokens FIRST .. LAST-1. TEXT is empty. */
+/* A row of the word of the tokens TOP .. LAST-1. TEXT is empty. */
 static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
                                     struct attn_buffer *text, struct attn_error *err)
 {
@@ -285,10 +288,22 @@ static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *er
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
+/* Whether ARGS ask about one token. */
+static bool is_about_token(const struct attn_score_args *args)
+{
+    const struct attn_answer_args *answer = &args->answer;
+
+    return answer->target || answer->target_id || answer->foil || answer->foil_id || answer->at ||
+           answer->metric != ATTN_ANSWER_AUTO;
+}
+
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_score_args *args = given;
 
+    if (args->per != ATTN_SCORE_PER_SUM || is_about_token(args))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`per`, `target`, `foil`, `at` and `metric` need `items`");
     if (args->n_text == 0 || (args->stride == 0 && !args->merges_words))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
@@ -336,8 +351,8 @@ static uint64_t hidden(const void *state)
 {
     const struct scoring *scoring = state;
     const uint64_t of_one = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) |
-                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) |
-                            ATTN_COLUMN_BIT(FIRST) | ATTN_COLUMN_BIT(FIRST_PROB);
+                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(TOP) |
+                            ATTN_COLUMN_BIT(TOP_PROB);
     const uint64_t of_many = ATTN_COLUMN_BIT(TEXTS) | ATTN_COLUMN_BIT(TOKENS) |
                              ATTN_COLUMN_BIT(BITS_SD) | ATTN_COLUMN_BIT(NATS_SD);
 
@@ -372,7 +387,7 @@ static void release(void *state)
     attn_sequence_release(&((struct scoring *)state)->text);
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_experiment of_texts = {
     .name = "score",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -388,12 +403,315 @@ static const struct attn_experiment experiment = {
     .release = release,
 };
 
+/* --- Items ------------------------------------------------------------------------------------ */
+
+enum {
+    ITEM_METRIC, /* with a target */
+    ITEM_GOOD,   /* of a pair */
+    ITEM_BAD,
+    ITEM_DIFFERENCE,
+    ITEM_RIGHT, /* of both */
+    ITEM_RANK,  /* with a target */
+    ITEM_PROB,
+    ITEM_NATS, /* of others */
+    ITEM_BITS,
+    ITEM_TOKENS,
+    N_ITEM_COLUMN
+};
+
+static const struct attn_column item_columns[N_ITEM_COLUMN] = {
+    [ITEM_METRIC] = ATTN_COLUMN_REAL("metric", 6, NULL, SIGNED),
+    [ITEM_GOOD] = ATTN_COLUMN_REAL("good", 4, "nats", SIGNED),
+    [ITEM_BAD] = ATTN_COLUMN_REAL("bad", 4, "nats", SIGNED),
+    [ITEM_DIFFERENCE] = ATTN_COLUMN_REAL("difference", 4, "nats", SIGNED),
+    [ITEM_RIGHT] = ATTN_COLUMN_REAL("right", 4, NULL, SHARE),
+    [ITEM_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
+    [ITEM_PROB] = ATTN_COLUMN_REAL("prob", 4, NULL, SHARE),
+    [ITEM_NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", POSITIVE),
+    [ITEM_BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", POSITIVE),
+    [ITEM_TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+};
+
+/* What all items are asked. */
+enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR };
+
+struct item_scoring {
+    struct attn_frame frame;
+    const struct attn_score_args *args;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    enum item_question question;
+    double good; /* ln p of the first text of the pair in hand */
+};
+
+static bool has_target(const struct attn_item *item)
+{
+    return item && (item->target || item->has_target_id);
+}
+
+/* Finds what is asked of all: what the first ITEM has, NULL where there is none. */
+static enum attn_status choose_question(struct item_scoring *scoring, const struct attn_item *item,
+                                        struct attn_error *err)
+{
+    const struct attn_score_args *args = scoring->args;
+
+    if (item && item->pair == ATTN_ITEM_GOOD_BAD)
+        scoring->question = ASK_PAIR;
+    else if (is_about_token(args) || has_target(item))
+        scoring->question = ASK_TARGET;
+    if (scoring->question == ASK_PAIR && is_about_token(args))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`target`, `foil`, `at` and `metric` are of one text, and the items "
+                              "have 'good' and 'bad'");
+    if (scoring->question == ASK_TARGET && args->per != ATTN_SCORE_PER_SUM)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`per` is of whole texts, and the items have a target");
+    if (args->per == ATTN_SCORE_PER_WORD && !scoring->tokenizer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "words need the text of tokens, and these tokens have none");
+    return ATTN_OK;
+}
+
+/* Whether ITEM is asked what the first one was. */
+static enum attn_status check_question(const struct item_scoring *scoring,
+                                       const struct attn_item *item, struct attn_error *err)
+{
+    const bool is_pair = item->pair == ATTN_ITEM_GOOD_BAD;
+
+    if (is_pair != (scoring->question == ASK_PAIR))
+        return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
+                              is_pair ? "'good' and 'bad'" : "one text",
+                              is_pair ? "one text" : "'good' and 'bad'");
+    if (scoring->question == ASK_TEXT && has_target(item))
+        return attn_error_set(err, ATTN_INVALID, "it has a target, and the first item has none");
+    return ATTN_OK;
+}
+
+/* The mean over the words that have a score. NATS: of tokens [n]. */
+static enum attn_status mean_over_words(const struct item_scoring *scoring, const int32_t *ids,
+                                        const double *nats, size_t n, double *mean,
+                                        struct attn_error *err)
+{
+    bool *begins = attn_alloc(n, sizeof *begins, err);
+    size_t at = 1, n_word = 0;
+    double sum = 0;
+
+    if (!begins)
+        return ATTN_NO_MEMORY;
+    attn_words_mark(scoring->tokenizer, ids, n, begins);
+    while (at < n && !begins[at])
+        at++;
+    for (; at < n; at++) {
+        n_word += begins[at];
+        sum += nats[at];
+    }
+    attn_free(begins);
+    *mean = sum / (double)n_word;
+    if (n_word == 0)
+        return attn_error_set(err, ATTN_INVALID, "it has 1 word, and the first has no score");
+    return ATTN_OK;
+}
+
+/* -ln p of a text, by what the arguments want of it. */
+static enum attn_status score_text(const struct item_scoring *scoring,
+                                   const struct attn_many_result *result, double *nats,
+                                   struct attn_error *err)
+{
+    const size_t n = result->n_token;
+    double sum = 0;
+
+    if (n < 2)
+        return attn_error_set(err, ATTN_INVALID, "it has 1 token, and the first has no score");
+    if (scoring->args->per == ATTN_SCORE_PER_WORD)
+        return mean_over_words(scoring, result->labels->ids, result->surprisal, n, nats, err);
+    for (size_t i = 1; i < n; i++)
+        sum += result->surprisal[i];
+    *nats = scoring->args->per == ATTN_SCORE_PER_TOKEN ? sum / (double)(n - 1) : sum;
+    return ATTN_OK;
+}
+
+static enum attn_status fill_text(const struct item_scoring *scoring,
+                                  const struct attn_many_result *result, struct attn_cell *row,
+                                  struct attn_study_answer *answer, struct attn_error *err)
+{
+    struct attn_score_sum *sum = scoring->frame.sum;
+
+    ATTN_TRY(score_text(scoring, result, &answer->value, err));
+    answer->metric = "nats";
+    for (size_t i = 1; i < result->n_token; i++)
+        sum->nats += result->surprisal[i];
+    sum->n_token += result->n_token - 1;
+    row[ITEM_NATS] = attn_cell_real(answer->value);
+    row[ITEM_BITS] = attn_cell_real(answer->value / M_LN2);
+    row[ITEM_TOKENS] = attn_cell_integer((int64_t)result->n_token - 1);
+    return ATTN_OK;
+}
+
+static enum attn_status fill_pair(const struct item_scoring *scoring,
+                                  const struct attn_many_result *result, struct attn_cell *row,
+                                  struct attn_study_answer *answer, struct attn_error *err)
+{
+    double nats;
+
+    ATTN_TRY(score_text(scoring, result, &nats, err));
+    answer->metric = "difference";
+    answer->value = scoring->good + nats;
+    answer->has_right = true;
+    answer->is_right = answer->value > 0;
+    row[ITEM_GOOD] = attn_cell_real(scoring->good);
+    row[ITEM_BAD] = attn_cell_real(-nats);
+    row[ITEM_DIFFERENCE] = attn_cell_real(answer->value);
+    row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    return ATTN_OK;
+}
+
+static enum attn_status fill_target(const struct item_scoring *scoring,
+                                    const struct attn_item *item,
+                                    const struct attn_many_result *result, struct attn_cell *row,
+                                    struct attn_study_answer *answer, struct attn_error *err)
+{
+    const size_t n_vocab = scoring->frame.config->n_vocab;
+    const float *logits = result->logits;
+    struct attn_answer_args args = scoring->args->answer;
+    struct attn_answer asked;
+    double total;
+    size_t rank = 1, target;
+
+    ATTN_TRY(attn_item_answer(item, &args, err));
+    ATTN_TRY(attn_answer_find(result->run, &args, &asked, err));
+    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    answer->metric = attn_answer_metric_name(asked.metric);
+    answer->value = attn_answer_value(&asked, logits, total);
+    answer->has_right = true;
+    target = (size_t)asked.target;
+    for (size_t i = 0; i < n_vocab; i++)
+        rank += logits[i] > logits[target] || (logits[i] == logits[target] && i < target);
+    answer->is_right = asked.has_foil ? logits[target] > logits[asked.foil] : rank == 1;
+    row[ITEM_METRIC] = attn_cell_real(answer->value);
+    row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    row[ITEM_RANK] = attn_cell_real((double)rank);
+    row[ITEM_PROB] = attn_cell_real(exp((double)logits[target] - total));
+    return ATTN_OK;
+}
+
+/* An attn_study_find_fn. */
+static enum attn_status find_score(void *user, const struct attn_item *item, bool is_second,
+                                   const struct attn_many_result *result,
+                                   struct attn_study_answer *answer, struct attn_error *err)
+{
+    struct item_scoring *scoring = user;
+    struct attn_rows rows = scoring->frame.rows;
+    struct attn_cell row[N_ITEM_COLUMN] = {attn_cell_missing()};
+
+    ATTN_TRY(check_question(scoring, item, err));
+    if (scoring->question == ASK_PAIR && !is_second) {
+        ATTN_TRY(score_text(scoring, result, &scoring->good, err));
+        scoring->good = -scoring->good;
+        return ATTN_OK;
+    }
+    ATTN_TRY(scoring->question == ASK_PAIR ? fill_pair(scoring, result, row, answer, err)
+             : scoring->question == ASK_TARGET
+                 ? fill_target(scoring, item, result, row, answer, err)
+                 : fill_text(scoring, result, row, answer, err));
+    ATTN_TRY(attn_rows_create(&rows, of_texts.name, err));
+    answer->table = rows.table;
+    return attn_rows_append(&rows, row, NULL, 0, err);
+}
+
+static enum attn_status check_items(const void *given, struct attn_error *err)
+{
+    const struct attn_score_args *args = given;
+
+    if (args->stride > 0 || args->merges_words)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`stride` and `merges_words` need one text, not items");
+    if (!attn_is_choice(args->per, ATTN_SCORE_PER_WORD + 1, "per", err))
+        return ATTN_INVALID;
+    if (args->answer.metric != ATTN_ANSWER_KL && args->answer.metric != ATTN_ANSWER_CE)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "metric '%s' is of no single prediction, expected logit_diff, log_prob, "
+                          "logit or prob",
+                          attn_answer_metric_name(args->answer.metric));
+}
+
+static enum attn_status prepare_items(void *state, struct attn_error *err)
+{
+    struct item_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_item *first;
+
+    scoring->args = frame->args;
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
+    attn_frame_choose_nothing(&frame->request);
+    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    return attn_error_at(choose_question(scoring, first, err), ATTN_STAGE_OPTIONS, err);
+}
+
+static unsigned pairs_of_items(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
+}
+
+static uint64_t hidden_of_items(const void *state)
+{
+    static const uint64_t shown[] = {
+        [ASK_TEXT] =
+            ATTN_COLUMN_BIT(ITEM_NATS) | ATTN_COLUMN_BIT(ITEM_BITS) | ATTN_COLUMN_BIT(ITEM_TOKENS),
+        [ASK_TARGET] = ATTN_COLUMN_BIT(ITEM_METRIC) | ATTN_COLUMN_BIT(ITEM_RIGHT) |
+                       ATTN_COLUMN_BIT(ITEM_RANK) | ATTN_COLUMN_BIT(ITEM_PROB),
+        [ASK_PAIR] = ATTN_COLUMN_BIT(ITEM_GOOD) | ATTN_COLUMN_BIT(ITEM_BAD) |
+                     ATTN_COLUMN_BIT(ITEM_DIFFERENCE) | ATTN_COLUMN_BIT(ITEM_RIGHT),
+    };
+
+    return ~shown[((const struct item_scoring *)state)->question];
+}
+
+static enum attn_status ask_items(void *state, struct attn_error *err)
+{
+    struct item_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_study_pack pack = {.study = frame->study,
+                                         .host = frame->host,
+                                         .request = &frame->request,
+                                         .at = scoring->args->answer.at,
+                                         .find = find_score,
+                                         .user = scoring};
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+
+    options.has_logits = scoring->question == ASK_TARGET;
+    options.has_surprisal = !options.has_logits;
+    return attn_study_pack_run(&pack, &options, err);
+}
+
+static const struct attn_experiment of_items = {
+    .name = "score",
+    .columns = item_columns,
+    .n_column = N_ITEM_COLUMN,
+    .state_size = sizeof(struct item_scoring),
+    .sum_size = sizeof(struct attn_score_sum),
+    .study = offsetof(struct attn_score_args, study),
+    .pairs = pairs_of_items,
+    .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
+    .texts = offsetof(struct attn_score_args, texts),
+    .n_text = offsetof(struct attn_score_args, n_text),
+    .makes_runs = true,
+    .check = check_items,
+    .prepare = prepare_items,
+    .hidden = hidden_of_items,
+    .ask = ask_items,
+};
+
 enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
                             const struct attn_score_args *given, struct attn_table **table,
                             struct attn_score_sum *sum, struct attn_error *err)
 {
-    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT, peeked = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+    struct attn_error unseen = {0}; /* it is found again */
+    const bool has_items = attn_options_read(given, &peeked, &unseen) == ATTN_OK && peeked.study;
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_experiment_perform(has_items ? &of_items : &of_texts, &inquiry, err);
 }

@@ -13,7 +13,7 @@
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
  *     rank                1: no token was more probable; of equal ones the first of the vocabulary
- *     first, first_prob   the most probable token there
+ *     top, top_prob       the most probable token there
  *
  * The first token has none of the last five: nothing came before it.
  *
@@ -22,12 +22,35 @@
  *     texts, tokens       texts that have such tokens; these tokens
  *     bits, bits_sd       mean and standard deviation over the texts
  *     nats, nats_sd
+ *
+ * Over items (experiment/study.h) it has one row, or one for each group. What the first item has
+ * that can be read says what all are asked:
+ *
+ *     a target        metric, at the item's `at`; right, 1 where a foil is less probable, without
+ *                     one where no token is more probable than the target, else 0: its mean is the
+ *                     accuracy; rank and prob of the target
+ *     good and bad    good, bad: ln p of each of the two texts, by `per`; difference; right, 1
+ *                     where it is above 0
+ *     neither         nats and bits of the text, by `per`; tokens, those that were scored
+ *
+ * An item with a single token has no score and fails.
  */
 #ifndef ATTN_EXPERIMENT_SCORE_H
 #define ATTN_EXPERIMENT_SCORE_H
 
 #include "base/table.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
+
+/* What the score of an item is. Those of its tokens, or words, are what the table of that text
+ * alone has. */
+enum attn_score_per {
+    ATTN_SCORE_PER_SUM = 0,   /* the sum over its tokens */
+    ATTN_SCORE_PER_TOKEN = 1, /* their mean */
+    ATTN_SCORE_PER_WORD = 2   /* the mean over its words */
+};
 
 struct attn_score_args {
     size_t size;       /* of this struct */
@@ -39,6 +62,10 @@ struct attn_score_args {
     const struct attn_input *texts; /* [n_text] instead of the request's input, without stride and
                                        merges_words; or NULL */
     size_t n_text;
+    const struct attn_study_args *study; /* items instead of both; or NULL */
+    enum attn_score_per per;             /* of items without a target */
+    struct attn_answer_args answer;      /* of items: of those that have no target, foil or `at` of
+                                            their own; the metric is neither kl nor ce */
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})

@@ -12,7 +12,9 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/ablate.h"
+#include "experiment/answer_internal.h"
 #include "experiment/frame.h"
+#include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"
@@ -36,7 +38,7 @@ enum {
     ABS,
     WEIGHT, /* of from and to */
     PERCENTILE,
-    EFFECT,
+    CHANGE,
     N_COLUMN
 };
 
@@ -63,7 +65,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
     [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
-    [EFFECT] = ATTN_COLUMN_REAL("effect", 4, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_REAL("change", 4, NULL, SIGNED),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
@@ -91,27 +93,24 @@ static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASUR
                                               ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
                                               ATTN_MEASURE_INDUCTION};
 
+enum { N_DETECTOR = sizeof detectors / sizeof *detectors };
+
 /* What a pattern of one's own is compared by. */
 struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
 };
 
-/* A head and what the table is sorted by. */
-struct sorted {
-    size_t index;
-    double key; /* NaN: missing */
-};
-
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
+    bool has_pairs;            /* of words: there are from and to */
     attn_measure_set shown;    /* ATTN_MEASURE_BIT of those of columns */
     attn_measure_set measured; /* of these and what types are made of */
     struct head *heads;        /* [n_layer * n_head] */
     struct match *matches;     /* the same; with a pattern */
     double *found;             /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
-    struct sorted *order;      /* the same; of the rows */
     size_t n_text;             /* that were surveyed */
+    double base;               /* the metric of the model as it is; with has_effect */
 };
 
 /* The run of one text, and what its rows are added to. */
@@ -340,14 +339,11 @@ static enum attn_status survey_probes(struct survey *survey, struct attn_error *
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
-/* An attn_done_fn. */
-static enum attn_status take_text(void *user, const struct attn_many_result *result,
-                                  struct attn_error *err)
+/* Takes the measures of RESULT as what was found of the text in hand. */
+static void take_measures(struct survey *survey, const struct attn_many_result *result)
 {
-    struct survey *survey = user;
     const double *exact = result->exact; /* of a measure; those of the next one follow */
 
-    (void)err;
     forget_found(survey);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
         if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
@@ -356,6 +352,16 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
             survey->found[head * N_COLUMN + (size_t)column_of[m]] = exact[head];
         exact += n_all(survey);
     }
+}
+
+/* An attn_done_fn. */
+static enum attn_status take_text(void *user, const struct attn_many_result *result,
+                                  struct attn_error *err)
+{
+    struct survey *survey = user;
+
+    (void)err;
+    take_measures(survey, result);
     add_found(survey);
     return ATTN_OK;
 }
@@ -369,10 +375,12 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     struct attn_table *effects;
 
     args.answer = survey->args->answer;
+    survey->frame.has_noted_spaces = true;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     for (size_t head = 0; head < n_all(survey); head++)
-        survey->heads[head].values[EFFECT] = (struct attn_moments){
+        survey->heads[head].values[CHANGE] = (struct attn_moments){
             .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
+    survey->base = attn_table_cell(effects, 0, 3).real;
     attn_table_free(effects);
     return ATTN_OK;
 }
@@ -384,47 +392,46 @@ static bool is_count(int column)
     return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
-static bool is_hidden(const struct survey *survey, int column)
-{
-    return (survey->frame.rows.hidden & ATTN_COLUMN_BIT(column)) != 0;
-}
-
 static uint64_t hidden(const void *state)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
-    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(EFFECT);
+    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(CHANGE);
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
             hidden |= ATTN_COLUMN_BIT(column_of[m]);
     if (!args->pattern)
         hidden |= ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS);
-    if (!args->from)
+    if (!survey->has_pairs)
         hidden |= ATTN_COLUMN_BIT(WEIGHT) | ATTN_COLUMN_BIT(PERCENTILE);
     return hidden;
 }
 
-/* The type of a head, or NULL. */
-static const char *type_of(const struct survey *survey, const struct head *head)
+/* The type of a head of these SCORES [N_DETECTOR], NaN where there is none; or NULL. */
+static const char *type_of(const struct attn_survey_args *args, const double *scores)
 {
-    double largest = survey->args->threshold > 0 ? survey->args->threshold : default_threshold;
+    double largest = args->threshold > 0 ? args->threshold : default_threshold;
     const char *type = NULL;
 
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
-        const struct attn_moments *m = &head->values[column_of[detectors[i]]];
-
-        if (m->n > 0 && m->mean > largest) {
-            largest = m->mean;
+    for (size_t i = 0; i < N_DETECTOR; i++)
+        if (scores[i] > largest) {
+            largest = scores[i];
             type = attn_measure_name(detectors[i]);
         }
-    }
     return type;
 }
 
-static enum attn_status append_head(struct survey *survey, size_t index, struct attn_error *err)
+static double score_of(const struct head *head, size_t detector)
 {
-    const struct attn_rows *rows = &survey->frame.rows;
+    const struct attn_moments *score = &head->values[column_of[detectors[detector]]];
+
+    return score->n > 0 ? score->mean : (double)NAN;
+}
+
+static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
+                                    size_t index, struct attn_error *err)
+{
     const struct attn_config *config = survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
     const size_t head = index % config->n_head;
@@ -432,9 +439,12 @@ static enum attn_status append_head(struct survey *survey, size_t index, struct 
         [LAYER] = attn_cell_integer((int64_t)(index / config->n_head)),
         [HEAD] = attn_cell_integer((int64_t)head),
         [KV_HEAD] = attn_cell_integer((int64_t)(head / (config->n_head / config->n_kv_head))),
-        [TYPE] = attn_cell_string(type_of(survey, &survey->heads[index])),
     };
+    double scores[N_DETECTOR];
 
+    for (size_t i = 0; i < N_DETECTOR; i++)
+        scores[i] = score_of(&survey->heads[index], i);
+    row[TYPE] = attn_cell_string(type_of(survey->args, scores));
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
         if (is_count(i)) /* of all texts */
             row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
@@ -443,44 +453,190 @@ static enum attn_status append_head(struct survey *survey, size_t index, struct 
     return attn_rows_append(rows, row, rows->is_of_many ? values : NULL, survey->n_text, err);
 }
 
-/* The largest first, what is missing last. */
-static int by_key(const void *a, const void *b)
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* Numbers beside the rows of an item: for each head and detector the score, 0 where there is none,
+ * and whether there is one. Their means say what the mean of the score is. */
+enum { SCORE, HAS_SCORE, N_MORE };
+
+/* Fills of ANSWER what stands beside the rows. */
+static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
+                                    struct attn_error *err)
 {
-    const struct sorted *x = a, *y = b;
-    const int order = attn_compare_numbers(-x->key, -y->key);
+    const struct attn_answer_args *asked = &survey->args->answer;
+    const bool has_foil = asked->foil || asked->foil_id;
 
-    return order != 0 ? order : x->index < y->index ? -1 : 1;
-}
+    answer->n_more = n_all(survey) * N_DETECTOR * N_MORE;
+    answer->more = attn_alloc(answer->n_more, sizeof *answer->more, err);
+    if (!answer->more)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n_all(survey) * N_DETECTOR; i++) {
+        const double score = score_of(&survey->heads[i / N_DETECTOR], i % N_DETECTOR);
 
-/* What a head is sorted by; NaN: missing. A head that matters has a large effect of either sign. */
-static double sort_key(const struct head *head, int column)
-{
-    if (column == N_COLUMN || head->values[column].n == 0)
-        return (double)NAN;
-    return column == EFFECT ? fabs(head->values[column].mean) : head->values[column].mean;
-}
-
-/* Which column the table is sorted by; N_COLUMN: none. */
-static enum attn_status find_sort(const struct survey *survey, int *column, struct attn_error *err)
-{
-    const char *sort = survey->args->sort;
-    char names[300] = "";
-    size_t used = 0;
-
-    *column = N_COLUMN;
-    for (int i = KV_HEAD + 1; i < N_COLUMN; i++) {
-        if (i == TYPE || is_hidden(survey, i))
-            continue;
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                               columns[i].name);
-        if (sort && strcmp(columns[i].name, sort) == 0)
-            *column = i;
+        answer->more[i * N_MORE + SCORE] = isnan(score) ? 0 : score;
+        answer->more[i * N_MORE + HAS_SCORE] = !isnan(score);
     }
-    if (!sort || *column < N_COLUMN)
+    if (!survey->args->has_effect)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
-                   attn_quote_string(sort).text, names);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    answer->row = "base";
+    answer->metric = attn_answer_metric_name(asked->metric != ATTN_ANSWER_AUTO ? asked->metric
+                                             : has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                                        : ATTN_ANSWER_LOG_PROB);
+    answer->value = survey->base;
+    answer->has_right = has_foil;
+    answer->is_right = survey->base > 0;
+    return ATTN_OK;
+}
+
+/* An attn_fold_derive_fn: the types are those of the means. */
+static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
+                                   struct attn_error *err)
+{
+    (void)err;
+    if (means->is_resample || means->is_paired)
+        return ATTN_OK;
+    for (size_t row = 0; row < means->n_row; row++) {
+        const double *more = means->more + row * N_DETECTOR * N_MORE;
+        double scores[N_DETECTOR];
+
+        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* 0 / 0 is NaN */
+            scores[i] = more[SCORE] / more[HAS_SCORE];
+        means->rows[row * N_COLUMN + TYPE] = attn_cell_string(type_of(args, scores));
+    }
+    return ATTN_OK;
+}
+
+/* Finds the words that ITEM asks about, its own or those of the arguments; NULL both where none are
+ * asked about. */
+static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
+                                   const char **from, const char **to, struct attn_error *err)
+{
+    *from = item->from ? item->from : survey->args->from;
+    *to = item->to ? item->to : survey->args->to;
+    if (survey->has_pairs && (!*from || !*to))
+        return attn_error_set(err, ATTN_INVALID, "no '%s'", *from ? "to" : "from");
+    if (survey->has_pairs || (!*from && !*to))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "it has '%s', and the first item has none",
+                          *from ? "from" : "to");
+}
+
+/* Whether items ask about pairs of words: the first one says it. */
+static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_item *first;
+
+    ATTN_TRY(attn_study_peek(survey->frame.study, &first, err));
+    survey->has_pairs = survey->has_pairs || (first && (first->from || first->to));
+    return ATTN_OK;
+}
+
+/* The pattern of head INDEX of all that RESULT keeps, as if it came from a run. */
+static struct attn_trace_event event_of(const struct attn_many_result *result, size_t index)
+{
+    const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
+    size_t shape[3];
+
+    attn_selection_shape(result->labels->selection, ATTN_SITE_PATTERN, layer, shape);
+    return (struct attn_trace_event){
+        .site = ATTN_SITE_PATTERN,
+        .layer = layer,
+        .head = head,
+        .n_row = shape[1],
+        .n_col = shape[2],
+        .ld = shape[2],
+        .data = attn_capture_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
+}
+
+/* Finds how much the words that ITEM asks about look at each other. */
+static enum attn_status take_pairs(struct survey *survey, const struct attn_item *item,
+                                   const struct attn_many_result *result, struct attn_error *err)
+{
+    struct attn_word_pairs *pairs;
+    const char *from, *to;
+
+    ATTN_TRY(find_words(survey, item, &from, &to, err));
+    if (!from)
+        return ATTN_OK;
+    ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
+    for (size_t i = 0; i < n_all(survey); i++) {
+        const struct attn_trace_event event = event_of(result, i);
+        double *found = survey->found + i * N_COLUMN;
+
+        attn_word_pairs_add(pairs, &event);
+        attn_word_pairs_count(pairs, &event);
+        attn_word_pairs_find(pairs, event.layer, event.head, &found[WEIGHT], &found[PERCENTILE]);
+    }
+    attn_word_pairs_free(pairs);
+    return ATTN_OK;
+}
+
+/* An attn_study_find_fn. */
+static enum attn_status find_item(void *user, const struct attn_item *item, bool is_second,
+                                  const struct attn_many_result *result,
+                                  struct attn_study_answer *answer, struct attn_error *err)
+{
+    struct survey *survey = user;
+    struct attn_rows rows = survey->frame.rows;
+
+    (void)is_second;
+    take_measures(survey, result);
+    ATTN_TRY(take_pairs(survey, item, result, err));
+    memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
+    add_found(survey);
+    ATTN_TRY(attn_rows_create(&rows, attn_table_name(rows.table), err));
+    answer->table = rows.table;
+    for (size_t i = 0; i < n_all(survey); i++)
+        ATTN_TRY(append_head(survey, &rows, i, err));
+    return fill_answer(survey, answer, err);
+}
+
+/* Surveys one text. ANSWER gets what stands beside its rows. */
+static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_survey_args *args,
+                                     struct attn_study_answer *answer, struct attn_error *err);
+
+/* An attn_study_ask_fn. */
+static enum attn_status ask_item(void *user, const struct attn_item *item,
+                                 struct attn_study_answer *answer, struct attn_error *err)
+{
+    const struct survey *survey = user;
+    struct attn_survey_args args = *survey->args;
+    struct attn_request request = survey->frame.request;
+
+    args.study = NULL;
+    args.sort = NULL; /* so that rows belong together */
+    args.n_most = 0;
+    request.on_note = attn_study_note_once;
+    request.on_progress = NULL; /* it counts items */
+    request.user = survey->frame.study;
+    request.reading.example = NULL;
+    request.input = item->record.input;
+    if (attn_input_is_given(&item->record.source))
+        request.source = item->record.source;
+    ATTN_TRY(
+        attn_error_at(find_words(survey, item, &args.from, &args.to, err), ATTN_STAGE_INPUT, err));
+    if (args.has_effect)
+        ATTN_TRY(attn_error_at(attn_item_answer(item, &args.answer, err), ATTN_STAGE_INPUT, err));
+    return survey_alone(survey->frame.host, &request, &args, answer, err);
+}
+
+/* Goes over the items: by one pass over each, unless something needs more of them. */
+static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_frame *frame = &survey->frame;
+    const struct attn_study_pack pack = {.study = frame->study,
+                                         .host = frame->host,
+                                         .request = &frame->request,
+                                         .find = find_item,
+                                         .user = survey};
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+
+    if (survey->args->has_effect || survey->args->pattern)
+        return attn_study_ask(frame->study, frame->host, ask_item, survey, err);
+    options.measures = survey->measured;
+    options.keeps_tensors = survey->has_pairs;
+    return attn_study_pack_run(&pack, &options, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -489,13 +645,15 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_survey_args *args = given;
 
-    if (!args->from != !args->to)
+    if (!args->study && !args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
+    if (args->study && args->has_probe)
+        return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
     if (!(args->threshold >= 0 && args->threshold <= 1))
         return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",
                               args->threshold);
@@ -514,7 +672,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     frame->config = attn_model_config(attn_host_model(frame->host));
     survey->shown = args->measures != 0 ? args->measures : ATTN_MEASURES_DEFAULT;
     survey->measured = survey->shown;
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+    for (size_t i = 0; i < N_DETECTOR; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     /* Texts that are listed are many, also when the list holds one: the columns do not depend on
      * its length. */
@@ -525,10 +683,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     n = n_all(survey);
     survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
     survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
-    survey->order = attn_frame_alloc(frame, n, sizeof *survey->order);
     if (args->pattern)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
-    return attn_frame_memory(frame, err);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    survey->has_pairs = args->from || args->to;
+    return frame->study ? peek_pairs(survey, err) : ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -538,9 +697,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_input input = survey->frame.request.input;
     const size_t n = n_all(survey);
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
-    int column;
 
-    ATTN_TRY(find_sort(survey, &column, err));
+    if (survey->frame.study)
+        return ask_items(survey, err);
     options.measures = survey->measured;
     ATTN_TRY(args->has_probe     ? survey_probes(survey, err)
              : args->n_text == 0 ? survey_text(survey, &input, err)
@@ -548,11 +707,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     if (args->has_effect)
         ATTN_TRY(add_effects(survey, err));
     for (size_t i = 0; i < n; i++)
-        survey->order[i] = (struct sorted){i, sort_key(&survey->heads[i], column)};
-    if (column < N_COLUMN)
-        qsort(survey->order, n, sizeof *survey->order, by_key);
-    for (size_t i = 0; i < n && (args->n_most == 0 || i < args->n_most); i++)
-        ATTN_TRY(append_head(survey, survey->order[i].index, err));
+        ATTN_TRY(append_head(survey, &survey->frame.rows, i, err));
     return ATTN_OK;
 }
 
@@ -563,11 +718,44 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct survey),
     .texts = offsetof(struct attn_survey_args, texts),
     .n_text = offsetof(struct attn_survey_args, n_text),
+    .sort = offsetof(struct attn_survey_args, sort),
+    .n_most = offsetof(struct attn_survey_args, n_most),
     .makes_runs = true,
+    .study = offsetof(struct attn_survey_args, study),
+    .counts = ATTN_COLUMN_BIT(OF_N_DUPLICATE) | ATTN_COLUMN_BIT(OF_N_INDUCTION) |
+              ATTN_COLUMN_BIT(OF_N_PUNCTUATION),
+    .derived = ATTN_COLUMN_BIT(TYPE),
+    .derive = find_types,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,
 };
+
+/* Likewise of an item by itself: what stands beside its rows, too. */
+static enum attn_status ask_alone(void *state, struct attn_error *err)
+{
+    const struct survey *survey = state;
+
+    ATTN_TRY(ask(state, err));
+    return fill_answer(survey, survey->frame.sum, err);
+}
+
+static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_survey_args *args,
+                                     struct attn_study_answer *answer, struct attn_error *err)
+{
+    struct attn_experiment of_item = experiment;
+    struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_study_answer beside = {.table = NULL};
+    const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
+
+    of_item.sum_size = sizeof beside;
+    of_item.ask = ask_alone;
+    ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
+    beside.table = answer->table;
+    *answer = beside;
+    return ATTN_OK;
+}
 
 enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
                              const struct attn_survey_args *given, struct attn_table **table,

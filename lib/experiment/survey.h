@@ -24,7 +24,7 @@
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
  *                    weight in this head is smaller. In layers that attend to a source `to` is of
  *                    the source, and the pairs are of a word of the text and one of the source
- *     effect         change of the metric when the head's z is zero (experiment/ablate.h)
+ *     change         change of the metric when the head's z is zero (experiment/ablate.h)
  *
  * Over many texts each counts once: every measure is a mean, with the columns NAME_sd and `texts`;
  * rows that had a key are added up. These columns are there with `texts` and `n_probe`, of one text
@@ -35,9 +35,11 @@
 
 #include "analysis/measure.h"
 #include "base/table.h"
-#include "experiment/answer.h"
 #include "formats/ndarray.h"
+#include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
 
 struct attn_survey_args {
     size_t size;                    /* of this struct */
@@ -55,10 +57,10 @@ struct attn_survey_args {
     const struct attn_ndarray *pattern; /* [T, T] P; or NULL */
     const char *from, *to;              /* positions, by number or word; or NULL both */
     bool has_effect;
-    struct attn_answer_args answer; /* what the effect is measured by */
-    const char *sort;               /* a column, the largest first, of the effect the largest of
-                                       either sign; NULL: by layer and head */
-    size_t n_most;                  /* rows; 0: all */
+    struct attn_answer_args answer;      /* what the effect is measured by */
+    const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
+    size_t n_most;                       /* rows; 0: all */
+    const struct attn_study_args *study; /* items instead of all inputs; or NULL */
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

@@ -401,7 +401,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     enum attn_status status;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
-        !attn_is_given(output, "output", err))
+        !attn_is_given(output, "output", err) || !attn_is_known(grid->later, "grid", err) ||
+        !attn_is_given(grid->rows, "rows", err) || !attn_is_given(grid->columns, "columns", err) ||
+        !attn_is_given(grid->values, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(picture, &made.options, err);
     if (status == ATTN_OK)

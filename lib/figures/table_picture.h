@@ -32,18 +32,21 @@ struct attn_table_grid {
     size_t n_text;
     const struct attn_labels *run; /* whose tokens the positions are called; or NULL */
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
+    const void *later[4];  /* NULL: room for fields of later versions */
 };
 
 /* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose
  * libraries are there. Errors have a stage. */
-enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err);
+ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
+                                                   struct attn_error *err);
 
 /* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage:
  * ATTN_INVALID at that of options for a column that is not there or holds no numbers, for a table
  * without a cell to draw, and for a picture that would be too large. */
-enum attn_status attn_table_picture_write(const struct attn_table *table,
-                                          const struct attn_table_grid *grid,
-                                          const struct attn_picture_options *picture,
-                                          const struct attn_output *output, struct attn_error *err);
+ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
+                                                   const struct attn_table_grid *grid,
+                                                   const struct attn_picture_options *picture,
+                                                   const struct attn_output *output,
+                                                   struct attn_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv;
- * DIR/B00H03.pattern.csv of arrays.
+ * DIR/B00H03.pattern.csv of arrays. A single matrix may have a file of its own, NAME.csv.
  *
  * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
  * unique, and no cell begins with a character that a spreadsheet takes for a formula. RFC 4180
@@ -187,9 +187,10 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
                 n_matrix += attn_writer_extent(writer, site, layer).n_head;
     if (n_matrix == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
-                   n_matrix);
-    attn_error_hint(err, "select one, as with `sites pattern` `heads 0.0`, or give a directory");
+    attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",
+                   n_matrix, writer->owns_sink ? "file" : "stream");
+    attn_error_hint(err, "select one, as with `sites pattern` `heads 0.0`, or give a directory%s",
+                    writer->owns_sink ? ", a name without .csv at its end" : "");
     return ATTN_INVALID;
 }
 
@@ -219,7 +220,8 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_csv_format = {
     .name = "csv",
     .argument = "DIR",
-    .help = "write one CSV file per matrix into DIR; '-' writes a single matrix to standard output",
+    .help = "write one CSV file per matrix into DIR; a single matrix also into a file, if its name "
+            "ends in .csv, or with '-' to standard output",
     .title = "CSV",
     .is_directory = true,
     .suffix = ".csv",

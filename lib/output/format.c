@@ -35,11 +35,16 @@ const struct attn_format *attn_format_find(const char *name)
 
 bool attn_format_is_directory(const struct attn_format *format, const char *path)
 {
-    const size_t n = strlen(path);
+    const size_t n = strlen(path), n_suffix = format->suffix ? strlen(format->suffix) : 0;
+    const bool names_file =
+        n >= n_suffix && strcmp(path + n - n_suffix, format->suffix ? format->suffix : "") == 0;
     struct stat info;
 
-    if (format->is_directory || !format->takes_directory)
-        return format->is_directory;
+    /* One that a stream can be is one file under the name of a file. */
+    if (format->is_directory && (format->needs_directory || !names_file))
+        return true;
+    if (!format->is_directory && !format->takes_directory)
+        return false;
     return (n > 0 && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 

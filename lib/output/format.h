@@ -33,7 +33,8 @@ struct attn_format {
                              option, as text, which is written when nothing else is asked for */
     const char *help;     /* a sentence for --help; NULL without an option */
     const char *title;    /* what messages call its files: "CSV" */
-    bool is_directory;    /* a path is a directory of many files */
+    bool is_directory;    /* a path is a directory of many files; without needs_directory one that
+                             ends in the suffix, and is no directory, is a file of one matrix */
     bool is_picture;      /* it shows numbers as colors, and does not hold them */
     bool
         draws_differences; /* a picture that shows numbers of both signs, as --compare makes them */

@@ -84,6 +84,27 @@ static void begin_prediction(struct attn_json_writer *json,
     }
 }
 
+/* Only where it is asked for. */
+static void append_metric(struct attn_json_writer *json, const struct attn_predictions *predictions,
+                          int precision, bool has_lines)
+{
+    if (has_lines)
+        attn_json_line(json);
+    attn_json_key(json, "metric");
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < predictions->n_metric; i++) {
+        const struct attn_predicted_metric *metric = &predictions->metric[i];
+
+        begin_prediction(json, predictions, metric->position, has_lines);
+        attn_json_key(json, "name");
+        attn_json_text(json, metric->name);
+        attn_json_key(json, "value");
+        attn_json_float(json, (float)metric->value, precision);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines)
@@ -124,6 +145,8 @@ void attn_json_append_predictions(struct attn_buffer *out,
         attn_json_end(&json);
     }
     attn_json_end(&json);
+    if (predictions->n_metric > 0)
+        append_metric(&json, predictions, precision, has_lines);
     if (has_lines)
         attn_json_line(&json);
     attn_json_end(&json);

@@ -62,12 +62,21 @@ struct attn_continuation {
     double log_probability; /* natural, summed over its tokens */
 };
 
+/* A metric of the next token: what answers of experiments measure (run/answer.h). */
+struct attn_predicted_metric {
+    size_t position;  /* after which it is measured */
+    const char *name; /* "logit_diff"; constant */
+    double value;
+};
+
 struct attn_predictions {
     struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
     bool has_positions;             /* positions were chosen; else there is the last one alone */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;
+    struct attn_predicted_metric *metric; /* [n_metric] by position */
+    size_t n_metric;
 };
 
 #endif

@@ -14,6 +14,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 /* An output that is open. */
 struct open_output {
@@ -123,11 +125,33 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
            attn_is_given(output->path || output->sink, "sink", err);
 }
 
+/* Refuses a picture whose name ends as another format does. */
+static enum attn_status check_name(const struct attn_output *item, struct attn_error *err)
+{
+    const char *point = item->path ? strrchr(item->path, '.') : NULL;
+    const struct attn_format *named = NULL;
+
+    if (!point || !item->format->is_picture || is_directory(item))
+        return ATTN_OK;
+    for (size_t i = 0; i < attn_n_format() && !named; i++)
+        if (attn_format_at(i)->argument && strcasecmp(attn_format_at(i)->name, point + 1) == 0)
+            named = attn_format_at(i);
+    if (!named || named == item->format)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'`%s` %s' would write %s under the name of %s",
+                   item->format->name, attn_quote_string(item->path).text, item->format->title,
+                   named->title);
+    attn_error_hint(err, "`%s` %s", named->name, attn_quote_string(item->path).text);
+    return ATTN_INVALID;
+}
+
 static enum attn_status check_all(const struct attn_output *items, size_t n, struct attn_error *err)
 {
     char option[32];
 
     ATTN_TRY(check_sinks(items, n, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(check_name(&items[i], err));
     for (size_t i = 0; i < n; i++) { /* what the format needs is there */
         const struct attn_writer_ops *ops = items[i].format->tensors;
 
@@ -357,6 +381,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         return each_writer(outputs, (struct delivery){.predictions = predictions}, err);
     seen.top = attn_alloc(seen.n_top, sizeof *seen.top, err);
     seen.next = attn_alloc(seen.n_next, sizeof *seen.next, err);
+    seen.metric = attn_alloc(seen.n_metric, sizeof *seen.metric, err);
     for (size_t i = 0; seen.top && i < seen.n_top; i++) {
         seen.top[i] = predictions->top[i];
         seen.top[i].position = attn_view_position(outputs->view, seen.top[i].position);
@@ -365,10 +390,15 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
         seen.next[i] = predictions->next[i];
         seen.next[i].position = attn_view_position(outputs->view, seen.next[i].position);
     }
-    if (seen.top && seen.next)
+    for (size_t i = 0; seen.metric && i < seen.n_metric; i++) {
+        seen.metric[i] = predictions->metric[i];
+        seen.metric[i].position = attn_view_position(outputs->view, seen.metric[i].position);
+    }
+    if (seen.top && seen.next && seen.metric)
         status = each_writer(outputs, (struct delivery){.predictions = &seen}, err);
     attn_free(seen.top);
     attn_free(seen.next);
+    attn_free(seen.metric);
     return status;
 }
 

@@ -290,6 +290,24 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
+/* Only where it is asked for. */
+static void push_metric(struct attn_json_writer *json, const struct attn_predictions *predictions)
+{
+    attn_json_line(json);
+    attn_json_begin(attn_json_key(json, "metric"), '[');
+    for (size_t i = 0; i < predictions->n_metric; i++) {
+        json->comma = ",\n";
+        attn_json_begin(json, '{');
+        json->comma = ",";
+        if (predictions->has_positions)
+            attn_json_size(attn_json_key(json, "position"), predictions->metric[i].position);
+        attn_json_text(attn_json_key(json, "name"), predictions->metric[i].name);
+        push_number(attn_json_key(json, "value"), 6, predictions->metric[i].value);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions)
 {
@@ -332,6 +350,8 @@ void attn_page_append_predictions(struct attn_buffer *out,
         attn_json_end(&json);
     }
     attn_json_end(&json);
+    if (predictions->n_metric > 0)
+        push_metric(&json, predictions);
     attn_json_end(&json);
 }
 

@@ -84,8 +84,36 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
+static bool has_output(const struct attn_batch *batch, const char *format)
+{
+    for (size_t i = 0; i < batch->options.n_output; i++)
+        if (strcmp(batch->outputs[i].format, format) == 0)
+            return true;
+    return false;
+}
+
+/* Which of the fields csv holds: measures, or instead of them one other. */
+static enum attn_status choose_table(struct attn_batch *batch, struct attn_error *err)
+{
+    const attn_record_field_set fields = batch->options.fields;
+    const bool has_predictions = fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS);
+    const bool has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
+
+    batch->table = ATTN_RECORD_FIELD_MEASURES;
+    if (fields & ATTN_RECORD_FIELD_BIT(MEASURES))
+        return ATTN_OK;
+    if (has_predictions)
+        batch->table = ATTN_RECORD_FIELD_PREDICTIONS;
+    if (has_surprisal)
+        batch->table = ATTN_RECORD_FIELD_SURPRISAL;
+    if (!has_predictions || !has_surprisal || !has_output(batch, "csv"))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "`fields` has predictions and surprisal, and csv holds one of them");
+}
+
 /* Whether what the options say goes together. */
-static enum attn_status check(const struct attn_batch *batch, struct attn_error *err)
+static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
     const char *first = options->outputs[0].path;
@@ -97,6 +125,12 @@ static enum attn_status check(const struct attn_batch *batch, struct attn_error 
         return attn_error_set(err, ATTN_INVALID,
                               "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
                               attn_quote_string(first ? first : "the sink").text);
+    if (options->labels && options->takes_texts)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`labels` are keys of records, and texts have none");
+    if (options->labels)
+        ATTN_TRY(attn_label_names_parse(options->labels, &batch->labels, err));
+    ATTN_TRY(choose_table(batch, err));
     return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
 }
 
@@ -194,6 +228,10 @@ void attn_batch_free(struct attn_batch *batch)
     if (!batch)
         return;
     attn_batch_work_release(batch);
+    attn_free(batch->seen_labels);
+    attn_label_names_release(&batch->labels);
+    attn_label_store_release(&batch->first_labels);
+    attn_free(batch->columns);
     attn_model_files_free(batch->model);
     attn_records_free(batch->records);
     attn_batch_lines_free(batch->lines);
@@ -210,22 +248,21 @@ void attn_batch_free(struct attn_batch *batch)
 
 /* --- Outputs --------------------------------------------------------------------------------- */
 
-static bool has_output(const struct attn_batch *batch, const char *format)
-{
-    for (size_t i = 0; i < batch->options.n_output; i++)
-        if (strcmp(batch->outputs[i].format, format) == 0)
-            return true;
-    return false;
-}
-
 /* What must be computed for the outputs, and no more. */
-static void plan(const struct attn_batch *batch, attn_record_field_set fields,
+static void plan(struct attn_batch *batch, const struct attn_records_form *form,
                  struct attn_many_options *many)
 {
+    attn_record_field_set fields = form->fields;
+
     if (!has_output(batch, "jsonl"))
         fields = 0;
-    if (!(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) && !has_output(batch, "csv") &&
-        !has_output(batch, "npy"))
+    if (has_output(batch, "csv"))
+        fields |= UINT64_C(1) << batch->table;
+    batch->needs_next = fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && form->n_next == 0 &&
+                        (form->n_top == 0 || (has_output(batch, "csv") &&
+                                              batch->table == ATTN_RECORD_FIELD_PREDICTIONS));
+    batch->most_next = has_output(batch, "npy") && form->n_next > 0 ? form->n_next : SIZE_MAX;
+    if (!(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) && !has_output(batch, "npy"))
         many->measures = 0;
     else if (many->measures == 0)
         many->measures = ATTN_MEASURES_DEFAULT;
@@ -256,6 +293,79 @@ static enum attn_status check_outputs(const struct attn_batch *batch, const stru
     return ATTN_OK;
 }
 
+/* Reads the labels of the first record among the lines of TEXT [size]. */
+static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
+                                          struct attn_error *err)
+{
+    const struct attn_record_keys keys = {
+        .text = batch->options.text_key, .id = batch->options.id_key, .has_next = true};
+    struct attn_record_store store = {.ids = NULL};
+    struct attn_record record = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
+    enum attn_status status = ATTN_OK;
+
+    for (const char *at = text, *last = text + size;
+         at < last && status == ATTN_OK && record.failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
+        const char *end = memchr(at, '\n', (size_t)(last - at));
+        const size_t n = (size_t)((end ? end : last) - at);
+
+        status = attn_record_read(at, n, &keys, &store, &record, err);
+        if (status == ATTN_OK && record.failure != ATTN_RECORD_FAILURE_BAD_JSON)
+            status = attn_record_labels_read(at, n, &keys, &batch->labels, &batch->first_labels,
+                                             &record, err);
+        at += n + 1;
+    }
+    attn_record_store_release(&store);
+    return status;
+}
+
+/* The columns of labels: those that were named, or those of the first record. */
+static enum attn_status find_columns(struct attn_batch *batch, struct attn_records_form *form,
+                                     struct attn_error *err)
+{
+    const struct attn_label_store *first = &batch->first_labels;
+    const char *text;
+    size_t size;
+
+    form->has_labels = batch->options.labels;
+    form->labels = batch->labels.names;
+    form->n_label = batch->labels.n;
+    if (!batch->labels.is_all || (!has_output(batch, "csv") && !has_output(batch, "edges")))
+        return ATTN_OK;
+    form->has_all_labels = true;
+    ATTN_TRY(attn_batch_lines_peek(batch->lines, &text, &size, err));
+    ATTN_TRY(read_first_labels(batch, text, size, err));
+    batch->columns = attn_alloc(first->n, sizeof *batch->columns, err);
+    if (!batch->columns)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < first->n; i++)
+        batch->columns[i] = first->labels[i].name;
+    form->labels = batch->columns;
+    form->n_label = first->n;
+    return ATTN_OK;
+}
+
+/* What is written of each record, where MANY is asked. */
+static enum attn_status fill_form(struct attn_batch *batch, const struct attn_host *host,
+                                  struct attn_many_options *many, struct attn_records_form *form,
+                                  struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+
+    *form = attn_records_form_of(many, attn_model_config(attn_host_model(host)));
+    form->adds_predictions = options->fields == 0;
+    if (options->fields != 0)
+        form->fields = options->fields;
+    plan(batch, form, many);
+    form->measures = many->measures;
+    form->precision = options->precision;
+    form->on_note = options->on_note;
+    form->user = options->user;
+    form->table = batch->table;
+    if (has_output(batch, "csv") && batch->table == ATTN_RECORD_FIELD_SURPRISAL)
+        ATTN_TRY(attn_host_tokenizer(host, &form->tokenizer, err));
+    return find_columns(batch, form, err);
+}
+
 /* Opens the outputs; which files the model is made of is found beside the work. */
 static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
                                      struct attn_many_options *many, struct attn_error *err)
@@ -265,14 +375,7 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
     struct attn_records_form form;
 
     ATTN_TRY(attn_host_check_model(host, err));
-    form = attn_records_form_of(many, attn_model_config(model));
-    if (options->fields != 0)
-        form.fields = options->fields;
-    plan(batch, form.fields, many);
-    form.measures = many->measures;
-    form.precision = options->precision;
-    form.on_note = options->on_note;
-    form.user = options->user;
+    ATTN_TRY(fill_form(batch, host, many, &form, err));
     ATTN_TRY(check_outputs(batch, host, err));
     ATTN_TRY(attn_records_open(batch->outputs, options->n_output, &form, options->is_resumed,
                                &batch->records, err));

@@ -50,7 +50,8 @@ struct attn_batch_options {
 
     const char *path; /* a file or a pipe; NULL or "-": standard input */
     bool takes_texts; /* a line is a text, without a final \r; else an object of JSON with `text`
-                             or `ids`, and `id` and `source` if it has them */
+                             or `ids`, and `id`, `source` and `next`, its own continuations, if
+                             it has them */
     const char *text_key; /* what is called otherwise in that object; NULL: "text" */
     const char *id_key;   /* NULL: "id" */
     size_t max_line;      /* bytes; a longer line is a record that failed; 0: ATTN_BATCH_MAX_LINE */
@@ -61,7 +62,9 @@ struct attn_batch_options {
 
     const struct attn_records_item *outputs; /* [n_output] the first names journal and manifest */
     size_t n_output;
-    attn_record_field_set fields; /* of jsonl; 0: ids, measures and, where asked for, predictions */
+    attn_record_field_set fields; /* of jsonl; 0: ids, measures and, where asked for, predictions.
+                                     csv has the one among measures, predictions and surprisal, and
+                                     measures where it has these or none */
     int precision; /* digits after the point of decimal numbers, 0..17; -1: the shortest text that
                       reads back as the same number */
 
@@ -90,6 +93,9 @@ struct attn_batch_options {
      * checkpoint is taken of it. Or NULL. */
     bool (*is_spoiled)(void *user);
     void *user; /* for these */
+
+    const char *labels; /* keys of a record that stand beside its results, "condition,verb"; or
+                           "all" that mean nothing else; NULL: none */
 };
 
 #define ATTN_BATCH_OPTIONS_DEFAULT                                                                 \

@@ -20,6 +20,7 @@
 #include "records/batch_lines.h"
 #include "records/batch_parts.h"
 #include "records/model_files.h"
+#include "records/record_labels.h"
 
 #include <time.h>
 
@@ -58,8 +59,16 @@ struct attn_batch {
     bool is_complete;  /* it was done before */
     bool is_finishing; /* the outputs got their ends, and cannot be resumed from */
 
-    struct attn_batch_lines *lines;    /* owns; the input */
-    struct attn_records *records;      /* owns; the outputs */
+    struct attn_label_names labels;       /* owns; those that were asked for */
+    bool *seen_labels;                    /* [labels.n] owns; which of them a record had */
+    struct attn_label_store first_labels; /* owns; of the first record, where all were */
+    const char **columns;                 /* [first_labels.n] owns; their names */
+    enum attn_record_field table;         /* what csv holds */
+    bool has_noted_text;                  /* that a line is no object of JSON */
+    bool needs_next;                      /* a record without `next` fails */
+    size_t most_next;                     /* so does one with more continuations */
+    struct attn_batch_lines *lines;       /* owns; the input */
+    struct attn_records *records;         /* owns; the outputs */
     struct attn_model_files *model;    /* owns; waited for before the journal begins; NULL without a
                                           name, as what follows */
     struct attn_batch_parts *parts;    /* owns; the files of the outputs, for what they hold */

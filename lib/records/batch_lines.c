@@ -73,41 +73,48 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                           attn_quantity_count((uint64_t)now.st_size, after));
 }
 
-/* Reads what comes next where all of the buffer was taken; it stays empty at the end. A pipe is
- * waited for until its bytes have come, or its end. */
-static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
+/* Reads what comes next after what is in the buffer, which has room. A pipe is waited for until its
+ * bytes have come, or its end. */
+static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_error *err)
 {
     struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
+    const off_t place = (off_t)(lines->offset + (lines->filled - lines->at));
+    char *to = lines->buffer + lines->filled;
+    const size_t room = BUFFER_SIZE - lines->filled;
     ssize_t size;
 
-    if (lines->at < lines->filled)
-        return ATTN_OK;
-    lines->at = lines->filled = 0;
-    if (lines->is_at_end)
-        return ATTN_OK;
     do {
         size = 0;
         if (lines->options.data) {
-            const uint64_t left = lines->options.n_data - lines->offset;
+            const uint64_t left = lines->options.n_data - (uint64_t)place;
 
-            size = left < BUFFER_SIZE ? (ssize_t)left : BUFFER_SIZE;
-            memcpy(lines->buffer, lines->options.data + lines->offset, (size_t)size);
+            size = left < room ? (ssize_t)left : (ssize_t)room;
+            memcpy(to, lines->options.data + place, (size_t)size);
         } else if (lines->is_file) {
             ATTN_TRY(check_unchanged(lines, err));
-            size = pread(lines->descriptor, lines->buffer, BUFFER_SIZE, (off_t)lines->offset);
+            size = pread(lines->descriptor, to, room, place);
         } else {
             while (!attn_must_stop(&lines->options.stop) &&
                    poll(&wanted, 1, WAIT_MILLISECONDS) <= 0)
                 continue;
             if (!attn_must_stop(&lines->options.stop))
-                size = read(lines->descriptor, lines->buffer, BUFFER_SIZE);
+                size = read(lines->descriptor, to, room);
         }
     } while (size < 0 && (errno == EINTR || errno == EAGAIN));
     if (size < 0)
         return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
-    lines->filled = (size_t)size;
+    lines->filled += (size_t)size;
     lines->is_at_end = size == 0;
     return ATTN_OK;
+}
+
+/* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
+static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
+{
+    if (lines->at < lines->filled)
+        return ATTN_OK;
+    lines->at = lines->filled = 0;
+    return lines->is_at_end ? ATTN_OK : read_more(lines, err);
 }
 
 /* The state after C; *is_end: a line of CSV ends with it. */
@@ -315,6 +322,26 @@ enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, u
         return ATTN_OK;
     status = count(lines, lines->first, n, err);
     seek(lines, offset);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
+                                       size_t *size, struct attn_error *err)
+{
+    const uint64_t offset = lines->offset;
+    enum attn_status status = ATTN_OK;
+
+    if (lines->is_file)
+        seek(lines, 0);
+    while (status == ATTN_OK && lines->filled < BUFFER_SIZE && !lines->is_at_end &&
+           !memchr(lines->buffer, '\n', lines->filled) && !attn_must_stop(&lines->options.stop))
+        status = read_more(lines, err);
+    *text = lines->buffer;
+    *size = lines->filled;
+    while (!lines->is_at_end && *size > 0 && (*text)[*size - 1] != '\n')
+        --*size;
+    if (lines->is_file)
+        seek(lines, offset);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 

@@ -77,6 +77,12 @@ void attn_batch_lines_rewind(struct attn_batch_lines *lines);
 enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,
                                                struct attn_error *err);
 
+/* What the input begins with, whole lines of at most 256 KiB, or all of it: of a file whichever
+ * shard is read, of a pipe before its first line is. Nothing is taken. Borrowed until the next
+ * call. */
+enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
+                                       size_t *size, struct attn_error *err);
+
 /* What messages call it: its path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);
 

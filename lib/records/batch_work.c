@@ -24,9 +24,11 @@ static const double checkpoint_seconds = 1;
 /* A record that is being computed, and what it points to. */
 struct batch_slot {
     struct attn_record_store store;
+    struct attn_label_store labels;
     uint64_t begin, end;     /* of its line */
     uint32_t crc;            /* of that */
     uint64_t n_line_before;  /* before the shard, if they were counted */
+    bool is_text;            /* the line begins as no object does */
     struct sha256_ctx input; /* of all lines up to this one */
     struct batch_slot *next; /* among those that are free */
 };
@@ -63,9 +65,13 @@ static void give_slot(struct attn_batch *batch, struct batch_slot *slot)
     const struct attn_record_store *store = &slot->store;
 
     if (store->text.capacity + store->source.capacity + store->id.capacity +
+            store->next_text.capacity + sizeof *store->next * store->next_capacity +
             sizeof *store->ids * store->ids_capacity + sizeof *store->rows * store->rows_capacity >
         KEPT_BYTES)
         attn_record_store_release(&slot->store);
+    if (slot->labels.text.capacity + slot->labels.capacity * sizeof *slot->labels.labels >
+        KEPT_BYTES)
+        attn_label_store_release(&slot->labels);
     attn_monitor_enter(batch->monitor);
     slot->next = batch->free;
     batch->free = slot;
@@ -83,16 +89,59 @@ static enum attn_status count_before(struct attn_batch *batch, struct attn_error
     return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
 }
 
+/* Whether the continuations of RECORD, which are its own or those of all, fit what is written. */
+static void check_next(const struct attn_batch *batch, struct attn_record *record)
+{
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    if (batch->needs_next && !record->next)
+        attn_error_set(&record->err, ATTN_INVALID,
+                       "it has no 'next', and no continuation is given for all");
+    else if (record->n_next > batch->most_next)
+        attn_error_set(&record->err, ATTN_INVALID,
+                       "'next' has %zu continuations, expected at most %zu, as the array has "
+                       "columns",
+                       record->n_next, batch->most_next);
+    if (record->err.status != ATTN_OK)
+        record->failure = ATTN_RECORD_FAILURE_NO_FIT;
+}
+
+static bool begins_object(const struct attn_buffer *line)
+{
+    size_t at = 0;
+
+    while (at < line->size && (line->data[at] == ' ' || line->data[at] == '\t'))
+        at++;
+    return at == line->size || line->data[at] == '{' || line->data[at] == '\r';
+}
+
+/* Reads an object of JSON into RECORD. */
+static enum attn_status read_object(struct attn_batch *batch, struct batch_slot *slot,
+                                    struct attn_record *record, struct attn_error *err)
+{
+    const struct attn_record_keys keys = {
+        .text = batch->options.text_key, .id = batch->options.id_key, .has_next = true};
+    const struct attn_buffer *text = &batch->line.text;
+
+    ATTN_TRY(attn_record_read(text->data, text->size, &keys, &slot->store, record, err));
+    if (batch->options.labels && record->failure != ATTN_RECORD_FAILURE_BAD_JSON)
+        ATTN_TRY(attn_record_labels_read(text->data, text->size, &keys, &batch->labels,
+                                         &slot->labels, record, err));
+    slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
+    check_next(batch, record);
+    return ATTN_OK;
+}
+
 /* Fills RECORD with what the line holds. */
 static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot *slot,
                                     struct attn_record *record, struct attn_error *err)
 {
-    const struct attn_record_keys keys = {.text = batch->options.text_key,
-                                          .id = batch->options.id_key};
     const struct attn_batch_line *line = &batch->line;
     struct attn_buffer *text = &slot->store.text;
     char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
+    slot->labels.n = 0;
+    slot->is_text = false;
     if (line->is_too_long) {
         record->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
         attn_error_set(&record->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
@@ -101,7 +150,7 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
         return ATTN_OK;
     }
     if (!batch->options.takes_texts)
-        return attn_record_read(line->text.data, line->text.size, &keys, &slot->store, record, err);
+        return read_object(batch, slot, record, err);
     attn_buffer_reset(text);
     attn_buffer_append(text, line->text.data, line->text.size);
     if (text->size > 0 && text->data[text->size - 1] == '\r')
@@ -186,15 +235,36 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
+/* Notes, once, that a line is no object: texts are read otherwise. */
+static void note_text(struct attn_batch *batch, const struct attn_record *record)
+{
+    char message[160];
+
+    batch->has_noted_text = true;
+    if (!batch->options.on_note)
+        return;
+    snprintf(message, sizeof message,
+             "record %zu is no object of JSON; `takes_texts` reads each line as a text",
+             record->number);
+    batch->options.on_note(batch->options.user, message);
+}
+
 static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
                              struct attn_error *err)
 {
-    const struct attn_outcome outcome = attn_outcome_of(result);
+    struct attn_outcome outcome = attn_outcome_of(result);
     const struct batch_slot *slot = result->record->mine;
     struct attn_batch_checkpoint *done = &batch->done;
     enum attn_status status = ATTN_OK;
     double seconds;
 
+    for (size_t i = 0; i < batch->labels.n && i < slot->labels.n; i++)
+        if (slot->labels.labels[i].value.type != ATTN_VALUE_MISSING)
+            batch->seen_labels[i] = true;
+    outcome.item_labels = slot->labels.labels;
+    outcome.n_item_label = slot->labels.n;
+    if (slot->is_text && !batch->has_noted_text)
+        note_text(batch, result->record);
     ATTN_TRY(attn_records_write(batch->records, &outcome, err));
     done->n_record++;
     done->begin = slot->begin;
@@ -243,6 +313,9 @@ enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_erro
 {
     sha256_init(&batch->input);
     batch->done_input = batch->input;
+    batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
+    if (!batch->seen_labels)
+        return ATTN_NO_MEMORY;
     ATTN_TRY(attn_monitor_create(1, &batch->monitor, err));
     if (!batch->name)
         return ATTN_OK;
@@ -257,6 +330,7 @@ void attn_batch_work_release(struct attn_batch *batch)
     for (struct batch_slot *slot = batch->free, *next_one; slot; slot = next_one) {
         next_one = slot->next;
         attn_record_store_release(&slot->store);
+        attn_label_store_release(&slot->labels);
         attn_free(slot);
     }
     batch->free = NULL;
@@ -394,6 +468,22 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
+/* Notes labels that no record had: their names may be misspelt. */
+static void note_unseen(const struct attn_batch *batch)
+{
+    char message[ATTN_QUOTE_SIZE + 64];
+
+    if (!batch->options.on_note || batch->n_before > 0 || batch->done.n_record == 0)
+        return;
+    for (size_t i = 0; i < batch->labels.n; i++) {
+        if (batch->seen_labels[i])
+            continue;
+        snprintf(message, sizeof message, "no record has the label '%s'",
+                 attn_quote_string(batch->labels.names[i]).text);
+        batch->options.on_note(batch->options.user, message);
+    }
+}
+
 enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host *host,
                                      const struct attn_many_options *many, struct attn_error *err)
 {
@@ -411,5 +501,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     ATTN_TRY(attn_run_many(host, many, &calls, err));
     if (is_canceled(batch)) /* then lines have ended early */
         return attn_report_stopped(err);
-    return batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err);
+    ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
+    note_unseen(batch);
+    return ATTN_OK;
 }

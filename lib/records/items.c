@@ -62,6 +62,8 @@ struct attn_items {
     bool has_labels;
     char **labels; /* [n_label] owns */
     size_t n_label, label_capacity;
+    struct attn_item **ahead; /* owns; [at_ahead, n_ahead) were read and not handed out yet */
+    size_t at_ahead, n_ahead, ahead_capacity;
 };
 
 /* --- Keys ------------------------------------------------------------------------------------- */
@@ -101,6 +103,12 @@ static const char place_prefix[] = "pos.";
 /* Whether NAME is an input, and which: number I of PAIR, as ids or as a text. */
 static bool find_input(const char *name, size_t *pair, size_t *i, bool *are_ids)
 {
+    static const char prefix[] = "sentence_"; /* of BLiMP's files */
+    const char *rest = name + sizeof prefix - 1;
+
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0 &&
+        (strcmp(rest, "good") == 0 || strcmp(rest, "bad") == 0))
+        name = rest;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t k = 0; k < 2 && pair_names[p][k]; k++) {
             const size_t n = strlen(pair_names[p][k]);
@@ -576,6 +584,33 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
     }
 }
 
+enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    while (items->n_ahead - items->at_ahead <= i) {
+        struct attn_item *next = NULL;
+
+        ATTN_TRY(attn_grow(&items->ahead, &items->ahead_capacity, items->n_ahead + 1,
+                           sizeof *items->ahead, err));
+        ATTN_TRY(attn_error_at(read_next(items, &next, err), ATTN_STAGE_INPUT, err));
+        if (!next) {
+            *item = NULL;
+            return ATTN_OK;
+        }
+        items->ahead[items->n_ahead++] = next;
+    }
+    *item = items->ahead[items->at_ahead + i];
+    return ATTN_OK;
+}
+
+/* Forgets items that were read ahead. */
+static void forget_ahead(struct attn_items *items)
+{
+    while (items->at_ahead < items->n_ahead)
+        attn_item_free(items->ahead[items->at_ahead++]);
+    items->at_ahead = items->n_ahead = 0;
+}
+
 enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
                                  struct attn_error *err)
 {
@@ -584,6 +619,12 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
 
     if (!attn_is_given(items, "items", err) || !attn_is_given(item, "item", err))
         return ATTN_INVALID;
+    if (items->at_ahead < items->n_ahead) {
+        *item = items->ahead[items->at_ahead++];
+        if (items->at_ahead == items->n_ahead)
+            items->at_ahead = items->n_ahead = 0;
+        return ATTN_OK;
+    }
     status = attn_error_at(read_next(items, item, &failure), ATTN_STAGE_INPUT, &failure);
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
@@ -782,6 +823,8 @@ void attn_items_free(struct attn_items *items)
     for (size_t i = 0; i < items->n_label; i++)
         attn_free(items->labels[i]);
     attn_free(items->labels);
+    forget_ahead(items);
+    attn_free(items->ahead);
     attn_free(items->path);
     attn_free(items);
 }
@@ -799,6 +842,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
                        attn_quote_string(attn_items_name(items)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
+    forget_ahead(items);
     attn_batch_lines_rewind(items->lines);
     sha256_init(&items->read);
     items->n_read = 0;

@@ -18,7 +18,8 @@
  *     text or ids               the input; in CSV ids are "5 17 3"
  *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
  *     a, b                      the pair of diff; also a_ids, b_ids
- *     good, bad                 the pair of score; also good_ids, bad_ids
+ *     good, bad                 the pair of score; also good_ids, bad_ids, and BLiMP's names,
+ *                               sentence_good and sentence_bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (run/position.h)
  *     source                    the second sequence, of models with cross-attention

@@ -8,6 +8,11 @@
 /* Whether they are of a file that can be sought, or of memory; and then its size. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
 
+/* Item number I of those that come next, from 0, borrowed until it is handed out; NULL: there are
+ * not so many. All up to it are kept until then. */
+enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,
+                                 struct attn_error *err);
+
 /* Whether PATH is that file. */
 bool attn_items_are_of_path(const struct attn_items *items, const char *path);
 

@@ -1,30 +1,20 @@
 /*
- * record_csv.c - two tables: `csv` has a line per selected head of a record with its measures;
- * `edges` a line per edge, the largest keys of each query, the largest first, of equal ones the
- * smaller key.
+ * record_csv.c - two tables: `csv` has a line per selected head of a record with its measures, or
+ * one per continuation, or one per word; `edges` a line per edge, the largest keys of each query,
+ * the largest first, of equal ones the smaller key.
  */
 #include "analysis/measure_internal.h"
+#include "base/memory.h"
 #include "encode/embed.h"
 #include "encode/float_text.h"
 #include "records/records_internal.h"
+#include "text/words.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn_error *err)
-{
-    (void)err;
-    if (!attn_record_writer_is_empty(writer))
-        return ATTN_OK;
-    attn_buffer_append_string(&writer->text, "id,layer,head,n_token");
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (writer->form->measures & ATTN_MEASURE_BIT(m))
-            attn_buffer_append_format(&writer->text, ",%s",
-                                      attn_measure_name((enum attn_measure)m));
-    attn_buffer_append_char(&writer->text, '\n');
-    return ATTN_OK;
-}
+/* --- Measures -------------------------------------------------------------------------------- */
 
 /* Appends the measures of the head I = layer * H + head; nothing instead of what is no number. */
 static void append_measures(struct attn_record_writer *writer, const float *measures, size_t i)
@@ -44,29 +34,146 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
     }
 }
 
-static enum attn_status write_csv(struct attn_record_writer *writer,
-                                  const struct attn_outcome *outcome, struct attn_error *err)
+/* A line per selected head. KEY begins each. */
+static void append_heads(struct attn_record_writer *writer, const struct attn_outcome *outcome,
+                         const struct attn_buffer *key)
 {
     const size_t n_head = writer->form->n_head;
-    struct attn_buffer id = {0};
-    enum attn_status status;
 
-    if (outcome->failure || !outcome->measures)
-        return ATTN_OK;
-    attn_record_id_append(writer, &id, outcome);
+    if (!outcome->measures)
+        return;
     for (size_t i = 0; i < writer->form->n_layer * n_head; i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
 
         if (!attn_selection_has_layer(outcome->labels->selection, layer) ||
             !attn_selection_has_head(outcome->labels->selection, layer, head))
             continue;
-        attn_buffer_append(&writer->text, id.data, id.size);
+        attn_buffer_append(&writer->text, key->data, key->size);
         attn_buffer_append_format(&writer->text, ",%d,%d,%zu", layer, head, outcome->n_token);
         append_measures(writer, outcome->measures, i);
         attn_buffer_append_char(&writer->text, '\n');
     }
-    status = attn_buffer_check(&id, err);
-    attn_buffer_release(&id);
+}
+
+/* --- Continuations --------------------------------------------------------------------------- */
+
+/* Appends `,` and VALUE; nothing after it instead of what is no number. */
+static void append_number(struct attn_record_writer *writer, double value)
+{
+    char number[ATTN_NUMBER_TEXT_SIZE];
+
+    attn_buffer_append_char(&writer->text, ',');
+    if (isfinite(value))
+        attn_buffer_append(&writer->text, number,
+                           attn_number_text((float)value, writer->form->precision, number));
+}
+
+/* A line per continuation. */
+static void append_continuations(struct attn_record_writer *writer,
+                                 const struct attn_predictions *found,
+                                 const struct attn_buffer *key)
+{
+    for (size_t i = 0; found && i < found->n_next; i++) {
+        attn_buffer_append(&writer->text, key->data, key->size);
+        if (writer->form->has_positions)
+            attn_buffer_append_format(&writer->text, ",%zu", found->next[i].position);
+        attn_buffer_append_char(&writer->text, ',');
+        attn_csv_field_append(&writer->text, found->next[i].text, strlen(found->next[i].text));
+        append_number(writer, found->next[i].log_probability);
+        attn_buffer_append_char(&writer->text, '\n');
+    }
+}
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+/* A line per word: the sum over its tokens. The one with the first token, before which nothing
+ * came, has none. BEGINS [n_token] says where words begin. */
+static void append_words(struct attn_record_writer *writer, const struct attn_outcome *outcome,
+                         const bool *begins, const struct attn_buffer *key)
+{
+    const struct attn_labels *labels = outcome->labels;
+    struct attn_buffer word = {0};
+    size_t n_word = 0;
+
+    for (size_t i = 0; i < outcome->n_token; n_word++) {
+        double nats = 0;
+
+        attn_buffer_reset(&word);
+        do {
+            attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
+            nats += outcome->surprisal[i];
+        } while (++i < outcome->n_token && !begins[i]);
+        attn_buffer_append(&writer->text, key->data, key->size);
+        attn_buffer_append_format(&writer->text, ",%zu,", n_word);
+        attn_csv_text_append(&writer->text, word.data ? word.data : "", word.size);
+        append_number(writer, nats / M_LN2);
+        append_number(writer, nats);
+        attn_buffer_append_char(&writer->text, '\n');
+    }
+    writer->text.has_failed = writer->text.has_failed || word.has_failed;
+    attn_buffer_release(&word);
+}
+
+static enum attn_status mark_words(struct attn_record_writer *writer,
+                                   const struct attn_outcome *outcome,
+                                   const struct attn_buffer *key, struct attn_error *err)
+{
+    bool *begins;
+
+    if (!outcome->surprisal || !outcome->labels->tokens || !outcome->labels->ids)
+        return ATTN_OK;
+    begins = attn_alloc(outcome->n_token, sizeof *begins, err);
+    if (!begins)
+        return ATTN_NO_MEMORY;
+    attn_words_mark(writer->form->tokenizer, outcome->labels->ids, outcome->n_token, begins);
+    append_words(writer, outcome, begins, key);
+    attn_free(begins);
+    return ATTN_OK;
+}
+
+/* --- One of them ----------------------------------------------------------------------------- */
+
+static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct attn_buffer columns = {0};
+    const char *names;
+    enum attn_status status;
+
+    if (!attn_record_writer_is_empty(writer))
+        return ATTN_OK;
+    attn_buffer_append_string(&columns, "layer,head,n_token");
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (writer->form->measures & ATTN_MEASURE_BIT(m))
+            attn_buffer_append_format(&columns, ",%s", attn_measure_name((enum attn_measure)m));
+    names = attn_buffer_string(&columns);
+    if (writer->form->table == ATTN_RECORD_FIELD_PREDICTIONS)
+        names = writer->form->has_positions ? "position,next,log_prob" : "next,log_prob";
+    if (writer->form->table == ATTN_RECORD_FIELD_SURPRISAL)
+        names = "word,text,bits,nats";
+    status = attn_buffer_check(&columns, err);
+    if (status == ATTN_OK)
+        attn_record_header_append(writer, names);
+    attn_buffer_release(&columns);
+    return status;
+}
+
+static enum attn_status write_csv(struct attn_record_writer *writer,
+                                  const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct attn_buffer key = {0};
+    enum attn_status status;
+
+    if (outcome->failure)
+        return ATTN_OK;
+    attn_record_key_append(writer, &key, outcome);
+    status = attn_buffer_check(&key, err);
+    if (status == ATTN_OK && writer->form->table == ATTN_RECORD_FIELD_PREDICTIONS)
+        append_continuations(writer, outcome->predictions, &key);
+    else if (status == ATTN_OK && writer->form->table == ATTN_RECORD_FIELD_SURPRISAL)
+        status = mark_words(writer, outcome, &key, err);
+    else if (status == ATTN_OK)
+        append_heads(writer, outcome, &key);
+    attn_buffer_release(&key);
     return status;
 }
 
@@ -84,7 +191,7 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
 {
     (void)err;
     if (attn_record_writer_is_empty(writer))
-        attn_buffer_append_string(&writer->text, "id,layer,head,query,key,weight\n");
+        attn_record_header_append(writer, "layer,head,query,key,weight");
     return ATTN_OK;
 }
 
@@ -142,7 +249,7 @@ static enum attn_status write_edges(struct attn_record_writer *writer,
 
     if (outcome->failure || !outcome->edges)
         return ATTN_OK;
-    attn_record_id_append(writer, &id, outcome);
+    attn_record_key_append(writer, &id, outcome);
     for (int layer = 0; layer < (int)writer->form->n_layer; layer++)
         for (int head = 0; head < (int)writer->form->n_head; head++) {
             start.size = 0;

@@ -1,5 +1,5 @@
-/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields
- * that were chosen, error. */
+/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, labels, n_token, the
+ * fields that were chosen, error. */
 #include "encode/json_writer.h"
 #include "output/labels_json.h"
 #include "records/record_arrays.h"
@@ -135,6 +135,50 @@ static enum attn_status append_field(struct attn_record_writer *writer,
     return ATTN_OK;
 }
 
+/* "labels":{"condition":"a","n":3}: those that the record has. */
+static void append_labels(struct attn_buffer *out, const struct attn_outcome *outcome)
+{
+    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
+
+    append(out, ",\"labels\":");
+    attn_json_begin(&json, '{');
+    for (size_t i = 0; i < outcome->n_item_label; i++) {
+        const struct attn_item_label *label = &outcome->item_labels[i];
+
+        if (label->value.type == ATTN_VALUE_MISSING)
+            continue;
+        attn_json_key(&json, label->name);
+        if (label->value.type == ATTN_VALUE_TEXT)
+            attn_json_string(&json, label->value.text, label->value.size);
+        else if (label->value.type == ATTN_VALUE_REAL)
+            attn_json_double(&json, label->value.real);
+        else if (label->value.type == ATTN_VALUE_BOOLEAN)
+            attn_json_bool(&json, label->value.integer);
+        else
+            attn_json_integer(&json, label->value.integer);
+    }
+    attn_json_end(&json);
+}
+
+static void append_error(struct attn_buffer *out, const struct attn_outcome *outcome)
+{
+    append(out, ",\"error\":{\"code\":");
+    attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
+    append(out, ",\"message\":");
+    attn_json_append_string(out, outcome->message, strlen(outcome->message));
+    append(out, "}}\n");
+}
+
+/* The fields of a line: those of all, and predictions where only this record asks for some. */
+static attn_record_field_set fields_of(const struct attn_records_form *form,
+                                       const struct attn_outcome *outcome)
+{
+    const bool is_added =
+        form->adds_predictions && outcome->predictions && outcome->predictions->n_next > 0;
+
+    return form->fields | (is_added ? ATTN_RECORD_FIELD_BIT(PREDICTIONS) : 0);
+}
+
 static enum attn_status write_jsonl(struct attn_record_writer *writer,
                                     const struct attn_outcome *outcome, struct attn_error *err)
 {
@@ -147,12 +191,10 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
         attn_json_append_string(out, outcome->id, outcome->n_id);
     else
         attn_buffer_append(out, outcome->id, outcome->n_id);
+    if (writer->form->has_labels)
+        append_labels(out, outcome);
     if (outcome->failure) {
-        append(out, ",\"error\":{\"code\":");
-        attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
-        append(out, ",\"message\":");
-        attn_json_append_string(out, outcome->message, strlen(outcome->message));
-        append(out, "}}\n");
+        append_error(out, outcome);
         return ATTN_OK;
     }
     attn_buffer_append_format(out, ",\"n_token\":%zu", outcome->n_token);
@@ -160,7 +202,7 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
         const enum attn_record_field field = (enum attn_record_field)f;
         size_t before;
 
-        if (!(writer->form->fields & UINT64_C(1) << f))
+        if (!(fields_of(writer->form, outcome) & UINT64_C(1) << f))
             continue;
         attn_buffer_append_format(out, ",\"%s\":", attn_record_field_name(field));
         before = out->size;

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_ARRAYS = 3 + ATTN_N_MEASURE };
+enum { MAX_ARRAYS = 4 + ATTN_N_MEASURE };
 
 /* An array [N, shape...]. */
 struct array {
@@ -89,6 +89,8 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
         add_array(w, "top_id", "<i4", form->n_top, 0);
         add_array(w, "top_p", "<f4", form->n_top, 0);
     }
+    if (form->n_next > 0)
+        add_array(w, "next_log_prob", "<f4", form->n_next, 0);
     w->row = attn_alloc(w->n_row, sizeof *w->row, err);
     if (!w->row)
         return ATTN_NO_MEMORY;
@@ -149,6 +151,20 @@ static void fill_top(struct npy_writer *w, const struct attn_predictions *found,
     }
 }
 
+/* The log probability of each continuation after the last position, as many as all records are
+ * asked; NaN where a record has fewer of its own. */
+static void fill_next(struct npy_writer *w, const struct attn_predictions *found)
+{
+    size_t first = found ? found->n_next : 0;
+
+    while (first > 0 && found->next[first - 1].position == found->next[found->n_next - 1].position)
+        first--;
+    for (size_t k = 0; k < w->base.form->n_next; k++)
+        w->row[k] = found && first + k < found->n_next
+                        ? (float)found->next[first + k].log_probability
+                        : NAN;
+}
+
 static enum attn_status write_npy(struct attn_record_writer *writer,
                                   const struct attn_outcome *outcome, struct attn_error *err)
 {
@@ -164,6 +180,8 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
 
         if (i == 0)
             row = &n_token;
+        else if (i > n_measure + 2 * (writer->form->n_top > 0))
+            fill_next(w, has_failed ? NULL : outcome->predictions);
         else if (i > n_measure)
             fill_top(w, has_failed ? NULL : outcome->predictions, i == n_measure + 1);
         else if (measures)

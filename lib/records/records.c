@@ -10,8 +10,10 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "encode/embed.h"
+#include "encode/float_text.h"
 #include "run/prediction.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +27,8 @@ struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
-    bool has_noted_id; /* form.on_note got an id */
-    bool is_committed; /* nothing can be written any more */
+    bool has_noted_formula, has_noted_label; /* form.on_note got one */
+    bool is_committed;                       /* nothing can be written any more */
 };
 
 /* --- Lists of fields ------------------------------------------------------------------------- */
@@ -93,28 +95,131 @@ bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
     return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
 }
 
-void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                           const struct attn_outcome *outcome)
+/* Notes that the text of WHAT, "id", begins like a formula, once. */
+static void note_formula(struct attn_record_writer *writer, const char *what, const char *text,
+                         size_t size, size_t number)
+{
+    const struct attn_records_form *form = writer->form;
+    char message[2 * ATTN_QUOTE_SIZE + 160];
+
+    if (*writer->has_noted_formula || size == 0 || !memchr("=+-@\t\r", text[0], 6))
+        return;
+    *writer->has_noted_formula = true;
+    if (!form->on_note)
+        return;
+    snprintf(message, sizeof message,
+             "the %s '%s' of record %zu begins like a formula: a spreadsheet runs it, unless the "
+             "column is imported as text",
+             what, attn_quote(text, size).text, number);
+    form->on_note(form->user, message);
+}
+
+/* Notes a label that has no column, once: which one is looked for only then. */
+static void note_label(struct attn_record_writer *writer, const struct attn_outcome *outcome)
 {
     const struct attn_records_form *form = writer->form;
     char message[ATTN_QUOTE_SIZE + 160];
 
-    if (!outcome->id) {
-        attn_buffer_append_format(out, "%zu", outcome->number);
+    *writer->has_noted_label = true;
+    for (size_t i = 0; form->on_note && i < outcome->n_item_label; i++) {
+        const char *name = outcome->item_labels[i].name;
+        size_t k = 0;
+
+        while (k < form->n_label && strcmp(form->labels[k], name) != 0)
+            k++;
+        if (k < form->n_label)
+            continue;
+        snprintf(message, sizeof message,
+                 "the label '%s' of record %zu is left out: columns are the labels of the first "
+                 "record",
+                 attn_quote_string(name).text, outcome->number);
+        form->on_note(form->user, message);
         return;
     }
-    attn_csv_field_append(out, outcome->id, outcome->n_id);
-    if (*writer->has_noted_id || !outcome->has_text_id || outcome->n_id == 0 ||
-        !memchr("=+-@\t\r", outcome->id[0], 6))
-        return;
-    *writer->has_noted_id = true;
-    if (!form->on_note)
-        return;
-    snprintf(message, sizeof message,
-             "the id '%s' of record %zu begins like a formula: a spreadsheet runs it, unless the "
-             "column is imported as text",
-             attn_quote(outcome->id, outcome->n_id).text, outcome->number);
-    form->on_note(form->user, message);
+}
+
+static void append_value(struct attn_record_writer *writer, struct attn_buffer *out,
+                         const struct attn_item_label *label, size_t number)
+{
+    const struct attn_cell *value = &label->value;
+
+    if (value->type == ATTN_VALUE_TEXT) {
+        attn_csv_field_append(out, value->text, value->size);
+        note_formula(writer, "label", value->text, value->size, number);
+    } else if (value->type == ATTN_VALUE_REAL) {
+        attn_double_append(out, value->real);
+    } else if (value->type != ATTN_VALUE_MISSING) {
+        attn_buffer_append_format(out, "%" PRId64, value->integer);
+    }
+}
+
+/* The labels of OUTCOME that have a column; the others are noted. */
+static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
+                          const struct attn_outcome *outcome)
+{
+    const struct attn_records_form *form = writer->form;
+    size_t n_found = 0;
+
+    for (size_t k = 0; k < form->n_label; k++) {
+        attn_buffer_append_char(out, ',');
+        for (size_t i = 0; i < outcome->n_item_label; i++)
+            if (strcmp(outcome->item_labels[i].name, form->labels[k]) == 0) {
+                append_value(writer, out, &outcome->item_labels[i], outcome->number);
+                n_found++;
+            }
+    }
+    if (form->has_all_labels && n_found < outcome->n_item_label && !*writer->has_noted_label)
+        note_label(writer, outcome);
+}
+
+void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                            const struct attn_outcome *outcome)
+{
+    if (!outcome->id) {
+        attn_buffer_append_format(out, "%zu", outcome->number);
+    } else {
+        attn_csv_field_append(out, outcome->id, outcome->n_id);
+        if (outcome->has_text_id)
+            note_formula(writer, "id", outcome->id, outcome->n_id, outcome->number);
+    }
+    append_labels(writer, out, outcome);
+}
+
+/* Whether LIST, "id,layer", names NAME. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t size = strlen(name);
+
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+
+        if (n == size && memcmp(list, name, n) == 0)
+            return true;
+        list += n;
+        if (*list == '\0')
+            return false;
+    }
+}
+
+void attn_record_header_append(struct attn_record_writer *writer, const char *columns)
+{
+    const struct attn_records_form *form = writer->form;
+    struct attn_buffer *out = &writer->text;
+
+    attn_buffer_append_string(out, "id");
+    for (size_t i = 0; i < form->n_label; i++) {
+        const char *name = form->labels[i];
+        struct attn_buffer full = {0};
+
+        attn_buffer_append_string(
+            &full, strcmp(name, "id") == 0 || is_listed(columns, name) ? "item." : "");
+        attn_buffer_append_string(&full, name);
+        attn_buffer_append_char(out, ',');
+        attn_csv_field_append(out, full.data ? full.data : "", full.size);
+        out->has_failed = out->has_failed || full.has_failed;
+        attn_buffer_release(&full);
+    }
+    attn_buffer_append_format(out, ",%s\n", columns);
 }
 
 /* Where a text goes. */
@@ -159,7 +264,8 @@ static enum attn_status open_writer(struct attn_records *records,
         return ATTN_NO_MEMORY;
     (*writer)->format = format;
     (*writer)->form = &records->form;
-    (*writer)->has_noted_id = &records->has_noted_id;
+    (*writer)->has_noted_formula = &records->has_noted_formula;
+    (*writer)->has_noted_label = &records->has_noted_label;
     (*writer)->sink = item->sink;
     if (!item->path)
         return ATTN_OK;
@@ -459,6 +565,8 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     form.n_layer = config->n_layer;
     form.n_head = config->n_head;
     form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
+    form.n_next = predict->n_next;
+    form.has_positions = options->request && options->request->selection.queries;
     return form;
 }
 

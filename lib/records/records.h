@@ -3,12 +3,15 @@
  * it tables and arrays with a row a record. The formats are
  *
  *     jsonl   {"id":"p7","n_token":6,"ids":[804,...],"measures":{"entropy":[[0.41,...],...],...}}
+ *             with "labels":{"condition":"a",...} after the id where they are wanted
  *             {"id":"p8","error":{"code":"too_long","message":"..."}}, a line a record
- *     csv     id,layer,head,n_token and the measures, a line a selected head of a record
- *     edges   id,layer,head,query,key,weight: the largest keys of each query, a line each
+ *     csv     id,layer,head,n_token and the measures, a line a selected head of a record; or
+ *             id,next,log_prob, a line a continuation; or id,word,text,bits,nats, a line a word
+ *     edges   id,layer,head,query,key,weight: the largest keys of each query, a line each. Both
+ *             have the labels of a record after its id
  *     npy     a folder: n_token.npy int32 [N], a file a measure float32 [N, L, H], and with
- *             predictions top_id.npy int32 [N, K], top_p.npy float32 [N, K]. A record that failed
- *             is a row of 0, NaN, -1 and NaN
+ *             predictions top_id.npy int32 [N, K], top_p.npy and next_log_prob.npy float32
+ *             [N, K]. A record that failed is a row of 0, NaN, -1 and NaN
  *     npz     an archive with members 000000007/blocks.0.attn.hook_pattern, those of a run; none of
  *             a record that failed. Its list of members, some 120 bytes each, belongs to its end
  *             and grows in a file beside it, FILE.members.part

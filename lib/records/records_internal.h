@@ -26,6 +26,7 @@
 #include "base/buffer.h"
 #include "base/sink_internal.h"
 #include "capture/capture.h"
+#include "records/items.h"
 #include "records/records.h"
 #include "run/many.h"
 
@@ -36,6 +37,15 @@ struct attn_records_form {
     attn_measure_set measures;    /* which measures: ATTN_MEASURE_BIT of each */
     size_t n_layer, n_head;       /* L and H */
     size_t n_top;                 /* K: next tokens that are predicted; 0: none */
+    size_t n_next;                /* continuations that are asked of all records */
+    bool has_positions;           /* predictions are after positions, and not after the last one */
+    bool adds_predictions;        /* jsonl also has those of records that ask for some themselves */
+    enum attn_record_field table; /* which csv holds: MEASURES, PREDICTIONS or SURPRISAL */
+    const struct attn_tokenizer *tokenizer; /* of SURPRISAL: what begins a word; borrowed */
+    bool has_labels;                        /* jsonl has an object of labels */
+    bool has_all_labels;                    /* these are all of a record */
+    const char *const *labels; /* [n_label] columns of csv and edges, after the id; borrowed */
+    size_t n_label;
     int precision;        /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
     attn_note_fn on_note; /* told once of ids that a spreadsheet would run; or NULL */
@@ -50,10 +60,13 @@ struct attn_outcome {
     size_t number;  /* its place among all, from 0 */
     const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: its number */
     size_t n_id;
-    bool has_text_id;                 /* the id is a text */
-    const char *failure;              /* a code as "too_long"; NULL: it did not fail. Of one that
+    bool has_text_id;    /* the id is a text */
+    const char *failure; /* a code as "too_long"; NULL: it did not fail. Of one that
                                          failed all that is below is not looked at */
-    const char *message;              /* and why */
+    const char *message; /* and why */
+    const struct attn_item_label *item_labels; /* [n_item_label] those of its line; also of one that
+                                                   failed */
+    size_t n_item_label;
     size_t n_token;                   /* its tokens */
     const struct attn_labels *labels; /* its tokens and what is selected */
     const float
@@ -165,7 +178,9 @@ struct attn_record_writer {
     struct attn_sink *sink; /* of a text that goes to a sink; borrowed */
     size_t n_record;        /* records so far, those of earlier runs too */
     struct attn_buffer text; /* of a text: what was made of the record */
-    bool *has_noted_id;      /* whether form->on_note got an id; borrowed, of all writers */
+    bool *has_noted_formula; /* whether form->on_note got an id or a label that is one; borrowed, of
+                                all writers */
+    bool *has_noted_label;   /* likewise one without a column */
 };
 
 /* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c. */
@@ -188,10 +203,15 @@ bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err);
 
-/* Appends the id of a record to OUT as a field of CSV: as it is, for it is a key that others look
- * for, in quotes where it needs them. The first that begins with what a spreadsheet takes for a
- * formula is noted. */
-void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                           const struct attn_outcome *outcome);
+/* The first fields of a line of CSV: the id of a record and the labels that the form has, as they
+ * are, for they are keys that others look for, in quotes where they need them. The first that
+ * begins with what a spreadsheet takes for a formula is noted, and so is a label without a
+ * column. */
+void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                            const struct attn_outcome *outcome);
+
+/* Writes the line of names: id, the labels, COLUMNS ("layer,head,..."). A label that is called as a
+ * column is item.NAME. */
+void attn_record_header_append(struct attn_record_writer *writer, const char *columns);
 
 #endif

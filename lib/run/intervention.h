@@ -1,6 +1,6 @@
 /*
- * intervention.h - what is changed in a run by its words and by another run's tensors, as values:
- * knockouts and patches. Everything else that can be changed is an edit (trace/edit.h).
+ * intervention.h - what is changed in a run by its words and by arrays of files, as values:
+ * knockouts, patches and steering. Everything else that can be changed is an edit (trace/edit.h).
  *
  * A command line writes them as texts, which these functions read:
  *
@@ -61,5 +61,39 @@ struct attn_patch {
 ATTN_API enum attn_status attn_patch_read(const char *text, const struct attn_model *model,
                                           struct attn_patch *patch, struct attn_error *err);
 ATTN_API void attn_patch_release(struct attn_patch *patch); /* {0} is allowed */
+
+/* A vector that is added to a tensor (activation addition, Turner et al. 2308.10248), or a factor
+ * by which a tensor is multiplied. Initialize with ATTN_STEERING_DEFAULT. */
+struct attn_steering {
+    enum attn_site site; /* of a layer, not derived */
+    int layer;
+    int head;                   /* key/value head for k and v; or ATTN_ALL_HEADS, if the site has no
+                                   heads or all are multiplied */
+    const char *positions;      /* by number or word (request.h); NULL: all, and those that are made
+                                   after the text */
+    struct attn_ndarray values; /* what is added: [n] or [1, n] at each of the positions, or [P, n],
+                                   a row for each in their order; rank 0: nothing, the tensor is
+                                   multiplied */
+    float factor;               /* by which */
+    const char *name;           /* what messages call it; NULL: its site */
+    char *text;                 /* as of a knockout */
+    const void *later[4];       /* NULL: room for fields of later versions */
+};
+
+#define ATTN_STEERING_DEFAULT ((struct attn_steering){.head = ATTN_ALL_HEADS, .factor = 1})
+
+/*
+ * Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5": the values are
+ * those of FILE times FACTOR. Fails as attn_patch_read does. *steering is untouched on failure.
+ */
+ATTN_API enum attn_status attn_steering_read(const char *text, const struct attn_model *model,
+                                             struct attn_steering *steering,
+                                             struct attn_error *err);
+
+/* Reads SITE:LAYER[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5". Likewise. */
+ATTN_API enum attn_status attn_rescale_parse(const char *text, const struct attn_model *model,
+                                             struct attn_steering *steering,
+                                             struct attn_error *err);
+ATTN_API void attn_steering_release(struct attn_steering *steering); /* {0} is allowed */
 
 #endif

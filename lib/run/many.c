@@ -16,6 +16,8 @@
 #include "run/many_item.h"
 #include "run/request_internal.h"
 
+#include <string.h>
+
 enum {
     DEFAULT_WINDOW = 1024,
     DEFAULT_WINDOW_BYTES = 64 << 20,
@@ -57,6 +59,7 @@ struct many {
     struct attn_edit_part *parts; /* [n_part] owns; of the request's edits, which count the records
                                      that they change nothing in; or NULL */
     size_t n_part;
+    bool has_noted_spaces; /* of a record that was handed out */
     struct attn_error err; /* why; also when no more could be read */
 };
 
@@ -118,12 +121,20 @@ static bool has_finished(struct many *many, size_t number)
     return found;
 }
 
-/* Counts the edits that change nothing in ITEM. By the thread that hands out. */
-static void count_idle(struct many *many, const struct attn_many_item *item)
+/* Counts the edits that change nothing in ITEM, and notes the first whose spaces are odd. By the
+ * thread that hands out. */
+static void look_for_oddities(struct many *many, const struct attn_many_item *item)
 {
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+
     if (!item->run)
         return;
     many->n_run++;
+    if (!many->has_noted_spaces && many->task->options.request &&
+        attn_spaces_describe(&item->run->spaces, message)) {
+        many->has_noted_spaces = true;
+        attn_request_note(many->task->options.request, "%s", message);
+    }
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edit_parts[i].n_idle;
         many->parts[i].n_hidden += item->run->edit_parts[i].n_hidden;
@@ -150,7 +161,7 @@ static bool hand_out(struct many *many, size_t first, size_t end)
             fail(many, status, &err);
             is_well = false;
         }
-        count_idle(many, &slot->item);
+        look_for_oddities(many, &slot->item);
         empty(many, slot);
     }
     return is_well;
@@ -394,6 +405,8 @@ static void add(struct many *many, struct many_slot *slot, struct many_worker *s
     attn_monitor_enter(many->monitor);
     slot->n_byte = sizeof *slot + record->n_id + record->input.n_text + record->source.n_text +
                    (record->input.n_id + record->source.n_id) * sizeof(int32_t);
+    for (size_t i = 0; i < record->n_next; i++)
+        slot->n_byte += strlen(record->next[i]);
     many->n_byte += slot->n_byte;
     many->n_read++;
     attn_monitor_wake_one(many->monitor, WORK);

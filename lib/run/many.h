@@ -52,7 +52,8 @@ struct attn_many_options {
     size_t n_max_token;                 /* a longer text fails; 0: what the model takes */
     size_t n_window;                    /* most records inside; 0: 1,024 */
     size_t n_window_byte;               /* bytes inside, beside one record; 0: 64 MiB */
-    size_t n_edge; /* the so many largest keys of each query are found; 0: none */
+    size_t n_edge;   /* the so many largest keys of each query are found; 0: none */
+    bool has_logits; /* after one position of each record, which says which */
 };
 
 #define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
@@ -75,6 +76,8 @@ struct attn_many_result {
     const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; or NULL */
     const struct attn_edges *edges; /* the largest keys of each query; NULL unless asked for */
     bool is_followed;               /* the next result is ready and comes at once */
+    const struct attn_run *run;     /* of the record; NULL of one that failed */
+    const float *logits;            /* [n_vocab] after the position of the record; or NULL */
 };
 
 /* Gives the next record: fills RECORD, which is = {0} but for its number, or sets *is_over. What

@@ -11,6 +11,7 @@
 #include "model/model_internal.h"
 #include "model/session_pack.h"
 #include "run/derived.h"
+#include "run/position.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
@@ -42,11 +43,13 @@ static enum attn_status check_request(const struct attn_request *request, struct
 
 static enum attn_status check_output(const struct attn_many_task *task, struct attn_error *err)
 {
-    if (!task->options.has_surprisal ||
-        attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
+    const bool is_wanted = task->options.has_surprisal || task->options.has_logits;
+
+    if (!is_wanted || attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and the surprisal needs one",
-                   attn_quote_string(attn_model_name(task->host->model)).text);
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
+                   attn_quote_string(attn_model_name(task->host->model)).text,
+                   task->options.has_surprisal ? "the surprisal needs" : "logits need");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -64,6 +67,8 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (options->has_surprisal)
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    if (options->has_logits) /* then the session has every row when it is asked for one */
+        sites |= ATTN_SITE_BIT(ATTN_SITE_EMBED);
     if (sites == 0)
         return ATTN_OK;
     ATTN_TRY(
@@ -83,7 +88,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-                   request->edits.n == 0 && request->predict.n_next == 0 &&
+                   attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
+                   request->predict.n_next == 0 && !request->predict.answer &&
                    !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -110,7 +116,10 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.selection.queries = NULL;
     request.edits.ablate_mean = NULL;
     request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
+    if (!attn_steers_every_row(&request.edits))
+        request.edits.n_steering = 0;
     request.predict.n_next = 0;
+    request.predict.answer = NULL;
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
@@ -129,6 +138,8 @@ static enum attn_status read_options(struct attn_many_task *task,
     ATTN_TRY(check_request(&task->request, err));
     task->request.input = task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* once, and not for each record */
+    if (task->options.has_logits && task->request.selection.queries)
+        return report(err, "`has_logits` is of one position of each record, expected no `queries`");
     if (!task->options.keeps_tensors)
         task->request.selection.sites = task->options.measures != 0 ? "pattern" : NULL;
     return ATTN_OK;
@@ -153,7 +164,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_session_row =
         task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
     task->n_most_packed = ATTN_MANY_PACK_ROWS;
-    if (attn_predict_is_asked(&task->request.predict))
+    if (attn_predict_is_asked(&task->request.predict) || task->options.has_logits)
         task->n_most_packed =
             smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / config->n_vocab);
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -278,9 +289,26 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
                 n_cell *= shape[i];
             n_number += n_cell;
         }
+    if (task->options.has_logits)
+        n_number += attn_model_config(task->host->model)->n_vocab;
     if (task->options.n_edge > 0) /* 8 bytes each, and their number */
         n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
+}
+
+/* What can be said of ITEM when its run is prepared: also where the position is that it names. */
+static enum attn_record_failure check_run(const struct attn_many_task *task,
+                                          struct attn_many_item *item, struct attn_error *err)
+{
+    const enum attn_record_failure failure = check_count(task, item->run->text.n, err);
+
+    if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
+        return failure;
+    item->position = item->run->text.n - 1;
+    if (!item->record.at ||
+        attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)
+        return ATTN_RECORD_FAILURE_NONE;
+    return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
 /* Reads the input of a record that is not known to fail. *failure: why it does, for the reason
@@ -296,11 +324,13 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = record->input;
+    if (record->next)
+        request.predict.next = record->next, request.predict.n_next = record->n_next;
     if (task->has_cross)
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
     if (status == ATTN_OK)
-        *failure = check_count(task, item->run->text.n, why);
+        *failure = check_run(task, item, why);
     else if (is_of_input(task, status, why))
         *failure = find_failure(task, &request, why);
     else
@@ -331,7 +361,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack = task->is_packed && item->run->text.ids && item->n_row <= task->n_longest;
+    item->can_pack =
+        task->is_packed && !record->next && item->run->text.ids && item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }
@@ -351,6 +382,13 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
             attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
     if (task->options.keeps_tensors)
         ATTN_TRY(attn_capture_create(item->run->selection, &item->capture, err));
+    if (task->options.has_logits) {
+        const size_t n_vocab = attn_model_config(task->host->model)->n_vocab;
+
+        item->logits = attn_alloc_uninitialized(n_vocab, sizeof *item->logits, err);
+        if (!item->logits)
+            return ATTN_NO_MEMORY;
+    }
     if (!task->options.has_surprisal)
         return ATTN_OK;
     item->surprisal = attn_alloc(item->n_row, sizeof *item->surprisal, err);
@@ -384,6 +422,14 @@ static void find_surprisal(void *context, size_t task, int worker)
             event->data + task * event->ld, event->n_col, logits->item->run->text.ids[next]);
 }
 
+/* Keeps of rows of logits the one that is asked for. */
+static void keep_logits(const struct attn_many_item *item, const struct attn_trace_event *event)
+{
+    if (item->position >= event->row0 && item->position - event->row0 < event->n_row)
+        memcpy(item->logits, event->data + (item->position - event->row0) * event->ld,
+               event->n_col * sizeof *item->logits);
+}
+
 static void measure(const struct attn_many_item *item, const struct attn_trace_event *event)
 {
     const struct attn_measure_group *group = &item->group;
@@ -410,6 +456,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
         attn_pool_run(item->pool, event->n_row, find_surprisal, &logits);
     }
+    if (item->logits && event->site == ATTN_SITE_LOGITS)
+        keep_logits(item, event);
     if (!item->capture || !attn_selection_has_site(item->run->selection, event->site))
         return ATTN_OK;
     trace = attn_capture_trace(item->capture);
@@ -472,7 +520,24 @@ static enum attn_status finish(const struct attn_many_task *task, struct attn_ma
     outcome->capture = item->capture;
     outcome->edges = item->edges;
     outcome->surprisal = item->surprisal;
+    outcome->run = item->run;
+    outcome->logits = item->logits;
     return ATTN_OK;
+}
+
+/* Lets the logits that are asked for come as events: of their row alone, where nothing else is
+ * watched. */
+static enum attn_status watch_logits(const struct attn_many_item *item, struct attn_error *err)
+{
+    const attn_site_set sites = attn_selection_sites(item->watched);
+    const attn_site_set added = ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+
+    ATTN_TRY(attn_error_at(attn_selection_set_sites(item->watched, sites | added, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (sites != ATTN_SITE_BIT(ATTN_SITE_EMBED))
+        return ATTN_OK;
+    return attn_error_at(attn_selection_keep_queries(item->watched, item->position, 1, err),
+                         ATTN_STAGE_OPTIONS, err);
 }
 
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
@@ -483,6 +548,8 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
     struct attn_trace trace = {NULL, on_event, item};
 
     ATTN_TRY(listen(task, item, pool, err));
+    if (item->logits)
+        ATTN_TRY(watch_logits(item, err));
     trace.selection = item->watched;
     ATTN_TRY(attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err));
     return finish(task, item, err);
@@ -497,6 +564,7 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_free(item->measures);
     attn_free(item->exact);
     attn_free(item->surprisal);
+    attn_free(item->logits);
     attn_result_release(&item->result);
     attn_run_free(item->run);
     *item = (struct attn_many_item){0};
@@ -553,7 +621,8 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.n_max = pack->task->n_session_row;
     options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = attn_predict_is_asked(&run->request.predict);
+    options.has_logits =
+        attn_predict_is_asked(&run->request.predict) || pack->task->options.has_logits;
     options.trace = pack->task->watched ? &pack->trace : NULL;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
@@ -586,6 +655,30 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     return status;
 }
 
+/* Finds the logits that are asked for, in one product. */
+static enum attn_status find_logits(const struct attn_many_pack *pack, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(pack->task->host->model)->n_vocab;
+    size_t positions[ATTN_MANY_PACK_ROWS], first = 0;
+    enum attn_status status;
+    float *logits;
+
+    if (!pack->task->options.has_logits)
+        return ATTN_OK;
+    logits = attn_alloc_uninitialized(pack->n * n_vocab, sizeof *logits, err);
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < pack->n; i++) {
+        positions[i] = first + pack->items[i]->position;
+        first += pack->items[i]->n_row;
+    }
+    status = attn_session_logits_of(pack->session, positions, pack->n, logits, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
+        memcpy(pack->items[i]->logits, logits + i * n_vocab, n_vocab * sizeof *logits);
+    attn_free(logits);
+    return status;
+}
+
 static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err)
 {
     struct attn_session_sequence sequences[ATTN_MANY_PACK_ROWS] = {{.n = 0}};
@@ -598,6 +691,7 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
     ATTN_TRY(attn_session_feed_many(pack->session, sequences, pack->n, err));
     /* After the last time that the session looked. */
     ATTN_TRY(attn_host_check_canceled(pack->task->host, err));
+    ATTN_TRY(find_logits(pack, err));
     return predict(pack, err);
 }
 

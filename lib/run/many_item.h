@@ -57,6 +57,8 @@ struct attn_many_item {
     float *measures;                 /* [n_measure, L, H] owns; or NULL */
     double *exact;                   /* likewise; before they were rounded */
     double *surprisal;               /* [n_token] owns; or NULL */
+    size_t position;                 /* whose logits are kept */
+    float *logits;                   /* [n_vocab] owns; or NULL */
     struct attn_pool *pool;          /* helps with what is heard; or NULL */
     struct attn_result result;       /* owns its predictions */
     struct attn_many_result outcome; /* what the caller gets of all this, and of a failure */

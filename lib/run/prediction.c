@@ -8,38 +8,12 @@
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
-#include "run/request_internal.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of scripts that write words apart. */
-static bool is_word_byte(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-void attn_continuations_note_spaces(const struct attn_request *request,
-                                    const struct attn_tokenizer *tokenizer)
-{
-    const struct attn_input *input = &request->input;
-
-    if (request->predict.n_next == 0 || attn_tokenizer_kind(tokenizer) != ATTN_TOKENIZER_BPE ||
-        !input->text || input->n_text == 0 || !is_word_byte(input->text[input->n_text - 1]))
-        return;
-    for (size_t i = 0; i < request->predict.n_next; i++) {
-        const struct attn_quote next = attn_quote_string(request->predict.next[i]);
-
-        if (is_word_byte(next.text[0]))
-            attn_request_note(request,
-                              "the continuation '%s' goes on with the last word; a new word begins "
-                              "with its space: ' %s'",
-                              next.text, next.text);
-    }
-}
 
 static enum attn_status encode_all(const struct attn_request *request,
                                    const struct attn_model *model,
@@ -291,6 +265,42 @@ static enum attn_status find_next(struct attn_session *session,
     return ATTN_OK;
 }
 
+/* --- A metric --------------------------------------------------------------------------------- */
+
+/* After the answer's own place, or each of the positions. */
+static enum attn_status find_metric(struct attn_session *session,
+                                    const struct attn_prediction_args *args,
+                                    struct attn_predictions *found, struct attn_error *err)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const struct attn_answer *answer = args->answer;
+    const bool is_one = answer->has_place || !args->positions;
+    const size_t n = is_one ? 1 : attn_selection_n_query(args->positions);
+    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
+    enum attn_status status = ATTN_OK;
+
+    found->has_positions = args->positions;
+    found->metric = attn_alloc(n, sizeof *found->metric, err);
+    if (!logits || !found->metric)
+        status = ATTN_NO_MEMORY;
+    for (size_t at = 0; status == ATTN_OK && found->n_metric < n; at++) {
+        const size_t position = is_one ? answer->position : at;
+        struct attn_predicted_metric *metric = &found->metric[found->n_metric];
+
+        if (!is_one && !attn_selection_has_query(args->positions, position))
+            continue;
+        status = attn_session_logits_at(session, position, 1, logits, err);
+        if (status != ATTN_OK)
+            continue;
+        *metric = (struct attn_predicted_metric){
+            position, attn_answer_metric_name(answer->metric),
+            attn_answer_value(answer, logits, kernels->log_sum_exp(logits, args->n_vocab))};
+        found->n_metric++;
+    }
+    attn_free(logits);
+    return status;
+}
+
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err)
 {
@@ -299,6 +309,8 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
 
     if (args->question->top > 0)
         status = find_top(session, args, &made, err);
+    if (status == ATTN_OK && args->answer)
+        status = find_metric(session, args, &made, err);
     if (status == ATTN_OK && args->continuations->n > 0)
         status = find_next(session, args, &made, err);
     if (status == ATTN_OK)
@@ -325,6 +337,12 @@ static const struct attn_column next_columns[] = {
      .notation = ATTN_NOTATION_FIXED,
      .digits = 6},
     {.name = "text", .type = ATTN_VALUE_TEXT},
+};
+
+static const struct attn_column metric_columns[] = {
+    {.name = "position", .type = ATTN_VALUE_INTEGER},
+    {.name = "value", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
+    {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
@@ -365,6 +383,41 @@ static enum attn_status make_next(const struct attn_predictions *found, struct a
     return ATTN_OK;
 }
 
+static enum attn_status fill_metric(const struct attn_predictions *found, struct attn_table *table,
+                                    struct attn_error *err)
+{
+    const size_t n_left_out = found->has_positions ? 0 : 1;
+
+    for (size_t i = 0; i < found->n_metric; i++) {
+        const struct attn_predicted_metric *metric = &found->metric[i];
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)metric->position),
+                                        attn_cell_real(metric->value),
+                                        attn_cell_text(metric->name, strlen(metric->name))};
+
+        ATTN_TRY(attn_table_append(table, row + n_left_out, 3 - n_left_out, err));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_predictions_metric(const struct attn_predictions *found,
+                                         struct attn_table **metric, struct attn_error *err)
+{
+    const size_t n_left_out = found->has_positions ? 0 : 1;
+    struct attn_table *made = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (found->n_metric > 0)
+        status =
+            attn_table_create("metric", metric_columns + n_left_out, 3 - n_left_out, &made, err);
+    if (status == ATTN_OK)
+        status = fill_metric(found, made, err);
+    if (status == ATTN_OK)
+        *metric = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,
                                          struct attn_table **top, struct attn_table **next,
                                          struct attn_error *err)
@@ -388,5 +441,6 @@ void attn_predictions_release(struct attn_predictions *found)
 {
     attn_free(found->top);
     attn_free(found->next);
+    attn_free(found->metric);
     *found = (struct attn_predictions){0};
 }

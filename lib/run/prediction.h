@@ -9,11 +9,12 @@
 #include "base/table.h"
 #include "model/session.h"
 #include "output/output.h"
+#include "run/answer_internal.h"
 #include "run/request.h"
 
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
 {
-    return question->top > 0 || question->n_next > 0;
+    return question->top > 0 || question->n_next > 0 || question->answer;
 }
 
 /* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
@@ -32,10 +33,6 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err);
 
-/* Notes which continuations go on with the last word of the text: byte-level tokens of new words
- * begin with their space, and it is easily forgotten. */
-void attn_continuations_note_spaces(const struct attn_request *request,
-                                    const struct attn_tokenizer *tokenizer);
 void attn_continuations_release(struct attn_continuations *continuations);
 
 /* A token and its logit. */
@@ -59,6 +56,7 @@ double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
 struct attn_prediction_args {
     const struct attn_request_predict *question;
     const struct attn_continuations *continuations;
+    const struct attn_answer *answer;       /* or NULL */
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
@@ -71,13 +69,15 @@ struct attn_prediction_args {
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
 
-/* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there are no continuations.
+/* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there is nothing else asked.
  * Likewise. */
 enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
-/* As attn_result_tables (run/run.h). */
+/* As attn_result_tables and attn_result_metric (run/run.h). */
+enum attn_status attn_predictions_metric(const struct attn_predictions *found,
+                                         struct attn_table **metric, struct attn_error *err);
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,
                                          struct attn_table **top, struct attn_table **next,
                                          struct attn_error *err);

@@ -230,6 +230,58 @@ static enum attn_status take_source(struct attn_record_reading *reading,
     return ATTN_OK;
 }
 
+/* --- Continuations --------------------------------------------------------------------------- */
+
+#define NEXT_EXPECTED "a string or a list of strings, each without NUL"
+
+/* Takes strings up to the end of the list, or TOKEN alone; *bad is the first token that is none. */
+static enum attn_status take_strings(struct attn_record_reading *reading,
+                                     struct attn_json_token token, struct attn_json_token *bad,
+                                     struct attn_error *err)
+{
+    const bool is_list = token.type == ATTN_JSON_ARRAY_BEGIN;
+    struct attn_buffer *text = &reading->store->next_text;
+
+    do {
+        if (is_list)
+            ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        if (is_list && token.type == ATTN_JSON_ARRAY_END && reading->record->n_next > 0)
+            break;
+        if (token.type != ATTN_JSON_STRING || attn_json_has_nul(&token)) {
+            *bad = token;
+            break;
+        }
+        attn_json_unescape(&token, text);
+        attn_buffer_append_char(text, '\0');
+        reading->record->n_next++;
+    } while (is_list);
+    return attn_buffer_check(text, err);
+}
+
+static enum attn_status take_next(struct attn_record_reading *reading,
+                                  const struct attn_json_token *token, struct attn_error *err)
+{
+    struct attn_record_store *store = reading->store;
+    struct attn_record *record = reading->record;
+    struct attn_json_token bad = {.type = ATTN_JSON_END};
+    const char *at;
+
+    attn_buffer_reset(&store->next_text);
+    ATTN_TRY(take_strings(reading, *token, &bad, err));
+    if (bad.type != ATTN_JSON_END) {
+        record->n_next = 0;
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, "next", &bad,
+                                  NEXT_EXPECTED, err);
+    }
+    ATTN_TRY(
+        attn_grow(&store->next, &store->next_capacity, record->n_next, sizeof *store->next, err));
+    at = store->next_text.data;
+    for (size_t i = 0; i < record->n_next; i++, at += strlen(at) + 1)
+        store->next[i] = at;
+    record->next = store->next;
+    return ATTN_OK;
+}
+
 /* --- The line -------------------------------------------------------------------------------- */
 
 /* Takes the value of KEY, or skips it. */
@@ -252,6 +304,8 @@ static enum attn_status take_member(struct attn_record_reading *reading,
                                     err);
     if (attn_json_equals(key, "source"))
         return take_source(reading, &value, err);
+    if (reading->keys->has_next && attn_json_equals(key, "next"))
+        return take_next(reading, &value, err);
     if (reading->keys->take)
         return reading->keys->take(reading->keys->user, reading, key, &value, err);
     return skip_rest(reading, err);
@@ -342,5 +396,7 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_buffer_release(&store->source);
     attn_free(store->ids);
     attn_free(store->rows);
+    attn_buffer_release(&store->next_text);
+    attn_free(store->next);
     *store = (struct attn_record_store){.ids = NULL};
 }

@@ -54,6 +54,11 @@ struct attn_record {
     void *mine;                       /* the maker's own, whatever it is */
     enum attn_record_failure failure; /* not NONE: it is not computed */
     struct attn_error err;            /* and why */
+    const char *const *next;          /* [n_next] terminated: continuations instead of those of the
+                                         request; NULL: it has none of its own */
+    size_t n_next;
+    const char *at; /* terminated: the position whose logits are asked for, a number or a word
+                       (run/position.h); NULL: the last */
 };
 
 #endif

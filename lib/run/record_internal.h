@@ -9,7 +9,8 @@
  *
  * The line is an object with `text`, a string, or `ids`, a list of integers; with `id`, a string or
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
- * of rows of numbers. Other keys are ignored, and null is the same as no key. JSON is read strictly
+ * of rows of numbers; and with `next`, where it is looked for: a string, or a list of them. Other
+ * keys are ignored, and null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
 #ifndef ATTN_RUN_RECORD_INTERNAL_H
@@ -25,6 +26,7 @@ struct attn_record_reading;
  * are, and nobody. */
 struct attn_record_keys {
     const char *text, *id;
+    bool has_next; /* `next` is looked for, too */
     /* Takes VALUE, which is not null, of KEY, and all that belongs to it. Whether the record has an
      * input is then the caller's to check. */
     enum attn_status (*take)(void *user, struct attn_record_reading *reading,
@@ -42,6 +44,9 @@ struct attn_record_store {
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;
     struct attn_ndarray source_rows; /* these, with their shape */
+    struct attn_buffer next_text;    /* the continuations, one after the other, each terminated */
+    const char **next;               /* [n_next] where each begins */
+    size_t next_capacity;
 };
 
 /*

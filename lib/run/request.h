@@ -18,6 +18,7 @@
 
 #include "attention/attention.h"
 #include "output/output.h"
+#include "run/answer.h"
 #include "run/intervention.h"
 #include "text/tokenizer.h"
 #include "trace/edit.h"
@@ -66,7 +67,9 @@ struct attn_request_predict {
     const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
                                 positions */
     size_t n_next;
-    const void *later[4];
+    const struct attn_answer_args *answer; /* a metric of the next token after the same positions,
+                                              or after its own; not kl, not ce; or NULL */
+    const void *later[3];
 };
 
 /* The attention that is computed. */
@@ -94,7 +97,9 @@ struct attn_request_edits {
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;
-    const void *later[4];
+    const struct attn_steering *steerings; /* [n_steering] */
+    size_t n_steering;
+    const void *later[2];
 };
 
 /* What the rows or the columns of arrays are called. */

@@ -36,7 +36,9 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
                    attn_quote_string(attn_model_name(run->model)).text,
-                   question->top > 0 ? "`top`" : "`next`");
+                   question->top > 0      ? "`top`"
+                   : question->n_next > 0 ? "`next`"
+                                          : "`target`");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -181,6 +183,37 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .n_token = run->text.n};
 }
 
+/* The metric that is asked for: of one run, after one position. */
+static enum attn_status find_answer(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_answer_args *args = run->request.predict.answer;
+
+    if (!args)
+        return ATTN_OK;
+    ATTN_TRY(attn_answer_find(run, args, &run->answer, err));
+    if (run->answer.metric != ATTN_ANSWER_KL && run->answer.metric != ATTN_ANSWER_CE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "metric '%s' is none of the next token of one run, expected logit_diff, "
+                   "log_prob, logit or prob",
+                   attn_answer_metric_name(run->answer.metric));
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* What is odd about the spaces of the text, of what is asked, and of continuations. */
+static void look_for_spaces(struct attn_run *run)
+{
+    const struct attn_request_predict *predict = &run->request.predict;
+
+    if (predict->answer)
+        run->spaces = run->answer.spaces;
+    run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
+        if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
+                                      run->tokenizer))
+            run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -200,9 +233,12 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     attn_attention_set_dims(run->attention.layers, &dims);
     dims.sites |= attn_derived_sites(run);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
+    ATTN_TRY(find_answer(run, err));
+    look_for_spaces(run);
     ATTN_TRY(attn_run_add_mean_ablation(run, err));
     ATTN_TRY(attn_run_add_knockouts(run, err));
-    return attn_run_add_patches(run, err);
+    ATTN_TRY(attn_run_add_patches(run, err));
+    return attn_run_add_steerings(run, err);
 }
 
 /* --- Preparing arrays ------------------------------------------------------------------------ */
@@ -213,7 +249,7 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
     if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
         !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
         request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-        !attn_input_is_given(&request->source))
+        request->edits.n_steering == 0 && !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -285,6 +321,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                    attn_is_given(edits->n == 0 || edits->items, "edits", err) &&
                    attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) &&
                    attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) &&
+                   attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
                    attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
@@ -302,8 +339,8 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_is_known(request->selection.later, "selection", err) &&
-                   attn_is_known(request->edits.later, "edits", err) &&
-                   attn_is_known(request->predict.later, "predict", err) &&
+                   attn_rest_is_known(request->edits.later, 2, "edits", err) &&
+                   attn_rest_is_known(request->predict.later, 3, "predict", err) &&
                    attn_is_known(request->outputs.later, "outputs", err)
                ? ATTN_OK
                : ATTN_INVALID;
@@ -326,6 +363,12 @@ static enum attn_status check_items(const struct attn_request *request, struct a
         if (!attn_is_known(edits->patches[i].later, "patches", err) ||
             !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->patches[i].values.data, "patches", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < edits->n_steering; i++)
+        if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
+            !attn_is_choice(edits->steerings[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
+                           "steerings", err))
             return ATTN_INVALID;
     return ATTN_OK;
 }
@@ -490,7 +533,8 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
                                       struct attn_error *err)
 {
     struct attn_session_options options = attn_run_session_options(run);
-    const bool is_one_feed = run->continuations.n == 0 && !has_chosen_positions(run);
+    const bool is_one_feed =
+        run->continuations.n == 0 && !has_chosen_positions(run) && !run->answer.has_place;
     enum attn_status status;
 
     options.n_max += run->continuations.n_more;
@@ -526,7 +570,8 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
     const struct attn_request *request = &run->request;
-    const char *what = request->edits.n_patch > 0      ? "patch"
+    const char *what = request->edits.n_steering > 0   ? "steering"
+                       : request->edits.n_patch > 0    ? "patch"
                        : request->edits.n_knockout > 0 ? "knockout"
                                                        : "ablation";
     bool has_effect = false;
@@ -541,12 +586,13 @@ static void note_edits(const struct attn_run *run, size_t n_row)
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
                                 struct attn_result *result, struct attn_error *err)
 {
-    const struct attn_prediction_args args = {.question = &run->request.predict,
-                                              .continuations = &run->continuations,
-                                              .tokenizer = run->tokenizer,
-                                              .positions =
-                                                  has_chosen_positions(run) ? run->selection : NULL,
-                                              .n_vocab = attn_model_config(run->model)->n_vocab};
+    const struct attn_prediction_args args = {
+        .question = &run->request.predict,
+        .continuations = &run->continuations,
+        .answer = run->request.predict.answer ? &run->answer : NULL,
+        .tokenizer = run->tokenizer,
+        .positions = has_chosen_positions(run) ? run->selection : NULL,
+        .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
@@ -577,8 +623,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     note_edits(run, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    if (attn_predict_is_asked(&run->request.predict))
-        attn_continuations_note_spaces(&run->request, run->tokenizer);
+    attn_spaces_note(&run->spaces, &run->request);
     return ATTN_OK;
 }
 
@@ -724,6 +769,14 @@ enum attn_status attn_result_tables(const struct attn_result *result, struct att
         !attn_is_given(next, "next", err))
         return ATTN_INVALID;
     return attn_predictions_tables(&result->predictions, top, next, err);
+}
+
+enum attn_status attn_result_metric(const struct attn_result *result, struct attn_table **metric,
+                                    struct attn_error *err)
+{
+    if (!attn_is_given(result, "result", err) || !attn_is_given(metric, "metric", err))
+        return ATTN_INVALID;
+    return attn_predictions_metric(&result->predictions, metric, err);
 }
 
 void attn_result_release(struct attn_result *result)

@@ -75,6 +75,11 @@ ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
                                              struct attn_table **top, struct attn_table **next,
                                              struct attn_error *err);
 
+/* The metric of `predict.answer` as a table, the caller's: position (where positions were chosen),
+ * value, metric; NULL where it was not asked. */
+ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
+                                             struct attn_table **metric, struct attn_error *err);
+
 ATTN_API void attn_result_release(struct attn_result *result);
 
 #endif

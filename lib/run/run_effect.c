@@ -1,6 +1,6 @@
 /*
  * run_effect.c - which parts of what a request edits change anything: an item of a list of heads,
- * an edit, a knockout, a patch. The others are named in a note, one line a list.
+ * an edit, a knockout, a patch, a steering. The others are named in a note, one line a list.
  *
  * A part is linked to the edits that it was made into. The session marks those that changed a
  * value (trace/edit_internal.h), and a part has an effect when one of its edits has. Which parts
@@ -62,7 +62,7 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
 {
     const size_t n_all = count_items(edits->ablate) + count_items(edits->ablate_pattern) +
                          edits->n + count_items(edits->ablate_mean) + edits->n_knockout +
-                         edits->n_patch;
+                         edits->n_patch + edits->n_steering;
     struct attn_edit_part *made;
 
     *n = 0;
@@ -81,6 +81,8 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
         add_text(ATTN_EDIT_PART_KNOCKOUT, attn_knockout_name(&edits->knockouts[i]), made, n);
     for (size_t i = 0; i < edits->n_patch; i++)
         add_text(ATTN_EDIT_PART_PATCH, attn_patch_name(&edits->patches[i]), made, n);
+    for (size_t i = 0; i < edits->n_steering; i++)
+        add_text(ATTN_EDIT_PART_STEERING, attn_steering_name(&edits->steerings[i]), made, n);
     *parts = made;
     return ATTN_OK;
 }
@@ -205,6 +207,7 @@ void attn_edit_parts_note_idle(const struct attn_request *request,
         [ATTN_EDIT_PART_EDIT] = "edit",
         [ATTN_EDIT_PART_KNOCKOUT] = "knockout",
         [ATTN_EDIT_PART_PATCH] = "patch",
+        [ATTN_EDIT_PART_STEERING] = "steering",
     };
 
     for (size_t i = 0; i < n; i++) {

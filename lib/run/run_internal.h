@@ -16,7 +16,7 @@
 #include "run/sequence.h"
 
 /* What of a request's edits is named by itself when it changes nothing: an item of a list of heads,
- * an edit, a knockout, a patch. */
+ * an edit, a knockout, a patch, a steering. */
 enum attn_edit_part_kind {
     ATTN_EDIT_PART_ABLATION,
     ATTN_EDIT_PART_PATTERN,
@@ -24,6 +24,7 @@ enum attn_edit_part_kind {
     ATTN_EDIT_PART_MEAN,
     ATTN_EDIT_PART_KNOCKOUT, /* from here on each has a line of its own */
     ATTN_EDIT_PART_PATCH,
+    ATTN_EDIT_PART_STEERING,
 };
 
 struct attn_edit_part {
@@ -50,6 +51,8 @@ struct attn_run {
     struct attn_sequence text, source;
     char *queries; /* owns; those of the request as numbers, or NULL */
     struct attn_continuations continuations;
+    struct attn_answer answer; /* where the request has one */
+    struct attn_spaces spaces; /* what is odd about those of the text and of what is asked */
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
@@ -153,11 +156,17 @@ enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_er
  * that would have no key left. */
 enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err);
 
-/* run_patch.c: edits that put what another run wrote instead of a tensor: a patch by hand. */
+/* run_place.c: edits of one tensor, or of one of its heads. */
 
 /* Appends the edits of the request's patches to those of RUN, which is prepared but for them.
  * ATTN_INVALID at the stage of options for what the model or the text lacks, at that of the input
  * for arrays of another shape. */
 enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *err);
+
+/* Likewise those of its steering. */
+enum attn_status attn_run_add_steerings(struct attn_run *run, struct attn_error *err);
+
+/* Whether steering is the same at all positions of any text. */
+bool attn_steers_every_row(const struct attn_request_edits *edits);
 
 #endif

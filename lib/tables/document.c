@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
-#include "tables/table_writer_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -281,7 +280,8 @@ static enum attn_status write_columns(struct attn_text_table *lines, const struc
     return ATTN_OK;
 }
 
-static enum attn_status write_table(const struct attn_document_block *block, struct attn_sink *sink,
+static enum attn_status write_table(const struct attn_document_block *block,
+                                    const struct attn_table_fit *fit, struct attn_sink *sink,
                                     struct attn_error *err)
 {
     struct attn_text_table lines = {.indent = 2};
@@ -290,7 +290,7 @@ static enum attn_status write_table(const struct attn_document_block *block, str
     if (!block->table || block->view.text == ATTN_TEXT_NOTHING)
         return ATTN_OK;
     if (block->view.text == ATTN_TEXT_ALIGNED)
-        return attn_table_write(block->table, ATTN_TABLE_ALIGNED, -1, sink, err);
+        return attn_table_write_fitted(block->table, -1, fit, sink, err);
     if (block->view.text == ATTN_TEXT_COLUMNS) {
         status = write_columns(&lines, block->table, &block->view, sink, err);
     } else {
@@ -312,7 +312,7 @@ static enum attn_status write_text(struct attn_document *document, struct attn_s
         } else if (block->kind == GRID) {
             ATTN_TRY(attn_text_table_write(&block->grid, sink, err));
         } else if (block->kind == TABLE) {
-            ATTN_TRY(write_table(block, sink, err));
+            ATTN_TRY(write_table(block, &document->fit, sink, err));
         }
     }
     return ATTN_OK;

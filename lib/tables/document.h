@@ -19,6 +19,7 @@
 
 #include "base/table.h"
 #include "encode/text_table.h"
+#include "tables/table_writer_internal.h"
 
 #include <stdarg.h>
 
@@ -76,6 +77,7 @@ struct attn_document_view {
 struct attn_document {
     struct attn_document_block *first, *last; /* own */
     struct attn_text_table spare;             /* takes what memory has no block for */
+    struct attn_table_fit fit;                /* of aligned tables */
     bool has_failed;
 };
 

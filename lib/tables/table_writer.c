@@ -27,6 +27,7 @@ struct style {
 struct table_page {
     const struct attn_table *table;
     struct style style;
+    struct attn_table_fit fit;
     struct attn_sink *sink;
     struct attn_buffer text;      /* what is made; handed to the sink and emptied row by row */
     struct attn_json_writer json; /* of `text` */
@@ -212,6 +213,36 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     return flush(page, err);
 }
 
+/* Appends the name of COLUMN, which may be that of a label, from a file. */
+static void append_name(struct attn_buffer *out, const struct attn_table *table, size_t column)
+{
+    const char *name = attn_table_column(table, column)->name;
+
+    attn_escape_append(out, name, strlen(name));
+}
+
+/* Writes LINES, or what of them fits. */
+static enum attn_status write_lines(struct table_page *page, struct attn_text_table *lines,
+                                    struct attn_error *err)
+{
+    const size_t n = lines->n_column;
+
+    ATTN_TRY(attn_buffer_check(&page->text, err));
+    ATTN_TRY(attn_text_table_measure(lines, err));
+    if (page->fit.width > 0)
+        attn_text_table_hide(lines, page->fit.width);
+    ATTN_TRY(attn_text_table_write(lines, page->sink, err));
+    if (lines->n_hidden == 0)
+        return ATTN_OK;
+    page->text.size = 0;
+    for (size_t c = n - lines->n_hidden; c < n; c++) {
+        attn_buffer_append_string(&page->text, c == n - lines->n_hidden ? "not shown: " : ", ");
+        append_name(&page->text, page->table, c);
+    }
+    attn_buffer_append_format(&page->text, " (%s has all columns)\n", page->fit.elsewhere);
+    return flush(page, err);
+}
+
 /* Aligned text: a line of names, then columns that line up, as wide as all rows. */
 static enum attn_status write_aligned(struct table_page *page, struct attn_error *err)
 {
@@ -226,7 +257,9 @@ static enum attn_status write_aligned(struct table_page *page, struct attn_error
         if (column->type != ATTN_VALUE_INTEGER && column->type != ATTN_VALUE_REAL)
             attn_text_table_flush_left(&lines, c);
         attn_text_table_widen(&lines, c, column->width);
-        attn_text_table_string(&lines, column->name);
+        page->text.size = 0;
+        append_name(&page->text, page->table, c);
+        attn_text_table_cell(&lines, page->text.data, page->text.size);
     }
     for (size_t row = 0; row < attn_table_n_row(page->table); row++)
         for (size_t c = 0; c < n_column; c++) {
@@ -236,9 +269,7 @@ static enum attn_status write_aligned(struct table_page *page, struct attn_error
             append_plain(&page->text, page->style, attn_table_column(page->table, c), &cell);
             attn_text_table_cell(&lines, page->text.data, page->text.size);
         }
-    status = attn_buffer_check(&page->text, err);
-    if (status == ATTN_OK)
-        status = attn_text_table_write(&lines, page->sink, err);
+    status = write_lines(page, &lines, err);
     attn_text_table_release(&lines);
     return status;
 }
@@ -271,6 +302,18 @@ enum attn_status attn_table_write(const struct attn_table *table, enum attn_tabl
     if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
     status = write_page(&page, NULL, err);
+    attn_buffer_release(&page.text);
+    return status;
+}
+
+enum attn_status attn_table_write_fitted(const struct attn_table *table, int precision,
+                                         const struct attn_table_fit *fit, struct attn_sink *sink,
+                                         struct attn_error *err)
+{
+    struct table_page page = {
+        .table = table, .style = {ATTN_TABLE_ALIGNED, precision}, .sink = sink, .fit = *fit};
+    const enum attn_status status = write_page(&page, NULL, err);
+
     attn_buffer_release(&page.text);
     return status;
 }

@@ -16,6 +16,18 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
 
+/* What aligned text has to fit. */
+struct attn_table_fit {
+    size_t width;          /* columns of a terminal; 0: any */
+    const char *elsewhere; /* what has all columns, in words of the caller: "--csv -" */
+};
+
+/* As aligned text. Columns on the right that do not fit are left out, and a last line names them
+ * and says what has them. */
+enum attn_status attn_table_write_fitted(const struct attn_table *table, int precision,
+                                         const struct attn_table_fit *fit, struct attn_sink *sink,
+                                         struct attn_error *err);
+
 /* Appends CELL of COLUMN to OUT as aligned text shows it: for values inside a sentence. */
 void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *column,
                             const struct attn_cell *cell);

@@ -69,8 +69,8 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
         return attn_error_set(err, ATTN_INVALID,
                               "an edit masks '%s', expected 'qk' or 'attn_scores'", name);
     if ((edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD) &&
-        (!edit->data || edit->row1 == SIZE_MAX || edit->col1 == SIZE_MAX ||
-         edit->ld < edit->col1 - edit->col0))
+        (!edit->data || edit->col1 == SIZE_MAX ||
+         (edit->ld > 0 && (edit->row1 == SIZE_MAX || edit->ld < edit->col1 - edit->col0))))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' needs data for given rows and columns", name);
     return ATTN_OK;
@@ -119,7 +119,7 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
             x[j] = 0;
             break;
         case ATTN_EDIT_SCALE:
-            x[j] *= edit->factor;
+            x[j] = before == -INFINITY ? before : before * edit->factor; /* masked stays masked */
             break;
         case ATTN_EDIT_REPLACE:
             x[j] = data[j];

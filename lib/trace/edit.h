@@ -14,7 +14,7 @@
 
 enum attn_edit_op {
     ATTN_EDIT_ZERO = 0,    /* x = 0 */
-    ATTN_EDIT_SCALE = 1,   /* x = x * factor */
+    ATTN_EDIT_SCALE = 1,   /* x = x * factor; a key that is masked stays so */
     ATTN_EDIT_REPLACE = 2, /* x = data */
     ATTN_EDIT_ADD = 3,     /* x = x + data */
     ATTN_EDIT_MASK = 4,    /* x = -inf; only for qk and attn_scores, where it removes a key from the
@@ -29,10 +29,10 @@ struct attn_edit {
     size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
     size_t col0, col1; /* columns likewise: keys of matrices, components of vectors */
     enum attn_edit_op op;
-    float factor;      /* for SCALE */
-    const float *data; /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
+    float factor;         /* for SCALE */
+    const float *data;    /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
                           the session. row1 and col1 must then be given */
-    size_t ld;
+    size_t ld;            /* 0: data [col1-col0] is that of every row, and row1 need not be given */
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 

@@ -33,6 +33,17 @@ class Batch(TestCase):
             a, b = ((self.folder / name.format(which)).read_bytes() for which in "ab")
             self.assertEqual(a, b, name)
 
+    @needs_cli
+    def test_labels_and_words_are_those_of_the_tool(self):
+        self.input.write_text('{"text": "The keys", "verb": "pl", "next": " are"}\n{"text": "The key"}\n')
+        model().batch(self.input, self.folder / "a.jsonl", csv=self.folder / "a.csv", fields="surprisal", labels="all")
+        cli("batch", "-q", "-m", "fable", "--fields", "surprisal", "--labels", "all", "-o", self.folder / "b.jsonl",
+            "--csv", self.folder / "b.csv", self.input)
+        for name in ("{}.jsonl", "{}.csv"):
+            a, b = ((self.folder / name.format(which)).read_bytes() for which in "ab")
+            self.assertEqual(a, b, name)
+        self.assertTrue((self.folder / "a.csv").read_bytes().startswith(b"id,verb,word,text,bits,nats\n0,pl,0,The,,\n"))
+
     def test_shards_together_are_the_whole(self):
         self.run_batch("all.jsonl")
         n = sum(self.run_batch("part.jsonl", shard=(i, 3)).n_record for i in range(3))

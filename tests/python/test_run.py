@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 
 import numpy as np
 
@@ -213,8 +214,39 @@ class Changes(TestCase):
         self.assertEqual(ours.top["token"].tolist(), [row["token"] for row in top])
         np.testing.assert_allclose(ours.top["probability"], [row["probability"] for row in top], rtol=1e-6)
         self.assertEqual(ours.next["text"].tolist(), [" are"])
+        found = model().run(KEYS, target=" are", foil=" is", queries=[1, -1], sites="pattern").predictions
+        self.assertEqual((found.top, found.next, found.metric.columns), (None, None, ["position", "value", "metric"]))
+        logits = model().run(KEYS, sites="logits").logits[[1, -1]].astype(np.float64)
+        are, keys = (cli("tokenize", "-m", "fable", "--format", "ids", text).split()[0] for text in (" are", " is"))
+        np.testing.assert_allclose(found.metric["value"], logits[:, int(are)] - logits[:, int(keys)], rtol=1e-12)
+        found = model().run(KEYS, target=int(are), metric="logit", sites="pattern").predictions.metric
+        self.assertEqual((found["value"][0], found["metric"][0]), (logits[1, int(are)], "logit"))
+        with self.assertRaises(attn.Error):
+            model().run(KEYS, foil=" is")
+        with self.assertRaises(TypeError):
+            model().diff(KEYS, "The key", target=" is")
         one = model().run(KEYS, top=1, sites="pattern").predictions
         self.assertEqual((len(one.top), one.next), (1, None))
+
+
+class Spaces(TestCase):
+    def test_forgotten_spaces_are_warnings(self):
+        m = model()
+        for ask in (lambda: m.run("The keys", next=["are", "is"]), lambda: m.run("The keys", target="are"),
+                    lambda: m.run("The keys "), lambda: m.ablate("The keys", target="are"),
+                    lambda: m.lens("The keys", target="are"), lambda: m.generate("The keys ", 1),
+                    lambda: m.heads(texts=["The keys", "The cat "]),
+                    lambda: list(m.map(["The keys", "The cat"], next=["is"], sites="z"))):
+            with self.assertWarnsRegex(UserWarning, "a new word begins with its space") as caught:
+                ask()
+            self.assertEqual(len(caught.warnings), 1)
+            self.assertEqual(caught.filename, __file__)
+
+    def test_spaces_that_are_there_are_none(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model().run("The keys", next=[" are"], target=" are")
+            model().run("The keys.", next=["are"])
 
 
 class Events(TestCase):

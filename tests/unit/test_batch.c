@@ -223,32 +223,59 @@ START_TEST(names_the_field_that_does_not_fit)
 }
 END_TEST
 
-START_TEST(survives_every_failed_allocation)
+/* Of a run with OPTIONS over LINES, which leaves N_FILE files. */
+static void survive_failed_allocations(const struct attn_batch_options *options, const char *lines,
+                                       size_t n_file)
 {
-    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
-    struct attn_batch_options options = options_for(&output);
     struct attn_batch_result result;
     enum attn_status status = ATTN_NO_MEMORY;
     struct attn_host *host;
 
     attn_folder_enter();
     host = open_host();
-    attn_folder_write("in", "Life\nis\n", 8);
+    attn_folder_write("in", lines, strlen(lines));
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_error err = {0};
 
         attn_alloc_fail_at(n);
-        status = run(&options, host, &result, &err);
+        status = run(options, host, &result, &err);
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
         unlink("out.jsonl.part"); /* what is done before memory runs out may stay */
         unlink("out.jsonl.journal");
+        unlink("out.csv.part");
     }
-    ck_assert_uint_eq(attn_folder_count(), 3);
+    ck_assert_uint_eq(attn_folder_count(), n_file);
     attn_host_free(host);
     attn_folder_leave();
+}
+
+START_TEST(survives_every_failed_allocation)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options = options_for(&output);
+
+    survive_failed_allocations(&options, "Life\nis\n", 3);
+}
+END_TEST
+
+START_TEST(survives_them_with_labels_and_words)
+{
+    struct attn_records_item outputs[] = {{.format = "jsonl", .path = "out.jsonl"},
+                                          {.format = "csv", .path = "out.csv"}};
+    struct attn_batch_options options = options_for(outputs);
+
+    options.n_output = 2;
+    options.takes_texts = false;
+    options.labels = "all";
+    options.fields = ATTN_RECORD_FIELD_BIT(SURPRISAL);
+    survive_failed_allocations(&options,
+                               "{\"text\":\"the key\",\"a\":\"b\",\"n\":1,\"next\":[\" is\"]}\n"
+                               "{\"text\":\"keys\",\"c\":true}\n",
+                               4);
 }
 END_TEST
 
 ATTN_SUITE("batch", shards_together_are_the_whole, goes_on_where_it_ended,
-           names_the_field_that_does_not_fit, survives_every_failed_allocation)
+           names_the_field_that_does_not_fit, survives_every_failed_allocation,
+           survives_them_with_labels_and_words)

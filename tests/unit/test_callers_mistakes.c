@@ -8,7 +8,6 @@
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
 #include "extra.h"
-#include "figures/table_picture.h"
 #include "model/session_internal.h"
 #include "output/outputs_internal.h"
 #include "records/records_internal.h"
@@ -239,7 +238,11 @@ END_TEST
 
 START_TEST(null_is_named_by_files_and_tables)
 {
+    const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
+    const struct attn_table_grid grid = {.columns = "head"};
+    struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT};
     struct attn_output output = {0};
+    struct attn_table *table;
     struct attn_sink *sink;
 
     REFUSED(attn_ndarray_read(NULL, 1, 2, "[T]", NULL, &err), "path");
@@ -254,6 +257,17 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_picture_check(NULL, &err), "output");
     REFUSED(attn_table_picture_check(&output, &err), "format");
     REFUSED(attn_table_picture_write(NULL, NULL, NULL, &output, &err), "table");
+    REFUSED(attn_table_create("a", NULL, 1, &table, &err), "columns");
+    REFUSED(attn_table_create("a", &column, 1, NULL, &err), "table");
+    column.later[0] = "a";
+    REFUSED(attn_table_create("a", &column, 1, &table, &err), "column");
+    column.later[0] = NULL;
+    ck_assert_int_eq(attn_table_create("a", &column, 1, &table, NULL), ATTN_OK);
+    REFUSED(attn_table_append(NULL, &cell, 1, &err), "table");
+    REFUSED(attn_table_append(table, NULL, 1, &err), "cells");
+    REFUSED(attn_table_append(table, &cell, 1, &err), "text");
+    REFUSED(attn_table_picture_write(table, &grid, NULL, &output, &err), "rows");
+    attn_table_free(table);
     REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
     REFUSED(attn_records_begin(NULL, 0, NULL, 0, &err), "records");
     REFUSED(attn_records_write(NULL, NULL, &err), "records");
@@ -660,6 +674,7 @@ START_TEST(lists_that_are_lacking_are_named)
     static const float number[1] = {1};
     struct attn_knockout knockout = {.queries = "0"};
     struct attn_patch patch = ATTN_PATCH_DEFAULT;
+    struct attn_steering steering = ATTN_STEERING_DEFAULT;
     struct attn_request request = good;
     struct attn_result result = {0};
     struct attn_ablate_sum ablated;
@@ -702,8 +717,33 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_knockout_parse("0>0", NULL, &err), "knockout");
     REFUSED(attn_patch_read(NULL, NULL, &patch, &err), "text");
     REFUSED(attn_patch_read("z:0=x.npz", NULL, NULL, &err), "patch");
+    request = good, request.edits.n_steering = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "steerings");
+    request.edits.steerings = &steering, steering.values.rank = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "steerings");
+    steering.values.data = number, steering.site = ATTN_N_SITE;
+    REFUSED(attn_run_request(host, &request, &result, &err), "site");
+    steering.site = ATTN_SITE_LOGITS;
+    REFUSED(attn_run_request(host, &request, &result, &err), "steer");
+    steering.site = ATTN_SITE_Z, steering.layer = -1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "steer");
+    steering.layer = 0;
+    REFUSED(attn_run_request(host, &request, &result, &err), "names no head");
+    steering.head = 0;
+    REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
+    steering.values.rank = 3, steering.values.shape[2] = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
+    steering.values.rank = -1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
+    steering.values.rank = 0, steering.later[1] = number;
+    REFUSED(attn_run_request(host, &request, &result, &err), "'steerings' has fields");
+    REFUSED(attn_steering_read(NULL, NULL, &steering, &err), "text");
+    REFUSED(attn_steering_read("z:0=x.npy", NULL, NULL, &err), "steering");
+    REFUSED(attn_rescale_parse(NULL, NULL, &steering, &err), "text");
+    REFUSED(attn_rescale_parse("z:0=1", NULL, NULL, &err), "steering");
     attn_knockout_release(NULL);
     attn_patch_release(NULL);
+    attn_steering_release(NULL);
     request = good, request.input.text = NULL;
     REFUSED(attn_run_request(host, &request, &result, &err), "");
     request = good, request.input.text = NULL, request.input.n_id = 3;

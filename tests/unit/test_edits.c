@@ -384,6 +384,50 @@ static void check_refused(const struct attn_model *model, const struct attn_edit
     ck_assert_ptr_null(session);
 }
 
+/* Steering: one row of data for all positions, also those that are fed later. */
+START_TEST(a_vector_is_added_at_every_position)
+{
+    static const float vector[] = {0.5F, -2};
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    struct trial trial;
+
+    edit.site = ATTN_SITE_RESID_PRE, edit.layer = 1, edit.op = ATTN_EDIT_ADD;
+    edit.row0 = 2, edit.col0 = 3, edit.col1 = 5, edit.data = vector, edit.ld = 0;
+    open_trial(&trial);
+    for (size_t step = 1; step <= N_ID; step += 3) {
+        run_edits(&trial, &edit, 1, step);
+        for (size_t row = 0; row < N_ID; row++)
+            for (size_t column = 0; column < trial.plain.dims.d_model; column++) {
+                const size_t place[3] = {0, row, column};
+                const bool is_meant = row >= 2 && column >= 3 && column < 5;
+                const float was = at(&trial.plain, ATTN_SITE_RESID_PRE, 1, place);
+
+                ck_assert(at(&trial.edited, ATTN_SITE_RESID_PRE, 1, place) ==
+                          (is_meant ? was + vector[column - 3] : was));
+            }
+    }
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(scores_that_are_masked_stay_so_when_they_are_multiplied)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    struct trial trial;
+
+    edit.site = ATTN_SITE_ATTN_SCORES, edit.layer = 0, edit.op = ATTN_EDIT_SCALE, edit.factor = 0;
+    open_trial(&trial);
+    run_edits(&trial, &edit, 1, N_ID);
+    for (size_t row = 0; row < N_ID; row++)
+        for (size_t key = 0; key < N_ID; key++) {
+            const float weight = at(&trial.edited, ATTN_SITE_PATTERN, 0, (size_t[]){0, row, key});
+
+            ck_assert(fabsf(weight - (key <= row ? 1 / (float)(row + 1) : 0)) < 1e-6F);
+        }
+    close_trial(&trial);
+}
+END_TEST
+
 START_TEST(edits_that_do_not_fit_the_model_are_refused)
 {
     struct attn_edit edit;
@@ -402,6 +446,10 @@ START_TEST(edits_that_do_not_fit_the_model_are_refused)
     check_refused(trial.model, &edit, "masks 'pattern'");
     edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.op = ATTN_EDIT_ADD;
     check_refused(trial.model, &edit, "needs data");
+    edit.data = &(float){1}, edit.col1 = 2, edit.ld = 2;
+    check_refused(trial.model, &edit, "needs data");
+    edit.row1 = 1, edit.ld = 1;
+    check_refused(trial.model, &edit, "needs data");
     close_trial(&trial);
 }
 END_TEST
@@ -411,4 +459,6 @@ ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is
            a_row_with_every_key_masked_gives_zeros, edits_that_change_nothing_keep_every_bit,
            edits_hold_for_any_split_into_feeds, changed_rows_are_counted,
            rows_that_stay_as_they_are_are_not_counted, edits_without_effect_are_known_one_by_one,
+           a_vector_is_added_at_every_position,
+           scores_that_are_masked_stay_so_when_they_are_multiplied,
            edits_that_do_not_fit_the_model_are_refused)

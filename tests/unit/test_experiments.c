@@ -139,7 +139,7 @@ static void score_all(struct fixture *f)
                   f->err.message);
     compare_column(f, table, 0, "nats", "score", 0);
     compare_column(f, table, 0, "rank", "score", 1);
-    compare_column(f, table, 0, "first_prob", "score", 3);
+    compare_column(f, table, 0, "top_prob", "score", 3);
     ck_assert_uint_eq(sum.n_token, f->request.input.n_id - 1);
     attn_table_free(table);
 }
@@ -500,7 +500,7 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
     compare_column(f, table, 0, "value", "ablate_base", 0);
     compare_column(f, table, 1, "value", array, 0);
     compare_column(f, table, 1, "kl", array, 1);
-    compare_column(f, table, 1, "same_first", array, 2);
+    compare_column(f, table, 1, "same_top", array, 2);
     if (parts == ATTN_ABLATE_LAYERS && strstr(sum.sites, "and"))
         n_each = 2;
     else if (parts == ATTN_ABLATE_ATTN && with == ATTN_ABLATE_WITH_UNIFORM)
@@ -940,7 +940,7 @@ static void survey_effects(struct fixture *f)
     struct attn_table *table, *effects;
 
     args.has_effect = true;
-    args.sort = "effect";
+    args.sort = "change";
     args.answer = ablation.answer = answer_of(f);
     ck_assert(attn_survey(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
     ck_assert(attn_ablate(f->host, &f->request, &ablation, &effects, &sum, &f->err) == ATTN_OK);
@@ -948,11 +948,11 @@ static void survey_effects(struct fixture *f)
         const size_t head =
             (size_t)number_at(table, row, "layer") * n_head + (size_t)number_at(table, row, "head");
 
-        ck_assert_double_eq(number_at(table, row, "effect"),
+        ck_assert_double_eq(number_at(table, row, "change"),
                             number_at(effects, head + 1, "change"));
         if (row > 0)
-            ck_assert_double_le(fabs(number_at(table, row, "effect")),
-                                fabs(number_at(table, row - 1, "effect")));
+            ck_assert_double_le(fabs(number_at(table, row, "change")),
+                                fabs(number_at(table, row - 1, "change")));
     }
     attn_table_free(table);
     attn_table_free(effects);

@@ -1,6 +1,7 @@
 /* test_items.c - items of JSON Lines, CSV and TSV: what is taken, what each fault is called, shards
  * and pipes. */
 #include "extra.h"
+#include "records/items_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -424,6 +425,34 @@ START_TEST(begins_again)
 }
 END_TEST
 
+/* What was looked at is still to come, and its labels are there. */
+START_TEST(looks_ahead)
+{
+    struct attn_item *ahead;
+    size_t n;
+
+    open_data("a", "{\"text\":\"a\",\"x\":1}\n{}\n{\"text\":\"c\"}\n");
+    ck_assert_int_eq(attn_items_peek(items, 3, &ahead, NULL), ATTN_OK);
+    ck_assert_ptr_null(ahead);
+    ck_assert_int_eq(attn_items_peek(items, 2, &ahead, NULL), ATTN_OK);
+    expect_text(&ahead->record.input, "c");
+    ck_assert_str_eq(attn_items_labels(items, &n)[0], "x");
+    ck_assert(has_next());
+    expect_text(&item->record.input, "a");
+    ck_assert_int_eq(attn_items_peek(items, 0, &ahead, NULL), ATTN_OK);
+    ck_assert_int_eq(ahead->record.failure, ATTN_RECORD_FAILURE_NO_TEXT);
+    ck_assert_int_eq(attn_items_rewind(items, NULL), ATTN_OK);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(has_next());
+        ck_assert_uint_eq(item->record.number, i);
+    }
+    ck_assert(!has_next());
+    ck_assert_int_eq(attn_items_rewind(items, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_items_peek(items, 0, &ahead, NULL), ATTN_OK);
+    release();
+}
+END_TEST
+
 START_TEST(reads_a_pipe)
 {
     static const char data[] = "text,n\n\"a\nb\",1\nc,2\n";
@@ -484,4 +513,5 @@ ATTN_SUITE("items", takes_all_keys, csv_is_what_json_lines_are,
            chooses_the_input_that_is_asked_about, names_what_an_item_fails_by,
            keeps_what_it_can_of_an_item_that_fails, goes_on_after_a_record_that_cannot_be_read,
            passes_over_a_line_that_is_too_long, refuses_a_header_that_is_none,
-           shards_have_each_item_once, begins_again, reads_a_pipe, refuses_a_file_that_grows)
+           shards_have_each_item_once, begins_again, looks_ahead, reads_a_pipe,
+           refuses_a_file_that_grows)

@@ -24,6 +24,9 @@ enum { N_RECORD = 60, MOST_NUMBERS = 1 << 20 };
 struct many {
     const struct attn_input *inputs; /* [n] */
     size_t n, at;
+    const char *const *places; /* [n_place] record i has number i % n_place; or NULL */
+    size_t n_place;
+    size_t n_vocab; /* of logits that are kept */
     size_t n_asked, n_done, n_released, n_inside, most_inside;
     bool was_half_released;                      /* a record of a call that failed */
     enum attn_record_failure failures[N_RECORD]; /* of the results, in their order */
@@ -57,6 +60,7 @@ static enum attn_status give(void *user, struct attn_record *record, bool *is_ov
     if (!*is_over) {
         record->input = many->inputs[many->at];
         record->mine = many;
+        record->at = many->places ? many->places[many->at % many->n_place] : NULL;
         many->at++;
         many->n_inside++;
         if (many->n_inside > many->most_inside)
@@ -99,6 +103,8 @@ static enum attn_status take(void *user, const struct attn_many_result *result,
         keep(many, pattern, result->n_token * result->n_token * sizeof(float));
     if (result->surprisal != NULL)
         keep(many, result->surprisal, result->n_token * sizeof(double));
+    if (result->logits != NULL)
+        keep(many, result->logits, many->n_vocab * sizeof(float));
     for (size_t i = 0; i < result->predictions.n_top; i++)
         keep(many, &result->predictions.top[i].probability, sizeof(double));
     ck_assert((result->record->failure == ATTN_RECORD_FAILURE_NONE) ==
@@ -221,6 +227,7 @@ static struct attn_many_options all_of(const struct attn_request *request)
     options.measures = ATTN_MEASURES_ALL;
     options.keeps_tensors = true;
     options.has_surprisal = true;
+    options.has_logits = true;
     return options;
 }
 
@@ -231,7 +238,7 @@ static void run_singly(struct attn_host *host, const struct attn_many_options *o
     for (size_t i = 0; i < N_RECORD; i++) {
         struct attn_error err = {0};
 
-        alone[i] = (struct many){.inputs = &inputs[i], .n = 1};
+        alone[i] = (struct many){.inputs = &inputs[i], .n = 1, .n_vocab = 23};
         ck_assert_msg(run(host, options, &alone[i], &err) == ATTN_OK, "%s", err.message);
     }
 }
@@ -239,7 +246,7 @@ static void run_singly(struct attn_host *host, const struct attn_many_options *o
 static void assert_same(struct attn_host *host, const struct attn_many_options *options,
                         const struct many *alone)
 {
-    struct many many = {.inputs = inputs, .n = N_RECORD};
+    struct many many = {.inputs = inputs, .n = N_RECORD, .n_vocab = 23};
     struct attn_error err = {0};
 
     ck_assert_msg(run(host, options, &many, &err) == ATTN_OK, "%s", err.message);
@@ -315,6 +322,66 @@ START_TEST(gives_the_bits_of_a_run)
     }
     release(&many);
     attn_host_free(host);
+}
+END_TEST
+
+/* After a place of each record, of a short text and of one that has a session of its own. */
+START_TEST(gives_logits_after_a_position)
+{
+    static const char *const places[] = {"-1", "0", "2"};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    struct attn_host *host;
+
+    attn_folder_enter();
+    make_long_model();
+    draw_inputs(400, 23);
+    options.request = &request;
+    options.has_logits = true;
+    host = open_host("long", 2, NULL);
+    for (int pass = 0; pass < 3; pass++) {
+        struct many many = {.inputs = inputs,
+                            .n = N_RECORD,
+                            .places = pass == 0 ? NULL : places,
+                            .n_place = 3,
+                            .n_vocab = 23};
+        struct attn_error err = {0};
+
+        options.measures = pass == 2 ? ATTN_MEASURES_ALL : 0;
+        ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);
+        for (size_t i = 0; i < N_RECORD; i++) {
+            const size_t n = inputs[i].n_id, last = n - 1;
+            struct attn_result result = {0};
+            const size_t at = pass == 0 || i % 3 == 0 ? last : i % 3 == 1 ? 0 : 2;
+            struct attn_capture *capture;
+            struct attn_run *single;
+
+            if (at > last) {
+                ck_assert_int_eq(many.failures[i], ATTN_RECORD_FAILURE_NO_FIT);
+                continue;
+            }
+            request.input = inputs[i];
+            request.selection.sites = "logits";
+            ck_assert(attn_run_prepare(host, &request, &single, &err) == ATTN_OK);
+            ck_assert(attn_capture_create(attn_run_labels(single)->selection, &capture, &err) ==
+                      ATTN_OK);
+            ck_assert(attn_run_perform(single, attn_capture_trace(capture), &result, &err) ==
+                      ATTN_OK);
+            attn_result_release(&result);
+            ck_assert_uint_ge(many.n_byte[i], 23 * sizeof(float));
+            ck_assert(
+                memcmp(many.bytes[i] + many.n_byte[i] - 23 * sizeof(float),
+                       attn_capture_tensor(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER) + at * 23,
+                       23 * sizeof(float)) == 0);
+            attn_capture_free(capture);
+            attn_run_free(single);
+            request.selection.sites = NULL;
+        }
+        release(&many);
+    }
+    attn_host_free(host);
+    remove_long_model();
+    attn_folder_leave();
 }
 END_TEST
 
@@ -519,8 +586,8 @@ START_TEST(survives_every_failed_allocation)
 END_TEST
 
 ATTN_SUITE("many", gives_the_same_bits_for_any_threads_and_packs, gives_the_bits_of_a_run,
-           failures_stay_in_their_places, a_text_without_the_word_fails_alone,
-           says_before_the_first_record_what_fits_no_model,
+           gives_logits_after_a_position, failures_stay_in_their_places,
+           a_text_without_the_word_fails_alone, says_before_the_first_record_what_fits_no_model,
            no_more_are_inside_than_the_window_holds, answers_before_the_next_question,
            what_was_read_is_finished_when_reading_fails, nothing_is_handed_out_after_writing_fails,
            a_cancel_flag_ends_it, survives_every_failed_allocation)

@@ -28,6 +28,13 @@ static void read_line(const char *line)
     read_bytes(line, strlen(line), NULL);
 }
 
+static void read_with_next(const char *line)
+{
+    static const struct attn_record_keys keys = {.has_next = true};
+
+    read_bytes(line, strlen(line), &keys);
+}
+
 static void expect_text(const char *text, size_t size)
 {
     ck_assert_str_eq(record.err.message, "");
@@ -45,6 +52,38 @@ START_TEST(takes_a_text_and_leaves_other_keys)
     expect_text("", 0);
     read_line("{\"text\":\"a\\u0000b\",\"ids\":null}");
     expect_text("a\0b", 3);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+/* A key of its own only where it is asked for. */
+START_TEST(takes_continuations)
+{
+    static const char *const bad[] = {
+        "{\"text\":\"a\",\"next\":[]}",           "{\"text\":\"a\",\"next\":5}",
+        "{\"text\":\"a\",\"next\":[\"b\",null]}", "{\"text\":\"a\",\"next\":{\"b\":\"c\"}}",
+        "{\"text\":\"a\",\"next\":\"\\u0000\"}",  "{\"text\":\"a\",\"next\":[[\"b\"]]}",
+    };
+
+    read_line("{\"text\":\"a\",\"next\":5}");
+    expect_text("a", 1);
+    ck_assert_ptr_null(record.next);
+    read_with_next("{\"next\":[\" is\",\"\",\"\\u00e9\"],\"text\":\"a\"}");
+    expect_text("a", 1);
+    ck_assert_uint_eq(record.n_next, 3);
+    ck_assert_str_eq(record.next[0], " is");
+    ck_assert_str_eq(record.next[1], "");
+    ck_assert_str_eq(record.next[2], "\xc3\xa9");
+    read_with_next("{\"text\":\"a\",\"next\":\" was\"}");
+    ck_assert_uint_eq(record.n_next, 1);
+    ck_assert_str_eq(record.next[0], " was");
+    read_with_next("{\"text\":\"a\",\"next\":null}");
+    ck_assert_ptr_null(record.next);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        read_with_next(bad[i]);
+        ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_BAD_VALUE);
+        ck_assert_ptr_null(record.next);
+    }
     attn_record_store_release(&store);
 }
 END_TEST
@@ -218,23 +257,25 @@ END_TEST
 START_TEST(takes_or_refuses_any_bytes)
 {
     static const char line[] =
-        "{\"id\":\"p7\",\"ids\":[1,20],\"source\":[[1,-2.5e1],[0,3]],\"x\":{\"text\":true}}";
+        "{\"id\":\"p7\",\"ids\":[1,20],\"source\":[[1,-2.5e1],[0,3]],\"next\":[\"a\",\"\\n\"],"
+        "\"x\":{\"text\":true}}";
+    static const struct attn_record_keys keys = {.has_next = true};
 
     for (size_t size = 0; size < sizeof(line); size++)
-        read_bytes(line, size, NULL);
+        read_bytes(line, size, &keys);
     for (size_t i = 0; i + 1 < sizeof(line); i++)
         for (int c = 0; c < 256; c++) {
             char changed[sizeof(line)];
 
             memcpy(changed, line, sizeof(line));
             changed[i] = (char)c;
-            read_bytes(changed, sizeof(line) - 1, NULL);
+            read_bytes(changed, sizeof(line) - 1, &keys);
         }
     attn_record_store_release(&store);
 }
 END_TEST
 
-ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_ids, keeps_the_id_as_it_is,
-           takes_keys_of_other_names, takes_a_source, says_what_is_wrong,
+ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_continuations, takes_ids,
+           keeps_the_id_as_it_is, takes_keys_of_other_names, takes_a_source, says_what_is_wrong,
            goes_on_behind_a_value_that_was_wrong, refuses_depth_without_bound, takes_a_million_ids,
            takes_or_refuses_any_bytes)

@@ -16,7 +16,7 @@ static const struct attn_column columns[] = {
      .notation = ATTN_NOTATION_FIXED,
      .digits = 4},
     {.name = "token", .type = ATTN_VALUE_TEXT},
-    {.name = "same_first", .type = ATTN_VALUE_BOOLEAN},
+    {.name = "same_top", .type = ATTN_VALUE_BOOLEAN},
     {.name = "shape", .type = ATTN_VALUE_LIST},
 };
 enum { N_COLUMN = sizeof columns / sizeof *columns };

@@ -57,6 +57,22 @@ static struct attn_table *create_awkward(void)
     return table;
 }
 
+/* Expects what TABLE is in lines of WIDTH columns. */
+static void expect_fitted(const struct attn_table *table, size_t width, const char *expected)
+{
+    const struct attn_table_fit fit = {width, "a file"};
+    struct attn_sink *sink;
+    const char *bytes;
+    size_t size;
+
+    ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
+    ck_assert(attn_table_write_fitted(table, -1, &fit, sink, NULL) == ATTN_OK);
+    bytes = attn_sink_bytes(sink, &size);
+    ck_assert_uint_eq(size, strlen(expected));
+    ck_assert_mem_eq(bytes, expected, size);
+    attn_sink_free(sink);
+}
+
 /* What TABLE is in FORM; free it with free(). */
 static char *text_of(const struct attn_table *table, enum attn_table_form form, int precision)
 {
@@ -379,9 +395,33 @@ START_TEST(failures_are_reported)
 }
 END_TEST
 
-ATTN_SUITE("table_writer", aligned_columns_line_up, a_column_may_be_wider_than_its_cells,
-           tabbed_lines_have_no_names, csv_quotes_what_needs_it, json_lines_are_an_object_a_row,
-           json_is_one_document, a_table_without_rows_is_whole, reals_follow_their_notation,
+START_TEST(columns_that_do_not_fit_are_named)
+{
+    const struct attn_column own[] = {{.name = "head", .type = ATTN_VALUE_INTEGER},
+                                      {.name = "a\x1b[1m", .type = ATTN_VALUE_INTEGER},
+                                      {.name = "same", .type = ATTN_VALUE_BOOLEAN}};
+    const struct attn_cell row[] = {attn_cell_integer(7), attn_cell_integer(12),
+                                    attn_cell_boolean(true)};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("heads", own, 3, &table, NULL) == ATTN_OK);
+    ck_assert(attn_table_append(table, row, 3, NULL) == ATTN_OK);
+    expect_fitted(table, 0, "head  a\\x1b[1m  same\n   7        12  yes\n");
+    expect_fitted(table, 20, "head  a\\x1b[1m  same\n   7        12  yes\n");
+    expect_fitted(table, 19,
+                  "head  a\\x1b[1m\n   7        12\n"
+                  "not shown: same (a file has all columns)\n");
+    expect_fitted(table, 1,
+                  "head\n   7\n"
+                  "not shown: a\\x1b[1m, same (a file has all columns)\n");
+    attn_table_free(table);
+}
+END_TEST
+
+ATTN_SUITE("table_writer", aligned_columns_line_up, columns_that_do_not_fit_are_named,
+           a_column_may_be_wider_than_its_cells, tabbed_lines_have_no_names,
+           csv_quotes_what_needs_it, json_lines_are_an_object_a_row, json_is_one_document,
+           a_table_without_rows_is_whole, reals_follow_their_notation,
            a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
            the_locale_plays_no_part, rows_are_written_alone,
            an_unknown_form_or_precision_is_refused, a_format_of_tables_takes_no_tensors,

@@ -8,7 +8,8 @@
     for r in m.map(texts, sites=["pattern"], heads="2.*"): ...
     m.batch("prompts.jsonl", "results.jsonl", resume=True)
     attn.attend(q, k, v, attention="window:64").pattern
-    m.heads("Life is short").to_pandas()
+    m.heads("Life is short").sort("induction", 3).to_pandas()
+    m.ablate(items=[{"text": "The keys", "target": " are"}]).plot()
     r.show(); r.save_html("a.html")
 
 Shapes use T positions, S keys, H heads, G key/value heads, D d_model, E d_head, V n_vocab. Layers and heads count
@@ -26,16 +27,17 @@ from .events import Event
 from .experiments import Comparison, Generation
 from .library import lib as _lib
 from .model import Model, Tokens
+from .pictures import Picture
 from .places import models
 from .request import Edit, add, mask, replace, scale, zero
 from .result import Attention, Cache, Predictions, Result, Site
-from .table import Table
+from .table import Grid, Table
 
 __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
-           "Attention", "Batch", "Predictions", "Progress", "Table", "Event", "Edit", "Tokens", "Generation", "Comparison", "Error", "InvalidError",
-           "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
+           "Attention", "Batch", "Predictions", "Progress", "Table", "Grid", "Picture", "Event", "Edit", "Tokens",
+           "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
 
 
 def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",

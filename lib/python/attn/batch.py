@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .errors import Error
-from .library import call, interruptible, lib, path_bytes, terminated
+from .errors import Error, said
+from .library import call, interruptible, lib, path_bytes, terminated, warn_of
 from .request import Edit, Request, choice
 
 if TYPE_CHECKING:
@@ -46,11 +46,12 @@ class _Callbacks:
     """What the library calls while a batch runs, and the exception that ended it."""
 
     def __init__(self, cancel: c_int, on_progress: Callable | None):
-        self.cancel, self.tell, self.notes = cancel, on_progress, []
+        self.cancel, self.tell = cancel, on_progress
+        self.notes: list[str] = []
         self.problem: BaseException | None = None
 
     def note(self, _user, message):
-        self.notes.append(message.decode("utf-8", "replace"))
+        self.notes.append(said(message))
 
     def progress(self, _user, progress):
         found = progress.contents
@@ -65,15 +66,17 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
               edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
               shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
               max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
-              resume: bool = False, sync: bool = False, on_progress: Callable[[Progress], Any] | None = None,
+              labels: str | None = None, resume: bool = False, sync: bool = False, on_progress: Callable[[Progress], Any] | None = None,
               **options) -> Batch:
     """Runs the records of a file and writes what they come to, as `attn-cli batch` does.
 
     path        a file with a record per line, or a pipe
-    lines       "json": objects with `text` or `ids`, and `id`; "text": a text per line
+    lines       "json": objects with `text` or `ids`, and `id`, and `next`, continuations of their own instead of those
+                of all; "text": a text per line
     output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
     csv, npy, edges, npz
-                files and a folder beside it, as attn-cli names them
+                files and a folder beside it, as attn-cli names them; csv has the measures, or predictions or surprisal
+                where `fields` has that instead
     fields      what a line holds: "ids,tokens,offsets,measures,surprisal,predictions,tensors"
     measures    of every head: "entropy,induction"; default: those of `heads`
     shard       (i, n): only part i of n, 0 <= i < n; the names of outputs say which
@@ -81,6 +84,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     max_failed  so many records may fail, and one more ends it; default: all may
     text_key, id_key
                 what `text` and `id` are called
+    labels      keys of a record that stand beside its results, "condition,verb", or "all" that mean nothing else
     resume      go on where a run of the same call ended early; what is whole is only compared
     sync        what is done survives a power failure
     on_progress is called with a Progress after each record
@@ -92,7 +96,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     """
     given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
                  precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
-                 text_key=text_key, id_key=id_key)
+                 text_key=text_key, id_key=id_key, labels=labels)
     request = Request(None, **options)
     host = model._use_for_many()
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
@@ -105,6 +109,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     how.path, how.takes_texts = path_bytes(path, "path"), bool(choice(lines, {"json": 0, "text": 1}, "lines"))
     how.text_key = None if text_key is None else terminated(text_key, "text_key")
     how.id_key = None if id_key is None else terminated(id_key, "id_key")
+    how.labels = None if labels is None else terminated(labels, "labels")
     how.max_line, how.max_record, how.precision = max_line, limit, precision
     how.max_failed = -1 if max_failed is None else max_failed
     if shard is not None:
@@ -143,7 +148,7 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
     if calls.problem is not None:
         host.cancel.value = 0
         raise calls.problem
-    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, calls.notes)
+    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, warn_of(calls.notes))
 
 
 def _continued(problem: Error, result: c.attn_batch_result) -> Error:

@@ -213,6 +213,14 @@ ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
 ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -260,14 +268,6 @@ ATTN_MEASURE_N_PUNCTUATION = 13
 ATTN_N_MEASURE = 14
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
 ATTN_ABLATE_HEADS = 0
 ATTN_ABLATE_ATTN = 1
 ATTN_ABLATE_MLP = 2
@@ -281,6 +281,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -439,6 +442,14 @@ class attn_patch(Structure):
     pass
 
 
+class attn_steering(Structure):
+    pass
+
+
+class attn_answer_args(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -464,6 +475,10 @@ class attn_candidate(Structure):
 
 
 class attn_continuation(Structure):
+    pass
+
+
+class attn_predicted_metric(Structure):
     pass
 
 
@@ -547,7 +562,7 @@ class attn_session_options(Structure):
     pass
 
 
-class attn_answer_args(Structure):
+class attn_ablate_set(Structure):
     pass
 
 
@@ -583,6 +598,10 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_place(Structure):
+    pass
+
+
 class attn_patch_args(Structure):
     pass
 
@@ -611,6 +630,10 @@ class attn_found(Structure):
     pass
 
 
+class attn_table_order(Structure):
+    pass
+
+
 class attn_rgb(Structure):
     pass
 
@@ -632,6 +655,10 @@ class attn_format(Structure):
 
 
 class attn_output(Structure):
+    pass
+
+
+class attn_table_grid(Structure):
     pass
 
 
@@ -664,6 +691,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -762,6 +797,7 @@ attn_column._fields_ = [
     ("digits", c_int),
     ("width", c_size_t),
     ("range", c_int),
+    ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -948,6 +984,25 @@ attn_patch._fields_ = [
     ("text", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_steering._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("factor", c_float),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_answer_args._fields_ = [
+    ("metric", c_int),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", POINTER(c_int32)),
+    ("foil_id", POINTER(c_int32)),
+    ("at", c_char_p),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1006,12 +1061,19 @@ attn_continuation._fields_ = [
     ("text", c_char_p),
     ("log_probability", c_double),
 ]
+attn_predicted_metric._fields_ = [
+    ("position", c_size_t),
+    ("name", c_char_p),
+    ("value", c_double),
+]
 attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
     ("n_top", c_size_t),
     ("has_positions", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
+    ("metric", POINTER(attn_predicted_metric)),
+    ("n_metric", c_size_t),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
@@ -1060,7 +1122,8 @@ attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
-    ("later", c_void_p * 4),
+    ("answer", POINTER(attn_answer_args)),
+    ("later", c_void_p * 3),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1085,7 +1148,9 @@ attn_request_edits._fields_ = [
     ("n", c_size_t),
     ("n_knockout", c_size_t),
     ("n_patch", c_size_t),
-    ("later", c_void_p * 4),
+    ("steerings", POINTER(attn_steering)),
+    ("n_steering", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1165,6 +1230,9 @@ attn_record._fields_ = [
     ("mine", c_void_p),
     ("failure", c_int),
     ("err", attn_error),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("at", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1176,6 +1244,7 @@ attn_many_options._fields_ = [
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
+    ("has_logits", c_bool),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1191,6 +1260,8 @@ attn_many_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("edges", c_void_p),
     ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
@@ -1220,13 +1291,10 @@ attn_session_options._fields_ = [
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
 ]
-attn_answer_args._fields_ = [
-    ("metric", c_int),
-    ("target", c_char_p),
-    ("foil", c_char_p),
-    ("target_id", POINTER(c_int32)),
-    ("foil_id", POINTER(c_int32)),
-    ("at", c_char_p),
+attn_ablate_set._fields_ = [
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_ablate_args._fields_ = [
     ("size", c_size_t),
@@ -1241,6 +1309,9 @@ attn_ablate_args._fields_ = [
     ("n_control", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("sets", POINTER(attn_ablate_set)),
+    ("n_set", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1254,11 +1325,13 @@ attn_attribute_args._fields_ = [
     ("n_most", c_size_t),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
@@ -1294,6 +1367,11 @@ attn_lens_args._fields_ = [
     ("reads_heads", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1303,6 +1381,9 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1316,6 +1397,9 @@ attn_score_args._fields_ = [
     ("merges_words", c_bool),
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
@@ -1339,6 +1423,7 @@ attn_survey_args._fields_ = [
     ("answer", attn_answer_args),
     ("sort", c_char_p),
     ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -1356,6 +1441,12 @@ attn_found._fields_ = [
     ("fetch", c_char * 512),
     ("file", c_char * 4096),
     ("part", attn_override),
+]
+attn_table_order._fields_ = [
+    ("size", c_size_t),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("n_group", c_size_t),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -1423,6 +1514,19 @@ attn_output._fields_ = [
     ("own", c_char_p),
     ("is_addition", c_bool),
     ("is_synced", c_bool),
+]
+attn_table_grid._fields_ = [
+    ("rows", c_char_p),
+    ("detail", c_char_p),
+    ("columns", c_char_p),
+    ("texts", c_char_p),
+    ("values", c_char_p),
+    ("model", c_char_p),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("positions", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -1507,6 +1611,7 @@ attn_batch_options._fields_ = [
     ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
+    ("labels", c_char_p),
 ]
 attn_batch_result._fields_ = [
     ("n_record", c_uint64),
@@ -1516,6 +1621,30 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_label", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("row", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1725,8 +1854,20 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=3)
 
 
+def ATTN_STEERING_DEFAULT():
+    return attn_steering(head=-1, factor=1)
+
+
+def ATTN_STUDY_ARGS_DEFAULT():
+    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
+
+
 def ATTN_SURVEY_ARGS_DEFAULT():
     return attn_survey_args(size=sizeof(attn_survey_args))
+
+
+def ATTN_TABLE_ORDER_DEFAULT():
+    return attn_table_order(size=sizeof(attn_table_order))
 
 
 # Results and arguments of every function.
@@ -1740,6 +1881,8 @@ FUNCTIONS = {
     "attn_pool_free": (None, [c_void_p]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
     "attn_table_n_column": (c_size_t, [c_void_p]),
     "attn_table_n_row": (c_size_t, [c_void_p]),
@@ -1782,6 +1925,9 @@ FUNCTIONS = {
     "attn_knockout_release": (None, [POINTER(attn_knockout)]),
     "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
     "attn_patch_release": (None, [POINTER(attn_patch)]),
+    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_steering_release": (None, [POINTER(attn_steering)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -1804,6 +1950,7 @@ FUNCTIONS = {
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_measure_name": (c_char_p, [c_int]),
@@ -1852,6 +1999,7 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
@@ -1860,6 +2008,8 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),

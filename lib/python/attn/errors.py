@@ -72,10 +72,11 @@ _CLASSES = {c.ATTN_NO_MEMORY: OutOfMemoryError, c.ATTN_IO: FileError, c.ATTN_FOR
             c.ATTN_UNSUPPORTED: UnsupportedError, c.ATTN_INVALID: InvalidError, c.ATTN_CANCELED: CanceledError}
 
 
-def _text(text: bytes) -> str:
+def said(text: bytes) -> str:
+    """A text of the library, with the names that its fields have here."""
     return re.sub(r"`([a-z_]+)(?=[ `])", lambda found: "`" + _ARGUMENTS.get(found[1], found[1]),
                   text.decode("utf-8", "replace"))
 
 
 def error_of(error: c.attn_error) -> Error:
-    return _CLASSES.get(error.status, Error)(_text(error.message), _STAGES[error.stage], _text(error.hint))
+    return _CLASSES.get(error.status, Error)(said(error.message), _STAGES[error.stage], said(error.hint))

@@ -1,38 +1,27 @@
 """Questions about heads: methods of Model that return a Table. The manual says what their numbers answer."""
 from __future__ import annotations
 
+import functools
 import math
-from ctypes import POINTER, byref, c_int32, c_uint64, c_void_p, string_at
+from ctypes import POINTER, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
 from . import binding as c
-from .library import call, interruptible, lib, take_notes, terminated
-from .request import Request, choice, fill_input, ndarray, spec, texts
+from .items import OPTIONS as STUDY_OPTIONS
+from .items import study_of
+from .library import call, interruptible, lib, take_notes, terminated, warn_of
+from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
-_METRICS = {"auto": c.ATTN_ANSWER_AUTO, "logit_diff": c.ATTN_ANSWER_LOGIT_DIFF, "log_prob": c.ATTN_ANSWER_LOG_PROB,
-            "logit": c.ATTN_ANSWER_LOGIT, "prob": c.ATTN_ANSWER_PROB, "kl": c.ATTN_ANSWER_KL, "ce": c.ATTN_ANSWER_CE}
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
-
-
-def _answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=None, metric="auto") -> None:
-    answer.metric = choice(metric, _METRICS, "metric")
-    for name, value in (("target", target), ("foil", foil)):
-        if isinstance(value, str):
-            setattr(answer, name, terminated(value, name))
-        elif value is not None:
-            number = c_int32(value)
-            keep.append(number)
-            setattr(answer, name + "_id", POINTER(c_int32)(number))
-    answer.at = spec(at, "at")
 
 
 def _inputs(values, what: str, keep: list):
@@ -44,28 +33,57 @@ def _inputs(values, what: str, keep: list):
     return array, len(items)
 
 
-def _texts(args, texts, keep: list) -> None:
+def _texts(question: _Question, args, texts) -> None:
     """Many texts instead of one, where they are given."""
-    if texts is not None:
-        args.texts, args.n_text = _inputs(texts, "texts", keep)
+    if texts is None:
+        return
+    if question.study:
+        raise TypeError("texts and items are given, expected one of them")
+    args.texts, args.n_text = _inputs(texts, "texts", question.keep)
 
 
-def _ask(model: Model, name: str, request: Request, args, *sums) -> Table:
-    """Calls an experiment: (host, request, args, table, sums..., err)."""
-    host, table = model._use(), c_void_p()
+class _Question:
+    """What is asked about a text, or about items: its request, and the host that answers."""
 
-    def compute():
-        call(name, host.pointer, byref(request.struct), byref(args), byref(table), *map(byref, sums))
-        result = table_of(table)
-        result.notes = take_notes()
+    def __init__(self, model: Model, text, options: dict):
+        options = dict(options)
+        is_of_items = options.get("items") is not None
+        self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
+        self.study = study_of(self.host, options)
+        if self.study and text is not None:
+            raise TypeError("a text and items are given, expected one of them")
+        self.request = Request(text, **options)
+        self.keep = self.request.keep
+
+    def answer(self, name: str, args, *sums, **drawn) -> Table:
+        """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows."""
+        table, study = c_void_p(), self.study
+        if study:
+            args.study = POINTER(c.attn_study_args)(study.args)
+
+        def compute():
+            call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
+            result = table_of(table)
+            result.notes = take_notes() + self.request.notes
+            return result
+
+        result = interruptible(compute, self.host.cancel)
+        warn_of(result.notes)
+        result._drawn = _drawn_of(self.model, self.text, drawn)
+        if study:
+            result.info, result._n_group = study.info(), study.sum.n_label
+            study.warn(result.notes)
+            return result
+        for found in sums:
+            for field, _ in found._fields_:
+                value = getattr(found, field)
+                result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
 
-    result = interruptible(compute, host.cancel)
-    for found in sums:
-        for field, _ in found._fields_:
-            value = getattr(found, field)
-            result.info[field] = value.decode() if isinstance(value, bytes) else value
-    return result
+
+def _drawn_of(model: Model, text, drawn: dict) -> dict:
+    """What a picture of a table shows: DRAWN, and what it is about."""
+    return dict(drawn, model=model.name, text=text if isinstance(text, (str, bytes)) else None)
 
 
 def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 0,
@@ -80,10 +98,11 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     pattern     [T, T] of one's own: columns mul and abs
     from_, to   positions or words: how much the rows of one look at the columns of the other
     effect      with target, foil, at, metric: change of the answer without the head
-    sort, limit the largest of this column first, of effect the largest of either sign; so many rows
+    sort, limit as Table.sort has them: a column, the largest first, and so many rows
+    items       many items instead of a text, as of ablate
     """
-    request, args = Request(text, **options), c.ATTN_SURVEY_ARGS_DEFAULT()
-    _texts(args, texts, request.keep)
+    question, args = _Question(self, text, options), c.ATTN_SURVEY_ARGS_DEFAULT()
+    _texts(question, args, texts)
     if probe is not False:
         args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
         args.probe_repeats, args.probe_seed, args.n_probe = repeats, seed, runs
@@ -92,84 +111,153 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
         call("attn_measures_parse", spec(measures, "measures"), byref(found))
         args.measures = found
     if pattern is not None:
-        args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", request.keep))
+        args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", question.keep))
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
     args.sort, args.n_most = sort and terminated(sort, "sort"), limit
-    _answer(args.answer, request.keep, target, foil, at, metric)
-    return _ask(self, "attn_survey", request, args)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    drawn = (sort.partition(":")[0] if sort else "change" if effect else "weight" if from_ is not None
+             else "mul" if pattern is not None else _first(measures))
+    drawn = drawn or ("induction" if probe is not False else "entropy_norm")
+    return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn)
+
+
+def _first(measures) -> str | None:
+    """The first of some measures, in the order that tables have."""
+    if measures is None:
+        return None
+    found = c_uint64()
+    call("attn_measures_parse", spec(measures, "measures"), byref(found))
+    first = next(measure for measure in range(c.ATTN_N_MEASURE) if found.value >> measure & 1)
+    return lib.attn_measure_name(first).decode()
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
-           with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
+           sets=None, with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
            **options) -> Table:
     """Does a part matter: the answer with one part after another switched off; the first row is the base.
 
     target, foil  texts of one token, or ids; at: the position whose next token is meant, default the last
     metric        logit_diff (default with a foil), log_prob (default, nats), logit, prob, kl (nats), ce (nats)
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
+    sets          heads that are switched off together, a row each, instead of single heads: {"copying": "3.2,3.5"}, or
+                  a list of heads
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
     texts         many texts instead of one: means, with columns NAME_sd
     cumulative    switch off one more part in each row; control: so many random choices beside each
+    items         many items instead of a text: dicts, a frame of pandas, polars or pyarrow, or the path of a file. An
+                  item has text or ids, and may have id, target, foil, at; all else are labels. Then the table has
+                  means, with NAME_sd and NAME_se, and n; table.info what was found beside it
+    group_by      with items: labels, a table for each of their values; paired: "LABEL=A:B", the differences of items
+                  with one id; bootstrap: N or (N, seed) resamples, intervals of `interval` percent; max_failed: so
+                  many items may fail, default all, with a UserWarning
     """
-    request, args = Request(text, **options), c.ATTN_ABLATE_ARGS_DEFAULT()
-    _texts(args, texts, request.keep)
+    question, args = _Question(self, text, options), c.ATTN_ABLATE_ARGS_DEFAULT()
+    _texts(question, args, texts)
     name, _, layer = parts.partition(":")
     args.parts = c.ATTN_ABLATE_NEURONS if name == "neurons" and layer else choice(parts, _PARTS, "parts")
     args.layer = int(layer or 0)
     setattr(args, "with", choice(with_, _WITH, "with_"))
     if references is not None:
-        args.references, args.n_reference = _inputs(references, "references", request.keep)
+        args.references, args.n_reference = _inputs(references, "references", question.keep)
     args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
-    _answer(args.answer, request.keep, target, foil, at, metric)
-    return _ask(self, "attn_ablate", request, args, c.attn_ablate_sum())
+    if sets is not None:
+        named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
+        items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets"))
+                 for name, value in named]
+        args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
+        question.keep.append(args.sets)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
+                           columns="head" if parts == "heads" else "part", values="change")
 
 
-def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, metric: str = "auto",
-          site: str = "resid_pre", direction: str = "denoise", **options) -> Table:
+def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
+          site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
+          **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
                 [layer, head]
     direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
+    positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
+    control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     info        clean and corrupted: the metric of both runs
+    items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
-    request, args = Request(clean, **options), c.ATTN_PATCH_ARGS_DEFAULT()
-    fill_input(args.corrupted, corrupted, "corrupted", request.keep)
+    question, args = _Question(self, clean, options), c.ATTN_PATCH_ARGS_DEFAULT()
+    if not question.study:
+        fill_input(args.corrupted, corrupted, "corrupted", question.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
-    _answer(args.answer, request.keep, target, foil, at, metric)
-    return _ask(self, "attn_patch", request, args, c.attn_patch_sum())
+    args.n_control, args.seed = control, seed
+    if positions is not None:
+        places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
+                  for name, value in dict(positions).items()]
+        args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect",
+                            texts="token" if positions is None else None)
+    table._drawn["columns"] = next((name for name in table.columns if name in ("position", "head", "kv_head")), "position")
+    return table
 
 
-def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads_out: bool = False, **options) -> Table:
+def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=None, heads_out: bool = False,
+         **options) -> Table:
     """What each layer already knows: the most probable next tokens of the residual stream after each layer.
 
     texts       many texts instead of one: means
-    target      one token instead: its rank (from 1), prob and logit
+    target      one token instead: its rank (from 1), prob and logit; with `foil` logit_diff, too
     heads_out   what each head adds to the stream is read alone
     queries     positions, default the last; sites may add resid_mid and resid_post
+    items       many items instead of a text, as of ablate
     """
-    request, args = Request(text, **options), c.ATTN_LENS_ARGS_DEFAULT()
-    _texts(args, texts, request.keep)
+    question, args = _Question(self, text, options), c.ATTN_LENS_ARGS_DEFAULT()
+    _texts(question, args, texts)
     args.top, args.reads_heads = top, heads_out
-    _answer(args.answer, request.keep, target)
-    return _ask(self, "attn_lens", request, args)
+    fill_answer(args.answer, question.keep, target, foil)
+    is_of_one = texts is None and not question.study
+    detail: str | None = "site"
+    columns = "position" if is_of_one else "place"
+    if not is_of_one and (target is not None or question.study):
+        detail, columns = None, "site"
+    if heads_out:
+        detail, columns = "position" if is_of_one else None, "head"
+    table = question.answer("attn_lens", args, rows="layer", detail=detail, columns=columns, positions="position",
+                            values="logit" if heads_out else "prob")
+    if is_of_one:
+        table._use_labels = functools.partial(_with_labels, self, text, {**options, "sites": None})
+    return table
 
 
-def attribute(self: Model, text=None, *, texts=None, target, foil=None, at=None, by_token: bool = False, limit: int = 0,
+def _with_labels(model: Model, text, options: dict, use: Callable, *arguments) -> None:
+    """Calls USE with the labels of a run of TEXT last: its tokens."""
+    host, request, run = model._use(), Request(text, **options), c_void_p()
+    call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
+    try:
+        take_notes()
+        use(*arguments, lib.attn_run_labels(run))
+    finally:
+        lib.attn_run_free(run)
+
+
+def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
               **options) -> Table:
     """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, one row per part of the model.
 
     texts       many texts instead of one: means, with the column logit_sd
     by_token    each head by the key that it read from; limit: so many rows, default 20
+    items       many items instead of a text, as of ablate
     """
-    request, args = Request(text, **options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
-    _texts(args, texts, request.keep)
+    question, args = _Question(self, text, options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
+    _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
-    _answer(args.answer, request.keep, target, foil, at)
-    return _ask(self, "attn_attribute", request, args)
+    fill_answer(args.answer, question.keep, target, foil, at)
+    if by_token:
+        return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
+                               values="logit")
+    return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit")
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, **options) -> Table:
@@ -178,25 +266,32 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     texts       many texts instead of one: one row, with means over the texts
     stride      a longer text is scored in windows of n_ctx that move by so many positions
     info        n_token, nats (their sum), perplexity
+    items       many items instead of a text, as of ablate
     """
-    request, args, found = Request(text, **options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
-    _texts(args, texts, request.keep)
+    question, args, found = _Question(self, text, options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
+    _texts(question, args, texts)
     args.stride, args.merges_words = stride, merge_words
-    table = _ask(self, "attn_score", request, args, found)
-    table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
+    table = question.answer("attn_score", args, found)
+    if not question.study:
+        table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table
 
 
-def diff(self: Model, a, b=None, *, with_model: Model | None = None, with_attention: str | None = None,
+def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_attention: str | None = None,
          **options) -> Table:
     """What differs between two texts, or in one text under another model or kind of attention: total variation
-    (tv_mean, tv_max, 0 to 1) and Jensen-Shannon divergence (js, nats) of the rows of each head."""
-    request, args = Request(a, **options), c.ATTN_DIFF_ARGS_DEFAULT()
+    (tv_mean, tv_max, 0 to 1) and Jensen-Shannon divergence (js, nats) of the rows of each head.
+
+    items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
+    """
+    question, args = _Question(self, a, options), c.ATTN_DIFF_ARGS_DEFAULT()
+    options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
     other = Request(a if b is None else b, **({**options, "attention": with_attention} if with_attention else options))
     host = with_model._use() if with_model is not None else None
     args.host = host.pointer if host else None
-    args.request = POINTER(c.attn_request)(other.struct)
-    table = _ask(self, "attn_diff", request, args, c.attn_diff_sum())
+    if not question.study or with_attention:
+        args.request = POINTER(c.attn_request)(other.struct)
+    table = question.answer("attn_diff", args, c.attn_diff_sum(), rows="layer", columns="head", values="tv_mean")
     del host
     return table
 
@@ -213,7 +308,9 @@ def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
         call("attn_similarity", host.pointer, byref(request.struct), limit, byref(table))
         return table_of(table)
 
-    return interruptible(compute, host.cancel)
+    found = interruptible(compute, host.cancel)
+    found._drawn = _drawn_of(self, text, dict(rows="number", columns="other_number", values="js"))
+    return found
 
 
 class Comparison(NamedTuple):
@@ -302,7 +399,9 @@ def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: i
         finally:
             lib.attn_generation_release(byref(made))
 
-    return interruptible(compute, host.cancel)
+    generation = interruptible(compute, host.cancel)
+    warn_of(request.notes)
+    return generation
 
 
 def _generation(made: c.attn_generation) -> Generation:

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import os
 import queue
+import sys
 import threading
+import warnings
 from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, string_at
 from struct import Struct
+from types import FrameType
 
 from . import binding as c
-from .errors import error_of
+from .errors import error_of, said
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SONAME = f"libattn.so.{c.ATTN_ABI}"
@@ -207,12 +210,34 @@ def on_note(_user, message):
     kept = getattr(_notes, "kept", None)
     if kept is None:
         kept = _notes.kept = []
-    kept.append(message.decode("utf-8", "replace"))
+    kept.append(said(message))
+
+
+def noting(notes: list[str]):
+    """A callback that appends to NOTES, from whatever thread."""
+    return c.attn_note_fn(lambda _user, message: notes.append(said(message)))
 
 
 def take_notes():
-    """The notes of this thread's calls so far."""
+    """The notes of this thread's calls so far, but for those of requests."""
     kept = getattr(_notes, "kept", None)
     if kept:
         _notes.kept = []
     return kept or []
+
+
+def warn(text: str) -> None:
+    """A UserWarning, where the caller of this module is."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
+def warn_of(notes: list[str]) -> list[str]:
+    """The same NOTES. A space that was forgotten, or is one too many, is also a UserWarning."""
+    for note in notes:
+        if "a new word begins with its space" in note:
+            warn(note)
+    return notes

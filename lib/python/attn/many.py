@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
 from .errors import error_of
-from .library import call, callback, lib, reader, terminated
+from .library import call, callback, lib, reader, terminated, warn_of
 from .request import Request, choice, fill_input
-from .result import Predictions, Result, places_of, tensors_of
-from .table import table_of
+from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
     from .host import Host
@@ -37,7 +36,7 @@ class _Many:
         self.inputs: queue.SimpleQueue = queue.SimpleQueue()
         self.results: queue.SimpleQueue = queue.SimpleQueue()
         self.room = threading.Condition()
-        self.n_byte_held = self.n_byte_ready = 0
+        self.n_byte_held = self.n_byte_ready = self.n_note = 0
         self.is_closing = False
         self.problem: BaseException | None = None
         self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
@@ -168,6 +167,12 @@ class _Many:
                 self.room.notify()
         return results
 
+    def take_notes(self) -> list[str]:
+        """What was noted since."""
+        notes = self.request.notes[self.n_note:]
+        self.n_note += len(notes)
+        return notes
+
     def close(self, is_interrupted: bool):
         """Ends what still runs, and waits for it."""
         with self.room:
@@ -222,6 +227,7 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
             if results is None:
                 break
             n_inside -= len(results)
+            warn_of(running.take_notes())
             for result in results:
                 if raises and result.error is not None:
                     raise result.error
@@ -246,7 +252,6 @@ def _draw(draw, given: dict, item, *how) -> bytes | None:
 
 
 def _predictions(predictions: c.attn_predictions) -> Predictions:
-    top, after, found = c_void_p(), c_void_p(), c.attn_result()
+    found = c.attn_result()
     found.predictions = predictions
-    call("attn_result_tables", byref(found), byref(top), byref(after))
-    return Predictions(table_of(top) if top else None, table_of(after) if after else None)
+    return predictions_of(found)

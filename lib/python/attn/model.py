@@ -12,10 +12,11 @@ from . import batch, experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host
-from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8
+from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
+from .pictures import picture_options, written
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
-from .result import Owner, Predictions, Result, picture_options, places_of, sink_bytes, tensors_of
+from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 
 
@@ -135,6 +136,7 @@ class Model:
     # --- Runs ---
 
     def run(self, text, *, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
+            target=None, foil=None, at=None, metric: str = "auto",
             on_event: Callable[[Event], Any] | None = None, **options) -> Result:
         """Runs one text and keeps the tensors that are asked for.
 
@@ -154,6 +156,8 @@ class Model:
         source      what cross-attention looks at: a text, ids or rows [S, d_source]
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
+        target, foil, at, metric
+                    a metric of the next token, as in `ablate`: result.predictions.metric
         on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
         special, special_tokens
                     as of tokenize
@@ -163,14 +167,17 @@ class Model:
         """
         if text is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
+        asked = {"target": target, "foil": foil, "at": at, "metric": None if metric == "auto" else metric}
+        asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                     next=next)
+                     next=next, answer=asked)
         host = self._use()
         if sites is None and not on_event:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, **options)
+                          next=next, answer=asked, **options)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
+        warn_of(result.notes)
         result._again = self._draw, given
         return result
 
@@ -283,7 +290,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     finally:
         lib.attn_result_release(byref(found))
         lib.attn_run_free(run)
-    result.notes = take_notes()
+    result.notes = take_notes() + request.notes
     return result
 
 
@@ -297,14 +304,6 @@ def _capture(selection):
     return capture, owner
 
 
-def predictions_of(found: c.attn_result) -> Predictions:
-    if not found.predictions.n_top and not found.predictions.n_next:
-        return Predictions(None, None)
-    top, next = c_void_p(), c_void_p()
-    call("attn_result_tables", byref(found), byref(top), byref(next))
-    return Predictions(table_of(top) if top else None, table_of(next) if next else None)
-
-
 def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=Request) -> bytes | None:
     """Runs what was GIVEN once more with one output: to PATH, or to memory and returned."""
     given, options = dict(given), dict(options)
@@ -315,24 +314,16 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         given["sites"] = sites
     precision = int(options.pop("precision", -1))
     is_synced = bool(options.pop("sync", False))
-    request, output, sink = kind(**given), c.attn_output(), c_void_p()
+    request = kind(**given)
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
     if options:
         raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
-    output.format = lib.attn_format_find(terminated(format, "format"))
-    if not output.format:
-        raise ValueError(f"format is {format!r}, expected the name of an output of attn-cli run, as 'svg' or 'npz'")
     request.struct.outputs.precision = precision
-    try:
-        if path is None:
-            call("attn_sink_create_memory", byref(sink))
-            output.sink = sink
-        else:
-            output.path, output.is_synced = path_bytes(path, "path"), is_synced
+
+    def write(output):
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
         lib.attn_result_release(byref(result))
-        return sink_bytes(sink) if path is None else None
-    finally:
-        lib.attn_sink_free(sink)
+
+    return written(format, path, is_synced, write)

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
-from .library import call, lib, on_note, terminated, utf8
+from .library import call, lib, noting, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -21,7 +21,7 @@ def spec(value: Spec, what: str) -> bytes | None:
         return None
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return terminated(str(value), what)
-    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head"):
+    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head", "sets"):
         return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
     if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
         return b",".join(spec(item, what) or b"" for item in value)
@@ -89,7 +89,7 @@ def ids_of(value, what: str = "ids") -> np.ndarray:
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
     if isinstance(value, (str, bytes, bytearray)):
-        data = utf8(value, what)
+        data = bytes(value) if isinstance(value, bytearray) else utf8(value, what)
         keep.append(data)
         where.text, where.n_text = data, len(data)
         return
@@ -309,6 +309,25 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
 ATTENTION = ("attention", "mask", "masking", "scale", "eps", "similarity", "algorithm", "dropout", "seed",
              "dropout_mask")
 
+# --- The next token -------------------------------------------------------------------------------
+
+METRICS = {"auto": c.ATTN_ANSWER_AUTO, "logit_diff": c.ATTN_ANSWER_LOGIT_DIFF, "log_prob": c.ATTN_ANSWER_LOG_PROB,
+           "logit": c.ATTN_ANSWER_LOGIT, "prob": c.ATTN_ANSWER_PROB, "kl": c.ATTN_ANSWER_KL, "ce": c.ATTN_ANSWER_CE}
+
+
+def fill_answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=None, metric="auto") -> None:
+    """What is measured of the next token: TARGET and FOIL are texts of one token, or ids."""
+    answer.metric = choice(metric, METRICS, "metric")
+    for name, value in (("target", target), ("foil", foil)):
+        if isinstance(value, str):
+            setattr(answer, name, terminated(value, name))
+        elif value is not None:
+            number = c_int32(value)
+            keep.append(number)
+            setattr(answer, name + "_id", POINTER(c_int32)(number))
+    answer.at = spec(at, "at")
+
+
 # --- Requests -------------------------------------------------------------------------------------
 
 DEFAULT_SITES = "pattern,z,logits"
@@ -336,7 +355,7 @@ class Request:
 
     def __init__(self, text=None, *, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
-                 special="parse", special_tokens=True, **attention):
+                 answer=None, special="parse", special_tokens=True, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
             raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
@@ -364,7 +383,13 @@ class Request:
         self.keep += [knockouts, patches]
         if next:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
-        request.on_note = on_note
+        if answer:
+            asked = c.attn_answer_args()
+            fill_answer(asked, self.keep, **answer)
+            self.keep.append(asked)
+            request.predict.answer = POINTER(c.attn_answer_args)(asked)
+        self.notes: list[str] = []
+        request.on_note = noting(self.notes)
 
     def _set_edits(self, edits):
         edits = [edits] if isinstance(edits, Edit) else list(edits)

@@ -13,9 +13,9 @@ import numpy as np
 
 from . import binding as c
 from .errors import ClosedError, Error
-from .library import call, lib, reader, terminated
-from .request import SITES, choice
-from .table import Table
+from .library import call, lib, reader
+from .request import SITES
+from .table import Table, table_of
 
 NAMES = {site: name for name, site in SITES.items()}
 ALIASES = {"attention": "pattern", "context": "z"}  # as in lists of sites
@@ -263,10 +263,21 @@ _labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "so
 
 class Predictions(NamedTuple):
     """Next tokens. top: probability, id, token, most probable first (and position, where queries were chosen);
-    next: logprob (natural) and text of the continuations that were asked for. None: was not asked."""
+    next: logprob (natural) and text of the continuations that were asked for; metric: value and metric of the target
+    that was asked for. None: was not asked."""
 
     top: Table | None
     next: Table | None
+    metric: Table | None = None
+
+
+def predictions_of(found: c.attn_result) -> Predictions:
+    if not (found.predictions.n_top or found.predictions.n_next or found.predictions.n_metric):
+        return Predictions(None, None)
+    tables = top, next, metric = c_void_p(), c_void_p(), c_void_p()
+    call("attn_result_tables", byref(found), byref(top), byref(next))
+    call("attn_result_metric", byref(found), byref(metric))
+    return Predictions(*(table_of(table) if table else None for table in tables))
 
 
 class Result:
@@ -278,7 +289,7 @@ class Result:
     queries         int64 [T'] the positions that rows of tensors are of
     source_tokens   texts [S] of what cross-attention looks at, or None
     len(result)     T
-    predictions     Predictions(top, next)
+    predictions     Predictions(top, next, metric)
     notes           what `attn-cli run` would note: how many rows an edit changed, say
     cache           the tensors under TransformerLens's names
     id, error, measures
@@ -456,41 +467,3 @@ def _notebook_display():
         return None
     from IPython.display import display
     return display
-
-
-# --- Pictures -------------------------------------------------------------------------------------
-
-_VALUES = {"auto": c.ATTN_CELL_TEXT_AUTO, "always": c.ATTN_CELL_TEXT_ALWAYS, "never": c.ATTN_CELL_TEXT_NEVER}
-_THEMES = {"light": c.ATTN_THEME_LIGHT, "dark": c.ATTN_THEME_DARK}
-
-
-def picture_options(options: dict, keep: list) -> c.attn_picture_options:
-    """Takes what shapes a picture out of OPTIONS."""
-    picture = c.ATTN_PICTURE_OPTIONS_DEFAULT()
-    figure, colormap = options.pop("figure", None), options.pop("colormap", None)
-    color_scale, title = options.pop("color_scale", None), options.pop("title", None)
-    if figure is not None:
-        call("attn_figure_parse", terminated(figure, "figure"), byref(picture))
-    if color_scale is not None:
-        call("attn_color_scale_parse", terminated(color_scale, "color_scale"), byref(picture.color_scale))
-    if colormap is not None:
-        picture.colormap = lib.attn_colormap_find(terminated(colormap, "colormap"))
-        if not picture.colormap:
-            names = [lib.attn_colormap_name(lib.attn_colormap_at(i)).decode() for i in range(lib.attn_n_colormap())]
-            raise ValueError(f"colormap is {colormap!r}, expected one of {', '.join(names)}")
-    picture.hides_first = bool(options.pop("hide_first", False))
-    picture.renormalizes = bool(options.pop("renormalize", False))
-    picture.merges_words = bool(options.pop("merge_words", False))
-    picture.values = choice(options.pop("values", "auto"), _VALUES, "values")
-    picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
-    picture.cell, picture.width = int(options.pop("cell", 0)), int(options.pop("width", 0))
-    if title is not None:
-        picture.title = terminated(title, "title")
-    keep.append(picture)
-    return picture
-
-
-def sink_bytes(sink) -> bytes:
-    size = c_size_t()
-    address = lib.attn_sink_bytes(sink, byref(size))
-    return string_at(address or 0, size.value)

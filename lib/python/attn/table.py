@@ -1,13 +1,316 @@
 """Tables of results: columns as numpy arrays."""
 from __future__ import annotations
 
-from ctypes import byref, c_void_p, string_at
-from typing import Any, Iterator
+import functools
+from ctypes import POINTER, byref, c_int64, c_void_p, cast, string_at
+from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
 from . import binding as c
-from .library import call, lib
+from .library import call, lib, terminated
+from .pictures import Picture, picture_options, sink_bytes, written
+
+
+class _Column(NamedTuple):
+    """What struct attn_column says."""
+
+    name: str
+    type: int
+    unit: str | None
+    notation: int
+    digits: int
+    width: int
+    range: int
+
+
+_FORMS = {"text": c.ATTN_TABLE_ALIGNED, "csv": c.ATTN_TABLE_CSV, "json": c.ATTN_TABLE_JSON,
+          "jsonl": c.ATTN_TABLE_JSON_LINES}
+_COUNTED = ("layer", "head", "kv_head", "position")  # columns that count from 0: a grid has all of them
+
+
+class Grid(np.ndarray):
+    """Numbers of a table as a matrix, float64: NaN where the table has no row.
+
+    rows, columns   what its rows and columns are: the values of two columns of the table
+    name            the column that the numbers are from
+    """
+
+    rows: list
+    columns: list
+    name: str
+
+    def __array_finalize__(self, other):
+        is_whole = isinstance(other, Grid) and other.shape == self.shape
+        self.rows, self.columns = (other.rows, other.columns) if is_whole else ([], [])
+        self.name = other.name if is_whole else ""
+
+
+class Table:
+    """Named columns: table["entropy"] is a numpy array, table.columns their names, len(table) its rows; a loop gives
+    rows as dicts.
+
+    name     what it is called: "heads"
+    units    of the columns that have one: {"entropy": "nats"}
+    info     what was found beside it: of score n_token, nats and perplexity, say
+    notes    what was odd but no failure
+    """
+
+    def __init__(self, name: str, columns: list[_Column], cells: list[list]):
+        self.name = name
+        self.units = {column.name: column.unit for column in columns if column.unit}
+        self.info: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self._columns = {column.name: column for column in columns}
+        self._cells = dict(zip(self._columns, cells))  # texts as bytes, missing values as None
+        self._arrays: dict[str, np.ndarray] = {}
+        self._n_group = 0  # leading columns that name a group
+        self._drawn: dict[str, Any] = {}  # fields of struct attn_table_grid: what a picture shows
+        self._use_labels: Callable | None = None  # calls a function with the labels of the run, for pictures
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            values = self._values(name)
+            self._arrays[name] = _array(values, self._columns[name].type)
+        return self._arrays[name]
+
+    def _values(self, name: str) -> list:
+        """A column as Python has it: int, float, str, bool, list, and None for what is missing."""
+        if name not in self._columns:
+            raise KeyError(f"{name}: the columns are {', '.join(self._columns)}")
+        if self._columns[name].type == c.ATTN_VALUE_TEXT:
+            return [None if text is None else text.decode("utf-8", "replace") for text in self._cells[name]]
+        return self._cells[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self._cells.values()), ()))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Its rows, as dicts. What is missing is None."""
+        for values in zip(*map(self._values, self._columns)):
+            yield dict(zip(self._columns, values))
+
+    def to_dict(self) -> dict[str, list]:
+        """Lists by column. What is missing is None."""
+        return {name: list(self._values(name)) for name in self._columns}
+
+    def to_pandas(self):
+        """A pandas.DataFrame; needs pandas. Columns of integers are Int64, which may lack values, and those of truth
+        values boolean."""
+        import pandas
+        kinds = {c.ATTN_VALUE_INTEGER: "Int64", c.ATTN_VALUE_BOOLEAN: "boolean"}
+        columns = {}
+        for name, column in self._columns.items():
+            kind = kinds.get(column.type)
+            columns[name] = pandas.array(self._values(name), dtype=kind) if kind else self[name].copy()
+        return pandas.DataFrame(columns)
+
+    # --- Rows ---
+
+    def sort(self, by: str | None = None, limit: int = 0) -> Table:
+        """A table of the same rows, those with the largest numbers first.
+
+        by      a column, largest magnitude first; "change:up": smallest value first; "change:down": largest
+        limit   at most so many rows, of each group
+
+        Equal rows keep their order, those without a value come last. Rows `base`, `source`, `sum` and `model` keep
+        their places and do not count.
+        """
+        order, made = c.ATTN_TABLE_ORDER_DEFAULT(), c_void_p()
+        order.sort = None if by is None else terminated(by, "by")
+        order.n_most, order.n_group = limit, self._n_group
+        self._with_native(lambda native: call("attn_table_sort", native, byref(order), byref(made)))
+        return self._like(table_of(made))
+
+    def where(self, **values) -> Table:
+        """A table of the rows that have these values: t.where(condition="plural", layer=2)."""
+        wanted = [(self._values(name), value) for name, value in values.items()]
+        kept = [row for row in range(len(self)) if all(column[row] == value for column, value in wanted)]
+        return self._like(Table(self.name, list(self._columns.values()),
+                                [[cells[row] for row in kept] for cells in self._cells.values()]))
+
+    def _like(self, made: Table) -> Table:
+        made.info, made.notes = dict(self.info), list(self.notes)
+        made._n_group, made._drawn, made._use_labels = self._n_group, self._drawn, self._use_labels
+        return made
+
+    # --- Pictures ---
+
+    def grid(self, rows: str | None = None, columns: str | None = None, values: str | None = None) -> Grid:
+        """Numbers as a matrix: grid("layer", "position", "effect"), or grid("entropy") by layer and head.
+
+        Without names it is what plot() draws. Layers, heads and positions count from 0; other rows and columns are
+        the values that there are, numbers ascending, texts in their order: grid.rows, grid.columns. A cell that
+        several rows of the table are of is an error: where() chooses one.
+        """
+        if rows is not None and columns is None and values is None:
+            rows, values = None, rows
+        drawn = self._layout(rows, columns, values)
+        names = drawn["rows"], drawn["columns"]
+        sides = [self._side(name) for name in names]
+        grid = np.full([len(side) for side in sides], np.nan).view(Grid)
+        grid.rows, grid.columns = (list(side) for side in sides)
+        grid.name = drawn["values"]
+        cells = zip(*map(self._values, names), self._values(drawn["values"]))
+        taken = set()
+        for row, column, value in cells:
+            if row is None or column is None:
+                continue
+            if (row, column) in taken:
+                raise ValueError(f"several rows have {names[0]} {row} and {names[1]} {column}: choose with where(), or "
+                                 "other columns")
+            taken.add((row, column))
+            grid[sides[0][row], sides[1][column]] = np.nan if value is None else value
+        return grid
+
+    def _side(self, name: str) -> dict[Any, int]:
+        """Where the values of a column are in a grid."""
+        values = [value for value in self._values(name) if value is not None]
+        if name in _COUNTED and self._columns[name].type == c.ATTN_VALUE_INTEGER:
+            values = list(range(max(values, default=-1) + 1))
+        elif self._columns[name].type != c.ATTN_VALUE_TEXT:
+            values = sorted(set(values))
+        return {value: at for at, value in enumerate(dict.fromkeys(values))}
+
+    def _layout(self, rows, columns, values) -> dict[str, Any]:
+        """What a picture shows: what is asked for, else what attn-cli draws, else numbers by layer and head."""
+        drawn = dict(self._drawn)
+        if rows is not None or columns is not None:
+            for name in ("detail", "texts"):
+                drawn.pop(name, None)
+        for side, name, usual in (("rows", rows, "layer"), ("columns", columns, "head")):
+            if name is not None:
+                drawn[side] = name
+            drawn.setdefault(side, usual)
+        numbers = [name for name, column in self._columns.items()
+                   if column.type == c.ATTN_VALUE_REAL and name not in drawn.values()]
+        drawn["values"] = values or drawn.get("values") or next(iter(numbers), "")
+        for name in (drawn["rows"], drawn["columns"], drawn["values"]):
+            self._values(name)  # or a KeyError
+        if self._columns[drawn["values"]].type in (c.ATTN_VALUE_TEXT, c.ATTN_VALUE_LIST):
+            raise ValueError(f"values is {drawn['values']!r}, expected a column of numbers")
+        return drawn
+
+    def plot(self, rows: str | None = None, columns: str | None = None, values: str | None = None,
+             **options) -> Picture:
+        """The picture that attn-cli makes of this table: by default the numbers that matter by layer and head, or by
+        layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
+
+        options     colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
+                    theme ("light", "dark")
+        """
+        drawn = self._layout(rows, columns, values)
+        return Picture(functools.partial(self._draw, drawn, options))
+
+    def _draw(self, drawn: dict, options: dict, format: str, path) -> bytes | None:
+        keep: list = []
+        options = dict(options)
+        if "values_text" in options:
+            options["values"] = options.pop("values_text")
+        picture = picture_options(options, keep)
+        if options:
+            raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
+        grid = c.attn_table_grid()
+        for name, value in drawn.items():
+            setattr(grid, name, value.encode() if isinstance(value, str) else value)
+        grid.n_text = len(grid.text or b"")
+
+        def write(output, labels=None):
+            grid.run = labels
+            self._with_native(lambda native: call("attn_table_picture_write", native, byref(grid), byref(picture),
+                                                  byref(output)))
+
+        use = self._use_labels
+        return written(format, path, False, functools.partial(use, write) if use else write)
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self.plot().svg
+        except Exception:  # a table that no picture is of still has its repr
+            return None
+
+    # --- Text ---
+
+    def render(self, format: str = "text", path=None, *, precision: int = -1) -> bytes | None:
+        """This table as "text", "csv", "json" or "jsonl", as attn-cli writes it: to PATH, or returned."""
+        form = _FORMS.get(format)
+        if form is None:
+            raise ValueError(f"format is {format!r}, expected {', '.join(map(repr, _FORMS))}")
+        sink = c_void_p()
+        try:
+            call("attn_sink_create_memory", byref(sink))
+            self._with_native(lambda native: call("attn_table_write", native, form, precision, sink))
+            data = sink_bytes(sink)
+        finally:
+            lib.attn_sink_free(sink)
+        if path is None:
+            return data
+        with open(path, "wb") as file:
+            file.write(data)
+        return None
+
+    def __str__(self) -> str:
+        return (self.render() or b"").decode()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        rows = [self._columns, *(row.values() for row in self)]
+        lines = ["".join(f"<{tag}>{escape(_shown(cell))}</{tag}>" for cell in row)
+                 for row, tag in zip(rows, ["th"] + ["td"] * len(self))]
+        return f"<table><tr>{'</tr><tr>'.join(lines)}</tr></table>"
+
+    # --- The library's ---
+
+    def _with_native(self, use: Callable) -> None:
+        """Calls USE with the table as the library has it."""
+        native = c_void_p()
+        keep: list = []
+        columns = (c.attn_column * len(self._columns))()
+        for made, column in zip(columns, self._columns.values()):
+            made.name, made.type, made.notation = column.name.encode(), column.type, column.notation
+            made.unit = None if column.unit is None else column.unit.encode()
+            made.digits, made.width, made.range = column.digits, column.width, column.range
+        call("attn_table_create", self.name.encode(), columns, len(columns), byref(native))
+        try:
+            row = (c.attn_cell * len(columns))()
+            kinds = [column.type for column in self._columns.values()]
+            for values in zip(*self._cells.values()):
+                for cell, kind, value in zip(row, kinds, values):
+                    _fill(cell, kind, value, keep)
+                call("attn_table_append", native, row, len(row))
+                keep.clear()
+            use(native)
+        finally:
+            lib.attn_table_free(native)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_use_labels": None}
+
+
+# --- Cells ----------------------------------------------------------------------------------------
+
+
+def _fill(cell: c.attn_cell, kind: int, value, keep: list) -> None:
+    cell.type = c.ATTN_VALUE_MISSING if value is None else kind
+    if value is None:
+        cell.size = 0
+    elif kind == c.ATTN_VALUE_REAL:
+        cell.real = value
+    elif kind == c.ATTN_VALUE_TEXT:
+        cell.text, cell.size = value, len(value)
+        keep.append(value)
+    elif kind == c.ATTN_VALUE_LIST:
+        numbers = (c_int64 * len(value))(*value)
+        cell.list, cell.size = cast(numbers, POINTER(c_int64)), len(value)
+        keep.append(numbers)
+    else:
+        cell.integer = value
 
 
 def _cell(cell: c.attn_cell) -> Any:
@@ -19,15 +322,10 @@ def _cell(cell: c.attn_cell) -> Any:
     if kind == c.ATTN_VALUE_BOOLEAN:
         return bool(cell.integer)
     if kind == c.ATTN_VALUE_TEXT:
-        return _text(cell)
+        return string_at(c_void_p.from_buffer(cell, c.attn_cell.text.offset).value or 0, cell.size)
     if kind == c.ATTN_VALUE_LIST:
         return list(cell.list[:cell.size])
     return None
-
-
-def _text(cell):
-    address = c_void_p.from_buffer(cell, c.attn_cell.text.offset).value
-    return string_at(address or 0, cell.size).decode("utf-8", "replace")
 
 
 def _array(values: list, kind: int) -> np.ndarray:
@@ -44,70 +342,6 @@ def _array(values: list, kind: int) -> np.ndarray:
     return array
 
 
-class Table:
-    """Named columns: table["entropy"] is a numpy array, table.columns their names, len(table) its rows.
-
-    name     what it is called: "heads"
-    units    of the columns that have one: {"entropy": "nats"}
-    info     what was found beside it: of score n_token, nats and perplexity, say
-    notes    what was odd but no failure
-    """
-
-    def __init__(self, name: str, columns: dict[str, np.ndarray], units: dict[str, str], text: str):
-        self.name, self.units = name, units
-        self.info: dict[str, Any] = {}
-        self.notes: list[str] = []
-        self._columns, self._text = columns, text
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self._columns)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._columns:
-            raise KeyError(f"{name}: the columns are {', '.join(self._columns)}")
-        return self._columns[name]
-
-    def __len__(self) -> int:
-        return len(next(iter(self._columns.values()), ()))
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Its rows, as dicts."""
-        for values in zip(*(column.tolist() for column in self._columns.values())):
-            yield dict(zip(self._columns, values))
-
-    def to_dict(self) -> dict[str, list]:
-        """Lists by column."""
-        return {name: column.tolist() for name, column in self._columns.items()}
-
-    def to_pandas(self):
-        """A pandas.DataFrame; needs pandas."""
-        import pandas
-        return pandas.DataFrame(self._columns)
-
-    def grid(self, column: str) -> np.ndarray:
-        """COLUMN as float64 [layers, heads], NaN where the table has no row: for pictures. Needs `layer` and `head`."""
-        layer, head = (self[name] for name in ("layer", "head"))
-        has = ~(np.isnan(layer.astype(float)) | np.isnan(head.astype(float)))
-        layer, head = layer[has].astype(int), head[has].astype(int)
-        cells = np.full((layer.max() + 1, head.max() + 1), np.nan)
-        cells[layer, head] = self[column][has]
-        return cells
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        from html import escape
-        rows = [self._columns, *(row.values() for row in self)]
-        lines = ["".join(f"<{tag}>{escape(_shown(cell))}</{tag}>" for cell in row)
-                 for row, tag in zip(rows, ["th"] + ["td"] * len(self))]
-        return f"<table><tr>{'</tr><tr>'.join(lines)}</tr></table>"
-
-
 def _shown(cell) -> str:
     if cell is None or cell != cell:
         return ""
@@ -116,21 +350,13 @@ def _shown(cell) -> str:
 
 def table_of(pointer) -> Table:
     """The table at POINTER, which is freed."""
-    from .result import sink_bytes
-    sink = c_void_p()
     try:
-        n_row = lib.attn_table_n_row(pointer)
-        columns, units = {}, {}
+        rows, columns, cells = range(lib.attn_table_n_row(pointer)), [], []
         for i in range(lib.attn_table_n_column(pointer)):
             column = lib.attn_table_column(pointer, i).contents
-            name = column.name.decode()
-            values = [_cell(lib.attn_table_cell(pointer, row, i)) for row in range(n_row)]
-            columns[name] = _array(values, column.type)
-            if column.unit:
-                units[name] = column.unit.decode()
-        call("attn_sink_create_memory", byref(sink))
-        call("attn_table_write", pointer, c.ATTN_TABLE_ALIGNED, -1, sink)
-        return Table(lib.attn_table_name(pointer).decode(), columns, units, sink_bytes(sink).decode())
+            columns.append(_Column(column.name.decode(), column.type, column.unit and column.unit.decode(),
+                                   column.notation, column.digits, column.width, column.range))
+            cells.append([_cell(lib.attn_table_cell(pointer, row, i)) for row in rows])
+        return Table(lib.attn_table_name(pointer).decode(), columns, cells)
     finally:
-        lib.attn_sink_free(sink)
         lib.attn_table_free(pointer)

@@ -1,12 +1,12 @@
 /*
- * answer.h - what is measured of a model's next token: experiments say how it changes.
+ * answer.h - what is measured of a model's next token: runs say it, experiments how it changes.
  *
  *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = "-1"};
  *
  * The logits are those after one position. p is their softmax, in double precision.
  */
-#ifndef ATTN_EXPERIMENT_ANSWER_H
-#define ATTN_EXPERIMENT_ANSWER_H
+#ifndef ATTN_RUN_ANSWER_H
+#define ATTN_RUN_ANSWER_H
 
 #include "base/api.h"
 

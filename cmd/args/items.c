@@ -1,0 +1,125 @@
+/* items.c - see items.h. */
+#include "cmd/args/items.h"
+
+#include "cmd/line/interrupt.h"
+#include "cmd/line/report.h"
+
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct option items_rows[] = {
+    OPTION_TEXT("items", "FILE", struct items_args, path,
+                "instead of one text, take the items of FILE: JSON Lines, or CSV or TSV with a "
+                "header; '-' is standard input. An item may have its own target, foil, at and "
+                "other positions; the options are for those that have none. Print means over "
+                "items, with their standard deviations and errors"),
+    OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv", struct items_args, form,
+                  "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON Lines"),
+    OPTION_TEXT("group-by", "LABEL[,LABEL]", struct items_args, group_by,
+                "a table for each value of these labels, the keys of an item that mean nothing "
+                "else"),
+    OPTION_TEXT("paired", "LABEL=A:B", struct items_args, paired,
+                "the differences B - A of items that have the same id and differ in LABEL. Keeps "
+                "the numbers of an item until its partner comes"),
+    OPTION_TEXT("bootstrap", "N[:SEED]", struct items_args, bootstrap,
+                "add the percentile interval of each mean over N resamples of the items. Keeps 8 "
+                "bytes for each number of each item"),
+    OPTION_REAL("interval", "PERCENT", struct items_args, interval, "of --bootstrap; default: 95",
+                .max = 100),
+    OPTION_NUMBER("max-errors", "N", struct items_args, n_most_failed, 0, INT64_MAX,
+                  "number of items that may fail; one more ends the run. Default: any number, and "
+                  "the exit code is 6"),
+};
+
+const struct option_group items_options = OPTION_GROUP("Items", items_rows);
+
+/* Refuses options that are for items where there are none. */
+static enum attn_status check_alone(const struct items_args *args, struct attn_error *err)
+{
+    const char *name = args->form > 0             ? "items-format"
+                       : args->group_by           ? "group-by"
+                       : args->paired             ? "paired"
+                       : args->bootstrap          ? "bootstrap"
+                       : args->interval > 0       ? "interval"
+                       : args->n_most_failed >= 0 ? "max-errors"
+                                                  : NULL;
+
+    return name ? refuse(err, NULL, "--%s needs --items", name) : ATTN_OK;
+}
+
+static enum attn_status read_bootstrap(const char *value, struct attn_study_args *study,
+                                       struct attn_error *err)
+{
+    const size_t size = value ? strcspn(value, ":") : 0;
+    int64_t n;
+
+    if (!value)
+        return ATTN_OK;
+    if (!attn_parse_int(value, size, 1, INT32_MAX, &n) ||
+        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), &study->seed)))
+        return refuse(err, NULL, "'--bootstrap' is '%s', expected N or N:SEED", value);
+    study->n_bootstrap = (size_t)n;
+    return ATTN_OK;
+}
+
+enum attn_status items_open(const struct items_args *args, const struct prompt_args *prompt,
+                            bool has_texts, struct items *items, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    if (!args->path)
+        return check_alone(args, err);
+    if (has_texts || (prompt && prompt_is_given(prompt)))
+        return refuse(err, NULL, "%s and --items are given, expected one of them",
+                      has_texts ? "--texts" : "a text");
+    if (args->interval > 0 && !args->bootstrap)
+        return refuse(err, NULL, "--interval needs --bootstrap");
+    items->args = ATTN_STUDY_ARGS_DEFAULT;
+    ATTN_TRY(read_bootstrap(args->bootstrap, &items->args, err));
+    options.path = args->path;
+    options.form = (enum attn_items_form)args->form;
+    options.cancel = interrupt_flag();
+    ATTN_TRY(attn_items_open(&options, &items->items, err));
+    items->args.items = items->items;
+    items->args.group_by = args->group_by;
+    items->args.paired = args->paired;
+    items->args.interval = args->interval;
+    items->args.max_failed = args->n_most_failed;
+    items->args.sum = &items->sum;
+    return ATTN_OK;
+}
+
+void items_close(struct items *items)
+{
+    attn_items_free(items->items);
+}
+
+void items_write_sum(const struct items *items, struct attn_sink *out)
+{
+    const struct attn_study_sum *sum = &items->sum;
+    const size_t n_done = sum->n_item - sum->n_failed;
+    char line[256] = "";
+    size_t used = 0;
+
+    if (sum->n_failed > 0)
+        attn_fixed_text_append(line, sizeof line, &used, "%zu of ", n_done);
+    attn_fixed_text_append(line, sizeof line, &used, "%zu item%s", sum->n_item,
+                           sum->n_item == 1 ? "" : "s");
+    if (sum->n_group > 0)
+        attn_fixed_text_append(line, sizeof line, &used, ", %zu condition%s", sum->n_group,
+                               sum->n_group == 1 ? "" : "s");
+    if (items->args.paired)
+        attn_fixed_text_append(line, sizeof line, &used, ", %zu pair%s", sum->n_pair,
+                               sum->n_pair == 1 ? "" : "s");
+    if (sum->metric)
+        attn_fixed_text_append(line, sizeof line, &used, "; %s%s%s %.3g", sum->row ? sum->row : "",
+                               sum->row ? " " : "", sum->metric, sum->mean);
+    if (sum->metric && isfinite(sum->se))
+        attn_fixed_text_append(line, sizeof line, &used, " (se %.2g)", sum->se);
+    if (isfinite(sum->right))
+        attn_fixed_text_append(line, sizeof line, &used, ", right in %.3g %%", 100 * sum->right);
+    attn_sink_write(out, line, used);
+    attn_sink_write(out, "\n", 1);
+}

@@ -1,0 +1,42 @@
+/* items.h - many items instead of one text: which file, how its rows become one table. */
+#ifndef CMD_ITEMS_ARGS_H
+#define CMD_ITEMS_ARGS_H
+
+#include "cmd/args/prompt.h"
+#include "cmd/line/options.h"
+
+#include "extra.h"
+
+struct items_args {
+    const char *path;              /* NULL: not given, nor are the others */
+    int form;                      /* enum attn_items_form, by name unless it was given */
+    const char *group_by, *paired; /* NULL: not given */
+    const char *bootstrap;         /* N or N:SEED; NULL: not given */
+    double interval;               /* in percent; 0: not given */
+    int64_t n_most_failed;         /* -1: not given */
+};
+
+#define ITEMS_ARGS_DEFAULT                                                                         \
+    {                                                                                              \
+        .n_most_failed = -1                                                                        \
+    }
+
+extern const struct option_group items_options; /* fills a struct items_args */
+
+/* Items on their way. Initialize with = {0}. */
+struct items {
+    struct attn_items *items;    /* owns; NULL: there are none */
+    struct attn_study_args args; /* what the library is asked */
+    struct attn_study_sum sum;   /* what came of it */
+};
+
+/* Opens what ARGS name, if they name a file; is_verbose lists the labels. PROMPT and HAS_TEXTS,
+ * --texts, must not be given with it. */
+enum attn_status items_open(const struct items_args *args, const struct prompt_args *prompt,
+                            bool has_texts, struct items *items, struct attn_error *err);
+void items_close(struct items *items);
+
+/* Writes the line that says what was computed. */
+void items_write_sum(const struct items *items, struct attn_sink *out);
+
+#endif

@@ -1,0 +1,991 @@
+/*
+ * fold.c - see fold.h. A group has moments of each number of its rows; with n_bootstrap also the
+ * numbers of every item. Partners of `paired` wait in a table of lists by a hash of their ids.
+ */
+#include "experiment/fold.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status_internal.h"
+#include "experiment/frame.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_GROUPS = 1000, MOST_LABELS = 16, N_LIST = 1 << 14, ID_SIZE = 24 };
+
+/* What becomes of a column. */
+enum role { ROLE_KEY, ROLE_MEAN, ROLE_SHARE, ROLE_COUNT, ROLE_DERIVED };
+
+/* A column that the items' tables have. */
+struct folded_column {
+    struct attn_column column;
+    size_t place; /* among all columns of the form */
+    enum role role;
+    bool has_bounds;
+};
+
+/* A label's value, outside of its item. */
+struct label {
+    struct attn_cell value; /* a text is `text` */
+    char *text;             /* owns; as it was written */
+};
+
+struct group {
+    struct label *labels;         /* [n_label] owns */
+    size_t n;                     /* items */
+    struct attn_moments *moments; /* [n_row, n_column] owns; of a count `mean` is the sum */
+    double *values;               /* [n, n_row * n_mean] owns; NaN: missing. With n_bootstrap */
+    size_t capacity;
+    double *more; /* [n_more] owns; means */
+};
+
+/* An item whose partner has not come. */
+struct waiting {
+    char *id; /* owns */
+    size_t n_id;
+    bool is_b;
+    struct label *labels;     /* [n_label] owns */
+    struct attn_table *table; /* owns */
+    double *more;             /* [n_more] owns */
+    struct waiting *next;
+};
+
+struct attn_fold {
+    struct attn_fold_form form;
+    const struct attn_study_args *study;
+    char *names;                     /* owns; group_by, ended where its labels end */
+    const char *labels[MOST_LABELS]; /* [n_label] in `names` */
+    size_t n_label;
+    char *pair;             /* owns; paired, likewise */
+    const char *sides[2];   /* A and B, in `pair` */
+    struct waiting **lists; /* [N_LIST] owns; those that wait, the oldest of a list first */
+    size_t n_pair, n_single;
+
+    struct attn_table *first;      /* owns; of the first item */
+    struct folded_column *columns; /* [n_column] owns */
+    size_t n_column, n_row, n_mean, n_more;
+    bool *differs;        /* [n_row, n_column] owns; keys that are not the same for all items */
+    struct group *groups; /* [n_group] owns */
+    size_t n_group, group_capacity;
+};
+
+/* --- What is asked for ------------------------------------------------------------------------ */
+
+static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *err)
+{
+    const char *list = fold->study->group_by;
+    char *at;
+
+    if (!list)
+        return ATTN_OK;
+    fold->names = at = attn_strndup(list, strlen(list), err);
+    if (!at)
+        return ATTN_NO_MEMORY;
+    for (char *end = at; end; at = end + 1) {
+        end = strchr(at, ',');
+        if (end)
+            *end = '\0';
+        if (*at == '\0')
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`group_by` '%s' has an empty name, expected labels as in "
+                                  "'condition,number'",
+                                  attn_quote_string(list).text);
+        if (fold->n_label == MOST_LABELS)
+            return attn_error_set(err, ATTN_INVALID, "`group_by` names more than %d labels",
+                                  MOST_LABELS);
+        fold->labels[fold->n_label++] = at;
+        if (!end)
+            break;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err)
+{
+    const char *pair = fold->study->paired;
+    char *a, *b;
+
+    if (!pair)
+        return ATTN_OK;
+    fold->pair = attn_strndup(pair, strlen(pair), err);
+    fold->lists = attn_alloc(N_LIST, sizeof *fold->lists, err);
+    if (!fold->pair || !fold->lists)
+        return ATTN_NO_MEMORY;
+    a = strchr(fold->pair, '=');
+    b = a ? strchr(a + 1, ':') : NULL;
+    if (!b || a == fold->pair || b == a + 1 || b[1] == '\0' || strcmp(a + 1, b + 1) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
+                              attn_quote_string(pair).text);
+    *a++ = *b++ = '\0';
+    fold->sides[0] = a;
+    fold->sides[1] = b;
+    for (size_t i = 0; i < fold->n_label; i++)
+        if (strcmp(fold->labels[i], fold->pair) == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' cannot be in `group_by` and in `paired`, expected one",
+                                  attn_quote_string(fold->pair).text);
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_create(const struct attn_fold_form *form,
+                                  const struct attn_study_args *study, struct attn_fold **fold,
+                                  struct attn_error *err)
+{
+    struct attn_fold *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->form = *form;
+    made->study = study;
+    status = read_labels(made, err);
+    if (status == ATTN_OK)
+        status = read_pair(made, err);
+    if (status == ATTN_OK)
+        *fold = made;
+    else
+        attn_fold_free(made);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static void free_labels(struct label *labels, size_t n)
+{
+    for (size_t i = 0; labels && i < n; i++)
+        attn_free(labels[i].text);
+    attn_free(labels);
+}
+
+static void free_waiting(struct waiting *waiting, size_t n_label)
+{
+    attn_free(waiting->id);
+    free_labels(waiting->labels, n_label);
+    attn_table_free(waiting->table);
+    attn_free(waiting->more);
+    attn_free(waiting);
+}
+
+void attn_fold_free(struct attn_fold *fold)
+{
+    if (!fold)
+        return;
+    for (size_t i = 0; fold->lists && i < N_LIST; i++)
+        for (struct waiting *at = fold->lists[i], *next; at; at = next) {
+            next = at->next;
+            free_waiting(at, fold->n_label);
+        }
+    for (size_t i = 0; i < fold->n_group; i++) {
+        free_labels(fold->groups[i].labels, fold->n_label);
+        attn_free(fold->groups[i].moments);
+        attn_free(fold->groups[i].values);
+        attn_free(fold->groups[i].more);
+    }
+    attn_free(fold->groups);
+    attn_free(fold->differs);
+    attn_free(fold->columns);
+    attn_table_free(fold->first);
+    attn_free(fold->lists);
+    attn_free(fold->pair);
+    attn_free(fold->names);
+    attn_free(fold);
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+/* NULL where ITEM has no label NAME. */
+static const struct attn_item_label *find_label(const struct attn_item *item, const char *name)
+{
+    for (size_t i = 0; i < item->n_label; i++)
+        if (strcmp(item->labels[i].name, name) == 0)
+            return &item->labels[i];
+    return NULL;
+}
+
+static enum attn_status check_label(const struct attn_item *item, const char *name,
+                                    struct attn_error *err)
+{
+    char names[ATTN_QUOTE_SIZE] = "";
+    size_t used = 0;
+
+    if (find_label(item, name))
+        return ATTN_OK;
+    for (size_t i = 0; i < item->n_label; i++)
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
+                               attn_quote_string(item->labels[i].name).text);
+    return attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)",
+                          attn_quote_string(name).text, item->n_label > 0 ? names : "none");
+}
+
+/* Copies of the labels of ITEM that groups are made by [n_label]; NULL for lack of memory. */
+static struct label *copy_labels(const struct attn_fold *fold, const struct attn_item *item,
+                                 struct attn_error *err)
+{
+    struct label *copies = attn_alloc(fold->n_label, sizeof *copies, err);
+
+    for (size_t i = 0; copies && i < fold->n_label; i++) {
+        const struct attn_item_label *label = find_label(item, fold->labels[i]);
+
+        copies[i].value = label->value;
+        copies[i].text = attn_strndup(label->text, strlen(label->text), err);
+        if (!copies[i].text) {
+            free_labels(copies, i);
+            return NULL;
+        }
+        if (copies[i].value.type == ATTN_VALUE_TEXT)
+            copies[i].value = attn_cell_string(copies[i].text);
+    }
+    return copies;
+}
+
+static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
+{
+    if (a->type != b->type)
+        return false;
+    switch (a->type) {
+    case ATTN_VALUE_TEXT:
+        return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
+    case ATTN_VALUE_REAL:
+        return a->real == b->real || (isnan(a->real) && isnan(b->real));
+    case ATTN_VALUE_LIST:
+        return a->size == b->size &&
+               (a->size == 0 || memcmp(a->list, b->list, a->size * sizeof *a->list) == 0);
+    default:
+        return a->integer == b->integer;
+    }
+}
+
+/* Which of A and B the label of ITEM is: 0, 1, or -1 for neither. */
+static int find_side(const struct attn_fold *fold, const struct attn_item *item)
+{
+    const char *text = find_label(item, fold->pair)->text;
+
+    return strcmp(text, fold->sides[0]) == 0 ? 0 : strcmp(text, fold->sides[1]) == 0 ? 1 : -1;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static enum role role_of(const struct attn_fold_form *form, size_t place)
+{
+    const enum attn_value_type type = form->columns[place].type;
+
+    if ((form->derived & ATTN_COLUMN_BIT(place)) != 0)
+        return ROLE_DERIVED;
+    if ((form->counts & ATTN_COLUMN_BIT(place)) != 0)
+        return ROLE_COUNT;
+    return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
+}
+
+/* The place of COLUMN among those of the form: no two of one name and one type are shown. */
+static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
+{
+    size_t place = 0;
+
+    while (strcmp(form->columns[place].name, column->name) != 0 ||
+           form->columns[place].type != column->type) {
+        place++;
+        assert(place < form->n_column);
+    }
+    return place;
+}
+
+static enum attn_status copy_table(const struct attn_table *table, struct attn_table **copy,
+                                   struct attn_error *err)
+{
+    const size_t n_column = attn_table_n_column(table);
+    struct attn_column columns[ATTN_MOST_COLUMNS];
+    struct attn_cell cells[ATTN_MOST_COLUMNS];
+    struct attn_table *made;
+    enum attn_status status;
+
+    for (size_t i = 0; i < n_column; i++)
+        columns[i] = *attn_table_column(table, i);
+    ATTN_TRY(attn_table_create(attn_table_name(table), columns, n_column, &made, err));
+    status = ATTN_OK;
+    for (size_t row = 0; status == ATTN_OK && row < attn_table_n_row(table); row++) {
+        for (size_t i = 0; i < n_column; i++)
+            cells[i] = attn_table_cell(table, row, i);
+        status = attn_table_append(made, cells, n_column, err);
+    }
+    if (status == ATTN_OK)
+        *copy = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
+/* Takes from ENTRY, the first item, what all must have. */
+static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                              struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(entry->table),
+                 n_column = attn_table_n_column(entry->table);
+
+    ATTN_TRY(copy_table(entry->table, &fold->first, err));
+    fold->columns = attn_alloc(n_column, sizeof *fold->columns, err);
+    fold->differs = attn_alloc(n_row * n_column, sizeof *fold->differs, err);
+    if (!fold->columns || !fold->differs)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n_column; i++) {
+        struct folded_column *column = &fold->columns[i];
+
+        column->column = *attn_table_column(fold->first, i);
+        column->place = find_place(&fold->form, &column->column);
+        column->role = role_of(&fold->form, column->place);
+        column->has_bounds =
+            fold->study->n_bootstrap > 0 &&
+            (column->role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(column->place)));
+        fold->n_mean += column->role == ROLE_MEAN;
+    }
+    fold->n_row = n_row;
+    fold->n_column = n_column;
+    fold->n_more = entry->n_more;
+    return ATTN_OK;
+}
+
+/* Why the rows of TABLE are not those of the first item. */
+static enum attn_status check_rows(const struct attn_fold *fold, const struct attn_table *table,
+                                   struct attn_error *err)
+{
+    const size_t n_column = attn_table_n_column(table);
+
+    if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
+        return attn_error_set(err, ATTN_INVALID,
+                              "its table is %zu rows of %zu columns, that of the first item %zu of "
+                              "%zu",
+                              attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
+    for (size_t i = 0; i < fold->n_row * n_column; i++) {
+        const size_t row = i / n_column, column = i % n_column;
+        struct attn_cell cell, first;
+
+        if ((fold->form.names & ATTN_COLUMN_BIT(fold->columns[column].place)) == 0)
+            continue;
+        cell = attn_table_cell(table, row, column);
+        first = attn_table_cell(fold->first, row, column);
+        if (!is_same_cell(&cell, &first))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu is of '%s', that of the first item "
+                                  "of '%s'",
+                                  row + 1, attn_quote(cell.text, cell.size).text,
+                                  attn_quote(first.text, first.size).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 struct attn_error *err)
+{
+    enum attn_status status;
+
+    for (size_t i = 0; i < fold->n_label; i++)
+        ATTN_TRY(check_label(entry->item, fold->labels[i], err));
+    if (fold->pair)
+        ATTN_TRY(check_label(entry->item, fold->pair, err));
+    if (!entry->table || !fold->first)
+        return ATTN_OK;
+    status = check_rows(fold, entry->table, err);
+    if (status != ATTN_OK && fold->form.hint)
+        attn_error_hint(err, "%s", fold->form.hint);
+    return status;
+}
+
+/* The group of LABELS, which becomes NULL when it is a new one. */
+static enum attn_status find_group(struct attn_fold *fold, struct label **labels,
+                                   struct group **group, struct attn_error *err)
+{
+    struct group *made;
+
+    for (size_t i = 0; i < fold->n_group; i++) {
+        bool is_same = true;
+
+        for (size_t k = 0; is_same && k < fold->n_label; k++)
+            is_same = is_same_cell(&fold->groups[i].labels[k].value, &(*labels)[k].value);
+        *group = &fold->groups[i];
+        if (is_same)
+            return ATTN_OK;
+    }
+    if (fold->n_group == MOST_GROUPS)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by` '%s' has more than %d values, expected a label of "
+                              "conditions",
+                              attn_quote_string(fold->study->group_by).text, MOST_GROUPS);
+    ATTN_TRY(attn_grow(&fold->groups, &fold->group_capacity, fold->n_group + 1,
+                       sizeof *fold->groups, err));
+    made = &fold->groups[fold->n_group];
+    *made = (struct group){.moments =
+                               attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err),
+                           .more = attn_alloc(fold->n_more, sizeof *made->more, err)};
+    made->labels = *labels;
+    *labels = NULL;
+    fold->n_group++;
+    if (!made->moments || !made->more)
+        return ATTN_NO_MEMORY;
+    *group = made;
+    return ATTN_OK;
+}
+
+/* A cell as a number; NaN where it is missing. */
+static double number_of(const struct attn_cell *cell)
+{
+    return cell->type == ATTN_VALUE_MISSING ? (double)NAN
+           : cell->type == ATTN_VALUE_REAL  ? cell->real
+                                            : (double)cell->integer;
+}
+
+/* What a cell counts in its column: of a pair A and B, the difference. */
+static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
+                                size_t column)
+{
+    const struct attn_cell x = attn_table_cell(a, row, column);
+    struct attn_cell y;
+
+    if (!b)
+        return x;
+    y = attn_table_cell(b, row, column);
+    return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
+               ? attn_cell_missing()
+               : attn_cell_real(number_of(&y) - number_of(&x));
+}
+
+/* Adds to the means of GROUP, which has all its items, the numbers of the last: A, or B - A. */
+static void add_more(const struct attn_fold *fold, struct group *group, const double *a,
+                     const double *b)
+{
+    for (size_t i = 0; i < fold->n_more; i++)
+        group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
+}
+
+/* Adds the rows of table A, or of the differences B - A. */
+static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
+                                 const struct attn_table *a, const struct attn_table *b,
+                                 struct attn_error *err)
+{
+    const size_t n_value = fold->study->n_bootstrap > 0 ? fold->n_row * fold->n_mean : 0;
+    double *value;
+
+    ATTN_TRY(attn_grow(&group->values, &group->capacity, (group->n + 1) * n_value,
+                       sizeof *group->values, err));
+    value = group->values + group->n * n_value;
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const size_t row = i / fold->n_column, column = i % fold->n_column;
+        const enum role role = fold->columns[column].role;
+        struct attn_moments *moments = &group->moments[i];
+        struct attn_cell cell;
+
+        if (role == ROLE_DERIVED)
+            continue;
+        if (role == ROLE_KEY) {
+            const struct attn_cell first = attn_table_cell(fold->first, row, column);
+
+            cell = attn_table_cell(a, row, column);
+            fold->differs[i] = fold->differs[i] || !is_same_cell(&cell, &first);
+            continue;
+        }
+        cell = cell_of(a, b, row, column);
+        if (role == ROLE_MEAN && n_value > 0)
+            *value++ = number_of(&cell);
+        if (cell.type == ATTN_VALUE_MISSING)
+            continue;
+        if (role == ROLE_COUNT) {
+            moments->n++;
+            moments->mean += number_of(&cell);
+        } else {
+            attn_moments_add(moments, number_of(&cell));
+        }
+    }
+    group->n++;
+    return ATTN_OK;
+}
+
+/* --- Pairs ------------------------------------------------------------------------------------ */
+
+/* The id of ITEM, or its number. */
+static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_t *size)
+{
+    *size = item->record.n_id;
+    if (item->record.has != ATTN_RECORD_ID_NUMBER)
+        return item->record.id;
+    *size = (size_t)snprintf(text, ID_SIZE, "%zu", item->record.number);
+    return text;
+}
+
+/* Where those with ID wait (FNV-1a). */
+static struct waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(1099511628211);
+    return &fold->lists[(hash ^ (hash >> 32)) % N_LIST];
+}
+
+/* Takes the oldest that waits for ITEM out of its list; NULL: there is none. */
+static struct waiting *take_partner(struct attn_fold *fold, const struct attn_item *item, bool is_b)
+{
+    char text[ID_SIZE];
+    size_t size;
+    const char *id = id_of(item, text, &size);
+
+    for (struct waiting **at = list_of(fold, id, size); *at; at = &(*at)->next) {
+        struct waiting *found = *at;
+
+        if (found->is_b == is_b || found->n_id != size || memcmp(found->id, id, size) != 0)
+            continue;
+        *at = found->next;
+        return found;
+    }
+    return NULL;
+}
+
+/* Lets ENTRY wait with its LABELS, which become NULL, and copies of its numbers. */
+static enum attn_status wait_for_partner(struct attn_fold *fold,
+                                         const struct attn_fold_entry *entry, bool is_b,
+                                         struct label **labels, struct attn_error *err)
+{
+    struct waiting *made = attn_alloc(1, sizeof *made, err);
+    char text[ID_SIZE];
+    const char *id;
+    struct waiting **at;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->is_b = is_b;
+    id = id_of(entry->item, text, &made->n_id);
+    made->id = attn_strndup(id, made->n_id, err);
+    made->more = attn_alloc(fold->n_more, sizeof *made->more, err);
+    if (!made->id || !made->more || copy_table(entry->table, &made->table, err) != ATTN_OK) {
+        free_waiting(made, 0);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < fold->n_more; i++)
+        made->more[i] = entry->more[i];
+    made->labels = *labels;
+    *labels = NULL;
+    at = list_of(fold, id, made->n_id);
+    while (*at)
+        at = &(*at)->next;
+    *at = made;
+    fold->n_single++;
+    return ATTN_OK;
+}
+
+/* Adds the differences of ENTRY, of side IS_B, and its partner, or lets it wait. */
+static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 bool is_b, struct attn_error *err)
+{
+    struct label *labels = copy_labels(fold, entry->item, err);
+    struct waiting *partner;
+    struct group *group;
+    enum attn_status status;
+
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    partner = take_partner(fold, entry->item, is_b);
+    if (!partner) {
+        status = wait_for_partner(fold, entry, is_b, &labels, err);
+        free_labels(labels, fold->n_label);
+        return status;
+    }
+    fold->n_single--;
+    fold->n_pair++;
+    status = find_group(fold, is_b ? &partner->labels : &labels, &group, err); /* that of A */
+    if (status == ATTN_OK)
+        status = add_rows(fold, group, is_b ? partner->table : entry->table,
+                          is_b ? entry->table : partner->table, err);
+    if (status == ATTN_OK)
+        add_more(fold, group, is_b ? partner->more : entry->more,
+                 is_b ? entry->more : partner->more);
+    free_waiting(partner, fold->n_label);
+    free_labels(labels, fold->n_label);
+    return status;
+}
+
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                               struct attn_error *err)
+{
+    const int side = fold->pair ? find_side(fold, entry->item) : 0;
+    struct label *labels;
+    struct group *group;
+    enum attn_status status;
+
+    if (side < 0)
+        return ATTN_OK;
+    if (!fold->first)
+        ATTN_TRY(begin(fold, entry, err));
+    assert(entry->n_more == fold->n_more);
+    if (fold->pair)
+        return add_side(fold, entry, side == 1, err);
+    labels = copy_labels(fold, entry->item, err);
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    status = find_group(fold, &labels, &group, err);
+    if (status == ATTN_OK)
+        status = add_rows(fold, group, entry->table, NULL, err);
+    if (status == ATTN_OK)
+        add_more(fold, group, entry->more, NULL);
+    free_labels(labels, fold->n_label);
+    return status;
+}
+
+size_t attn_fold_n_group(const struct attn_fold *fold)
+{
+    return fold->n_label > 0 ? fold->n_group : 0;
+}
+
+size_t attn_fold_n_label(const struct attn_fold *fold)
+{
+    return fold->n_label;
+}
+
+size_t attn_fold_n_pair(const struct attn_fold *fold)
+{
+    return fold->n_pair;
+}
+
+size_t attn_fold_n_single(const struct attn_fold *fold)
+{
+    return fold->n_single;
+}
+
+/* --- The whole table -------------------------------------------------------------------------- */
+
+/* Numbers of resamples, in the order of the rows and of the columns with bounds. */
+struct bounds {
+    double *numbers; /* [n_cell, n_resample] owns */
+    size_t n_cell, n_resample;
+    struct attn_cell *low, *high; /* [n_cell] own */
+};
+
+static size_t count_bounded(const struct attn_fold *fold)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fold->n_column; i++)
+        n += fold->columns[i].has_bounds;
+    return n;
+}
+
+/* ROWS [n_row, n_column of the form] of GROUP: its means, sums, and keys. */
+static void fill_rows(const struct attn_fold *fold, const struct group *group,
+                      struct attn_cell *rows)
+{
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i % fold->n_column];
+        const struct attn_moments *moments = &group->moments[i];
+        const size_t row = i / fold->n_column;
+        struct attn_cell *cell = &rows[row * fold->form.n_column + column->place];
+
+        *cell = attn_cell_missing();
+        if (column->role == ROLE_KEY && !fold->differs[i])
+            *cell = attn_table_cell(fold->first, row, i % fold->n_column);
+        else if (column->role == ROLE_COUNT && moments->n > 0)
+            *cell = attn_cell_integer((int64_t)moments->mean);
+        else if ((column->role == ROLE_MEAN || column->role == ROLE_SHARE) && moments->n > 0)
+            *cell = attn_cell_real(moments->mean);
+    }
+}
+
+/* Fills the derived columns of ROWS. */
+static enum attn_status derive(const struct attn_fold *fold, const struct group *group,
+                               struct attn_cell *rows, bool is_resample, struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = rows,
+                                          .n_row = fold->n_row,
+                                          .more = group->more,
+                                          .n_more = fold->n_more,
+                                          .is_resample = is_resample,
+                                          .is_paired = fold->pair != NULL};
+
+    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
+}
+
+/* The means of one resample of GROUP, in which item i is WEIGHTS[i] times: into ROWS. */
+static void resample_rows(const struct attn_fold *fold, const struct group *group,
+                          const size_t *weights, double *sums, struct attn_cell *rows)
+{
+    const size_t n_value = fold->n_row * fold->n_mean;
+    double *counts = sums + n_value;
+    size_t at = 0;
+
+    memset(sums, 0, 2 * n_value * sizeof *sums);
+    for (size_t i = 0; i < group->n; i++) {
+        const double *values = group->values + i * n_value, weight = (double)weights[i];
+
+        for (size_t k = 0; weights[i] > 0 && k < n_value; k++)
+            if (!isnan(values[k])) {
+                sums[k] += weight * values[k];
+                counts[k] += weight;
+            }
+    }
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i % fold->n_column];
+
+        if (column->role != ROLE_MEAN)
+            continue;
+        rows[i / fold->n_column * fold->form.n_column + column->place] =
+            counts[at] > 0 ? attn_cell_real(sums[at] / counts[at]) : attn_cell_missing();
+        at++;
+    }
+}
+
+/* Finds what the bounded columns are in every resample of GROUP. ROWS are those of its means. */
+static enum attn_status resample(const struct attn_fold *fold, const struct group *group,
+                                 struct attn_cell *rows, struct bounds *bounds,
+                                 struct attn_error *err)
+{
+    size_t *weights = attn_alloc(group->n, sizeof *weights, err);
+    double *sums = attn_alloc(fold->n_row * fold->n_mean, 2 * sizeof *sums, err);
+    enum attn_status status = weights && sums ? ATTN_OK : ATTN_NO_MEMORY;
+    struct attn_random random;
+
+    attn_random_seed(&random, fold->study->seed);
+    for (size_t r = 0; status == ATTN_OK && r < bounds->n_resample; r++) {
+        size_t cell = 0;
+
+        memset(weights, 0, group->n * sizeof *weights);
+        for (size_t i = 0; i < group->n; i++)
+            weights[attn_random_u32(&random) % group->n]++;
+        resample_rows(fold, group, weights, sums, rows);
+        if (fold->form.bounded != 0)
+            status = derive(fold, group, rows, true, err);
+        for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+            const struct folded_column *column = &fold->columns[i % fold->n_column];
+
+            if (column->has_bounds)
+                bounds->numbers[cell++ * bounds->n_resample + r] =
+                    number_of(&rows[i / fold->n_column * fold->form.n_column + column->place]);
+        }
+    }
+    attn_free(weights);
+    attn_free(sums);
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return attn_compare_numbers(*(const double *)a, *(const double *)b);
+}
+
+/* Quantile Q of SORTED [n], as numpy has it: linear between its neighbours. */
+static struct attn_cell quantile(const double *sorted, size_t n, double q)
+{
+    const double at = q * (double)(n - 1), t = at - floor(at);
+    const size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
+    const double a = sorted[below], b = sorted[above];
+
+    if (isnan(sorted[n - 1]))
+        return attn_cell_missing();
+    return attn_cell_real(t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t));
+}
+
+static void bounds_release(struct bounds *bounds)
+{
+    attn_free(bounds->numbers);
+    attn_free(bounds->low);
+    attn_free(bounds->high);
+}
+
+/* Finds the bounds of GROUP, which are released also after a failure. ROWS are those of its means,
+ * and changed. */
+static enum attn_status find_bounds(const struct attn_fold *fold, const struct group *group,
+                                    struct attn_cell *rows, struct bounds *bounds,
+                                    struct attn_error *err)
+{
+    const double interval = fold->study->interval > 0 ? fold->study->interval : 95;
+    const double tail = (100 - interval) / 200;
+    const size_t n = fold->study->n_bootstrap;
+
+    bounds->n_resample = n;
+    bounds->n_cell = n > 0 ? fold->n_row * count_bounded(fold) : 0;
+    bounds->numbers = attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err);
+    bounds->low = attn_alloc(bounds->n_cell, sizeof *bounds->low, err);
+    bounds->high = attn_alloc(bounds->n_cell, sizeof *bounds->high, err);
+    if (!bounds->numbers || !bounds->low || !bounds->high)
+        return ATTN_NO_MEMORY;
+    if (bounds->n_cell > 0)
+        ATTN_TRY(resample(fold, group, rows, bounds, err));
+    for (size_t i = 0; i < bounds->n_cell; i++) {
+        double *sorted = bounds->numbers + i * n;
+
+        qsort(sorted, n, sizeof *sorted, by_number);
+        bounds->low[i] = quantile(sorted, n, tail);
+        bounds->high[i] = quantile(sorted, n, 1 - tail);
+    }
+    return ATTN_OK;
+}
+
+enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5 };
+
+/* The columns of the whole table. */
+struct layout {
+    struct attn_column *columns; /* [n] owns */
+    char (*names)[NAME_SIZE];    /* [n] owns; of those that have names of their own */
+    size_t n;
+};
+
+/* Appends COLUMN as NAME with SUFFIX. */
+static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix)
+{
+    struct attn_column *added = &layout->columns[layout->n];
+    char *name = layout->names[layout->n++];
+
+    snprintf(name, NAME_SIZE, "%s%s", column->name, suffix);
+    *added = *column;
+    added->name = name;
+}
+
+/* The columns of what is COLUMN for one item. */
+static void add_columns(const struct folded_column *column, struct layout *layout)
+{
+    struct attn_column added = column->column;
+
+    if (column->role == ROLE_SHARE) {
+        added.type = ATTN_VALUE_REAL;
+        added.notation = ATTN_NOTATION_FIXED;
+        added.digits = 4;
+    }
+    add_column(layout, &added, "");
+    if (column->role == ROLE_MEAN) {
+        added.range = ATTN_RANGE_POSITIVE;
+        add_column(layout, &added, "_sd");
+        add_column(layout, &added, "_se");
+        added.range = column->column.range;
+    }
+    if (column->has_bounds) {
+        add_column(layout, &added, "_low");
+        add_column(layout, &added, "_high");
+    }
+}
+
+/* The type of a column of the values of label I of all groups. */
+static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i)
+{
+    enum attn_value_type type = fold->groups[0].labels[i].value.type;
+
+    for (size_t k = 1; k < fold->n_group; k++)
+        if (fold->groups[k].labels[i].value.type != type)
+            return ATTN_VALUE_TEXT;
+    return type;
+}
+
+/* Labels come first; one with the name of another column gets one of its own. */
+static void lay_out(const struct attn_fold *fold, struct layout *layout)
+{
+    struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
+
+    for (size_t i = 0; i < fold->n_label; i++) {
+        struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_DOUBLE};
+
+        column.type = type_of_label(fold, i);
+        add_column(layout, &column, "");
+    }
+    for (size_t i = 0; i < fold->n_column; i++)
+        add_columns(&fold->columns[i], layout);
+    add_column(layout, &n, "");
+    for (size_t i = 0; i < fold->n_label; i++)
+        for (size_t k = fold->n_label; k < layout->n; k++)
+            if (strcmp(layout->names[i], layout->names[k]) == 0) {
+                snprintf(layout->names[i], NAME_SIZE, "item.%s", fold->labels[i]);
+                break;
+            }
+}
+
+/* Writes into CELLS what COLUMN has in row ROW, whose mean is CELL: returns how many. */
+static size_t fill_cells(const struct folded_column *column, const struct attn_cell *cell,
+                         const struct attn_moments *moments, const struct bounds *bounds,
+                         size_t *bound, struct attn_cell *cells)
+{
+    size_t n = 0;
+
+    cells[n++] = *cell;
+    if (column->role == ROLE_MEAN) {
+        const double sd = attn_moments_sd(moments);
+        const bool has_sd = moments->n > 1;
+
+        cells[n++] = has_sd ? attn_cell_real(sd) : attn_cell_missing();
+        cells[n++] = has_sd ? attn_cell_real(sd / sqrt((double)moments->n)) : attn_cell_missing();
+    }
+    if (column->has_bounds) {
+        cells[n++] = bounds->low[*bound];
+        cells[n++] = bounds->high[(*bound)++];
+    }
+    return n;
+}
+
+/* Appends the rows of GROUP. CELLS have room for a row. */
+static enum attn_status append_group(const struct attn_fold *fold, const struct group *group,
+                                     struct attn_cell *rows, struct attn_cell *cells,
+                                     struct attn_table *table, struct attn_error *err)
+{
+    struct bounds bounds = {.numbers = NULL};
+    size_t bound = 0;
+    enum attn_status status;
+
+    fill_rows(fold, group, rows);
+    status = find_bounds(fold, group, rows, &bounds, err);
+    fill_rows(fold, group, rows);
+    if (status == ATTN_OK) {
+        status = derive(fold, group, rows, false, err);
+        if (status != ATTN_OK && fold->n_label > 0)
+            attn_error_hint(err, "of the items whose '%s' is '%s'", fold->labels[0],
+                            attn_quote_string(group->labels[0].text).text);
+    }
+    for (size_t i = 0; i < fold->n_label; i++) {
+        cells[i] = group->labels[i].value;
+        if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
+            cells[i] = attn_cell_string(group->labels[i].text);
+    }
+    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
+        size_t n = fold->n_label, n_item = 0;
+
+        for (size_t i = 0; i < fold->n_column; i++) {
+            const struct folded_column *column = &fold->columns[i];
+            const struct attn_moments *moments = &group->moments[row * fold->n_column + i];
+
+            n_item = moments->n > n_item ? moments->n : n_item;
+            n += fill_cells(column, &rows[row * fold->form.n_column + column->place], moments,
+                            &bounds, &bound, cells + n);
+        }
+        cells[n++] = attn_cell_integer((int64_t)n_item);
+        status = attn_table_append(table, cells, n, err);
+    }
+    bounds_release(&bounds);
+    return status;
+}
+
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_table **table,
+                                    struct attn_error *err)
+{
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
+    struct layout layout = {.n = 0};
+    struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
+    struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
+    struct attn_table *made = NULL;
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    layout.columns = attn_alloc(n_most, sizeof *layout.columns, err);
+    layout.names = attn_alloc(n_most, sizeof *layout.names, err);
+    if (cells && rows && layout.columns && layout.names) {
+        if (fold->n_group > 0)
+            lay_out(fold, &layout);
+        else
+            add_column(&layout, &(struct attn_column){.name = "n", .type = ATTN_VALUE_INTEGER}, "");
+        status = attn_table_create(fold->form.name, layout.columns, layout.n, &made, err);
+    }
+    for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
+        status = append_group(fold, &fold->groups[i], rows, cells, made, err);
+    attn_free(layout.columns);
+    attn_free(layout.names);
+    attn_free(cells);
+    attn_free(rows);
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
+}

@@ -1,0 +1,84 @@
+/*
+ * fold.h - the tables of many items as one: means by group, with what says how sure they are. For
+ * the files of this layer.
+ *
+ *     attn_fold_create(&form, study, &fold, &err);
+ *     attn_fold_add(fold, &entry, &err);             // every item, in their order
+ *     attn_fold_tabulate(fold, &whole, &err);
+ *     attn_fold_free(fold);
+ *
+ * The table of an item has the columns of one text, and as many rows as that of the first item: row
+ * by row they belong together.
+ */
+#ifndef ATTN_EXPERIMENT_FOLD_H
+#define ATTN_EXPERIMENT_FOLD_H
+
+#include "base/table_internal.h"
+#include "experiment/study.h"
+
+/* What came of one item. Borrowed. */
+struct attn_fold_entry {
+    const struct attn_item *item;
+    const struct attn_table *table;
+    const double *more; /* [n_more] numbers beside its rows, as many for each item */
+    size_t n_more;
+};
+
+/* The means of a group, of which an experiment finds what is no mean. */
+struct attn_fold_means {
+    struct attn_cell *rows; /* [n_row, n_column] */
+    size_t n_row;
+    const double *more; /* [n_more] */
+    size_t n_more;
+    bool is_resample; /* of the items; `more` are the means all the same */
+    bool is_paired;   /* means of differences */
+};
+
+/* Fills the derived columns of MEANS, which are missing before. ARGS: those of the form. */
+typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
+                                                const struct attn_fold_means *means,
+                                                struct attn_error *err);
+
+/* What an experiment says of its rows. Bits count its columns. */
+struct attn_fold_form {
+    const char *name;                  /* of the table */
+    const struct attn_column *columns; /* [n_column] of which tables show some */
+    size_t n_column;
+    uint64_t counts;  /* columns of integers that are added up */
+    uint64_t derived; /* columns of reals that are no means: `derive` finds them. They have no sd
+                         and se, and bounds only where they are among `bounded` */
+    uint64_t bounded;
+    uint64_t names;             /* columns of texts that must be those of the first item */
+    attn_fold_derive_fn derive; /* or NULL */
+    const void *args;           /* for it */
+    const char *hint;           /* how items could have rows like the first; or NULL */
+};
+
+struct attn_fold;
+
+/* FORM is copied, what it points to borrowed, likewise STUDY. ATTN_INVALID for a `paired` that is
+ * not LABEL=A:B. */
+enum attn_status attn_fold_create(const struct attn_fold_form *form,
+                                  const struct attn_study_args *study, struct attn_fold **fold,
+                                  struct attn_error *err);
+void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
+
+/* Why ENTRY cannot be added, which is the item's failure: it lacks a label that is asked for, or
+ * its rows are others. */
+enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 struct attn_error *err);
+
+/* Adds ENTRY. ATTN_INVALID for more than 1,000 groups. */
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                               struct attn_error *err);
+
+size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
+size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */
+size_t attn_fold_n_pair(const struct attn_fold *fold);
+size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
+
+/* The table of all, the caller's. Without items it has no rows and the column `n` alone. */
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_table **table,
+                                    struct attn_error *err);
+
+#endif

@@ -1,0 +1,513 @@
+/*
+ * study.c - see study.h. Each thread of the host takes the next item when it has none; who finds
+ * the oldest one answered folds it. At most WINDOW items a thread are read and not yet folded, so
+ * one item that takes long does not keep all others in memory.
+ */
+#include "experiment/study_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+#include "experiment/frame.h"
+#include "records/items_internal.h"
+#include "run/host_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_NAMED = 10,
+    MOST_NOTES = 16,
+    MOST_PEEKED = 1000,
+    WINDOW = 16,
+    N_ID = 1 << 16,
+    MOST_RESAMPLES = 10000000
+};
+
+struct attn_study {
+    const struct attn_study_args *args;
+    unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
+    struct attn_fold *fold; /* owns */
+    attn_note_fn on_note;
+    attn_progress_fn on_progress;
+    void *user;                   /* for these */
+    struct attn_monitor *monitor; /* owns; one thread at a time notes something */
+    uint64_t notes[MOST_NOTES];   /* [n_note] hashes of what the items' runs noted */
+    size_t n_note;
+    struct attn_study_sum sum;
+    struct attn_moments base; /* of the metric */
+    size_t n_right, n_judged;
+    uint64_t *ids; /* [2 * N_ID] owns; hashes of the first N_ID ids, by hash; 0: none */
+    size_t n_id;
+    bool has_twice;        /* one of them twice, which was noted */
+    bool is_labeled;       /* the labels were noted */
+    bool has_noted_spaces; /* what is odd about those of an item */
+};
+
+/* FNV-1a, not 0. */
+static uint64_t hash_of(const char *text, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return (hash ^ (hash >> 32)) | 1;
+}
+
+/* --- What an item says ------------------------------------------------------------------------ */
+
+/* "a, b", the names of what ITEM has as labels; or "none". */
+static const char *list_labels(const struct attn_item *item, char *names, size_t size)
+{
+    size_t used = 0;
+
+    snprintf(names, size, "none");
+    for (size_t i = 0; i < item->n_label; i++)
+        attn_fixed_text_append(names, size, &used, "%s%s", i > 0 ? ", " : "",
+                               attn_quote_string(item->labels[i].name).text);
+    return names;
+}
+
+enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
+                                  struct attn_error *err)
+{
+    const bool needs_target = args->metric != ATTN_ANSWER_KL && args->metric != ATTN_ANSWER_CE;
+    char names[ATTN_QUOTE_SIZE];
+
+    if (item->target || item->has_target_id) {
+        args->target = item->target;
+        args->target_id = item->has_target_id ? &item->target_id : NULL;
+    }
+    if (item->foil || item->has_foil_id) {
+        args->foil = item->foil;
+        args->foil_id = item->has_foil_id ? &item->foil_id : NULL;
+    }
+    if (item->at)
+        args->at = item->at;
+    if (!needs_target || args->target || args->target_id)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
+                          list_labels(item, names, sizeof names));
+}
+
+void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+                            const struct attn_reply *reply)
+{
+    answer->metric = attn_answer_metric_name(asked->metric);
+    answer->row = "base";
+    answer->value = reply->value;
+    answer->has_right = asked->has_target;
+    answer->is_right =
+        asked->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0 : reply->first == asked->target;
+}
+
+/* --- A study ---------------------------------------------------------------------------------- */
+
+static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)
+{
+    if (!attn_is_given(args->items, "items", err))
+        return ATTN_INVALID;
+    if (!(args->interval >= 0 && args->interval < 100))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`interval` is %g percent, expected a number between 0 and 100",
+                              args->interval);
+    if (args->n_bootstrap > MOST_RESAMPLES)
+        return attn_error_set(err, ATTN_INVALID, "%zu resamples, expected at most %d",
+                              args->n_bootstrap, MOST_RESAMPLES);
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_open(const struct attn_study_args *args,
+                                 const struct attn_fold_form *form, unsigned pairs,
+                                 const struct attn_request *request, struct attn_study **study,
+                                 struct attn_error *err)
+{
+    struct attn_study *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err));
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->args = args;
+    made->pairs = pairs;
+    made->on_note = request->on_note;
+    made->on_progress = request->on_progress;
+    made->user = request->user;
+    made->ids = attn_alloc(N_ID, 2 * sizeof *made->ids, err);
+    status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = attn_fold_create(form, args, &made->fold, err);
+    if (status == ATTN_OK)
+        *study = made;
+    else
+        attn_study_free(made);
+    return status;
+}
+
+void attn_study_free(struct attn_study *study)
+{
+    if (!study)
+        return;
+    attn_fold_free(study->fold);
+    attn_monitor_free(study->monitor);
+    attn_free(study->ids);
+    attn_free(study);
+}
+
+static void note(const struct attn_study *study, const char *format, ...) ATTN_PRINTF(2, 3);
+
+static void note(const struct attn_study *study, const char *format, ...)
+{
+    char message[ATTN_ERROR_MESSAGE_SIZE + ATTN_ERROR_HINT_SIZE];
+    va_list arguments;
+
+    if (!study->on_note)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    attn_monitor_enter(study->monitor);
+    study->on_note(study->user, message);
+    attn_monitor_leave(study->monitor);
+}
+
+void attn_study_note_once(void *user, const char *message)
+{
+    struct attn_study *study = user;
+    const uint64_t hash = hash_of(message, strlen(message));
+    bool is_new = study->on_note != NULL;
+
+    attn_monitor_enter(study->monitor);
+    for (size_t i = 0; i < study->n_note; i++)
+        is_new = is_new && study->notes[i] != hash;
+    if (is_new && study->n_note < MOST_NOTES) {
+        study->notes[study->n_note++] = hash;
+        study->on_note(study->user, message);
+    }
+    attn_monitor_leave(study->monitor);
+}
+
+/* What messages call ITEM: 'k17', or its number. */
+static struct attn_quote name_of(const struct attn_item *item)
+{
+    struct attn_quote name;
+
+    if (item->record.has == ATTN_RECORD_ID_TEXT) {
+        const struct attn_quote id = attn_quote(item->record.id, item->record.n_id);
+
+        snprintf(name.text, sizeof name.text, "'%.*s'", ATTN_QUOTE_SIZE - 3, id.text);
+    } else if (item->record.has == ATTN_RECORD_ID_INTEGER) {
+        snprintf(name.text, sizeof name.text, "%.*s", (int)item->record.n_id, item->record.id);
+    } else {
+        snprintf(name.text, sizeof name.text, "%zu", item->record.number);
+    }
+    return name;
+}
+
+/* Notes once that two items have one id. Of the first N_ID, and by hashes, so that memory does not
+ * grow with their number. */
+static void look_for_twice(struct attn_study *study, const struct attn_item *item)
+{
+    const uint64_t hash = hash_of(item->record.id, item->record.n_id);
+    size_t at;
+
+    if (study->has_twice || study->args->paired || study->n_id == N_ID ||
+        item->record.has == ATTN_RECORD_ID_NUMBER)
+        return;
+    for (at = hash >> 1; study->ids[at % (2 * N_ID)] != 0; at++)
+        if (study->ids[at % (2 * N_ID)] == hash) {
+            study->has_twice = true;
+            note(study, "the id %s is there more than once", name_of(item).text);
+            return;
+        }
+    study->ids[at % (2 * N_ID)] = hash;
+    study->n_id++;
+}
+
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err)
+{
+    for (size_t i = 0; i < MOST_PEEKED; i++) {
+        struct attn_item *next;
+
+        ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
+        *item = next;
+        attn_item_choose(next, study->pairs);
+        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+    }
+    *item = NULL;
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    char names[ATTN_ERROR_HINT_SIZE];
+
+    ATTN_TRY(attn_items_next(study->args->items, item, err));
+    if (!*item)
+        return ATTN_OK;
+    attn_item_choose(*item, study->pairs);
+    if (study->args->lists_labels && !study->is_labeled &&
+        (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        study->is_labeled = true;
+        note(study, "labels: %s", list_labels(*item, names, sizeof names));
+    }
+    look_for_twice(study, *item);
+    return ATTN_OK;
+}
+
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
+{
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED) &&
+           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
+           err->stage != ATTN_STAGE_CHECK;
+}
+
+/* Counts ITEM as one that failed, and names it if it is one of the first. */
+static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
+                                     const struct attn_error *failed, struct attn_error *err)
+{
+    const int64_t most = study->args->max_failed;
+
+    study->sum.n_failed++;
+    if (study->sum.n_failed <= MOST_NAMED)
+        note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
+             failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
+    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
+                   study->sum.n_failed, study->sum.n_item, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+void attn_study_report(const struct attn_study *study)
+{
+    const double share = attn_items_share(study->args->items);
+
+    if (study->on_progress && share > 0)
+        study->on_progress(
+            study->user, study->sum.n_item,
+            (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
+}
+
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err)
+{
+    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+    struct attn_error why = {0};
+
+    study->sum.n_item++;
+    if (failed)
+        return take_failure(study, item, failed, err);
+    if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
+        return take_failure(study, item, &why, err);
+    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
+        study->has_noted_spaces = true;
+        note(study, "%s", message);
+    }
+    if (answer->metric) {
+        study->sum.metric = answer->metric;
+        study->sum.row = answer->row;
+        attn_moments_add(&study->base, answer->value);
+        study->n_judged += answer->has_right;
+        study->n_right += answer->has_right && answer->is_right;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
+                                struct attn_error *err)
+{
+    struct attn_study_sum *sum = &study->sum;
+    const size_t n_single = attn_fold_n_single(study->fold);
+
+    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
+    if (sum->n_failed > MOST_NAMED)
+        note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+    if (n_single > 0)
+        note(study, "%zu item%s no partner of the same id", n_single,
+             n_single == 1 ? " has" : "s have");
+    sum->n_group = attn_fold_n_group(study->fold);
+    sum->n_label = attn_fold_n_label(study->fold);
+    sum->n_pair = attn_fold_n_pair(study->fold);
+    sum->mean = study->base.mean;
+    sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
+    sum->right =
+        study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
+    if (study->args->sum)
+        *study->args->sum = *sum;
+    return ATTN_OK;
+}
+
+/* --- Side by side ----------------------------------------------------------------------------- */
+
+enum { MOVED, N_CONDITION };
+
+/* An item on its way. */
+struct slot {
+    struct attn_item *item; /* owns */
+    struct attn_study_answer answer;
+    struct attn_error failure;
+    bool has_failed, is_answered;
+    bool ends_all; /* the failure is not that of the item alone */
+};
+
+struct asking {
+    struct attn_study *study;
+    struct attn_host *host;
+    attn_study_ask_fn ask;
+    void *user;
+    struct attn_monitor *monitor; /* owns; what follows is looked at inside */
+    struct slot *slots;           /* [n_slot] owns; a ring */
+    size_t n_slot;
+    size_t n_read, n_taken;       /* items; those between are in slots */
+    bool is_reading, is_taking;   /* some thread is */
+    bool is_over;                 /* all were read */
+    enum attn_status read_status; /* of the reader, which is over then: after the items before */
+    struct attn_error read_failure;
+    enum attn_status status; /* of what ended it early */
+    struct attn_error failure;
+};
+
+static void empty_slot(struct slot *slot)
+{
+    attn_item_free(slot->item);
+    attn_table_free(slot->answer.table);
+    attn_free(slot->answer.more);
+    *slot = (struct slot){.item = NULL};
+}
+
+/* Folds the oldest item, which is answered. */
+static void take_oldest(struct asking *asking, int worker)
+{
+    struct slot *slot = &asking->slots[asking->n_taken % asking->n_slot];
+    enum attn_status status = slot->failure.status;
+    struct attn_error err = slot->failure;
+
+    asking->is_taking = true;
+    attn_monitor_leave(asking->monitor);
+    if (!slot->ends_all) {
+        err.status = ATTN_OK;
+        status = attn_study_take(asking->study, slot->item, &slot->answer,
+                                 slot->has_failed ? &slot->failure : NULL, &err);
+    }
+    if (worker == 0) /* the caller's own thread reports for all */
+        attn_study_report(asking->study);
+    attn_monitor_enter(asking->monitor);
+    empty_slot(slot);
+    asking->is_taking = false;
+    asking->n_taken++;
+    if (status != ATTN_OK) {
+        asking->status = status;
+        asking->failure = err;
+    }
+}
+
+/* Finds the answer about the item of SLOT. */
+static void answer_slot(const struct asking *asking, struct slot *slot)
+{
+    const struct attn_record *record = &slot->item->record;
+    enum attn_status status;
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
+        slot->failure = record->err;
+        slot->has_failed = true;
+        return;
+    }
+    status = asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
+    slot->failure.status = status;
+    slot->has_failed = status != ATTN_OK;
+    slot->ends_all = slot->has_failed &&
+                     (slot->answer.is_general || !attn_study_is_of_item(status, &slot->failure));
+}
+
+/* Reads the next item and answers it. */
+static void answer_next(struct asking *asking)
+{
+    struct attn_item *item = NULL;
+    struct attn_error err = {0};
+    struct slot *slot;
+    enum attn_status status;
+
+    asking->is_reading = true;
+    attn_monitor_leave(asking->monitor);
+    status = attn_host_check_canceled(asking->host, &err);
+    if (status == ATTN_OK)
+        status = attn_study_next(asking->study, &item, &err);
+    attn_monitor_enter(asking->monitor);
+    asking->is_reading = false;
+    asking->is_over = !item;
+    asking->read_status = status;
+    asking->read_failure = err;
+    attn_monitor_wake(asking->monitor, MOVED);
+    if (!item)
+        return;
+    slot = &asking->slots[asking->n_read++ % asking->n_slot];
+    slot->item = item;
+    attn_monitor_leave(asking->monitor);
+    answer_slot(asking, slot);
+    attn_monitor_enter(asking->monitor);
+    slot->is_answered = true;
+}
+
+/* An attn_task_fn: what a thread does, until all is done. */
+static void work(void *context, size_t task, int worker)
+{
+    struct asking *asking = context;
+
+    (void)task;
+    attn_monitor_enter(asking->monitor);
+    while (asking->status == ATTN_OK) {
+        const struct slot *oldest = &asking->slots[asking->n_taken % asking->n_slot];
+
+        if (asking->n_taken < asking->n_read && oldest->is_answered && !asking->is_taking)
+            take_oldest(asking, worker);
+        else if (!asking->is_over && !asking->is_reading &&
+                 asking->n_read - asking->n_taken < asking->n_slot)
+            answer_next(asking);
+        else if (asking->is_over && asking->n_taken == asking->n_read)
+            break;
+        else
+            attn_monitor_wait(asking->monitor, MOVED);
+        attn_monitor_wake(asking->monitor, MOVED);
+    }
+    attn_monitor_wake(asking->monitor, MOVED);
+    attn_monitor_leave(asking->monitor);
+}
+
+enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
+                                attn_study_ask_fn ask, void *user, struct attn_error *err)
+{
+    const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
+    struct asking asking = {
+        .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
+    enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
+
+    if (status == ATTN_OK) {
+        asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
+        status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    if (status == ATTN_OK) {
+        attn_pool_run(host->pool, n_thread, work, &asking);
+        status = asking.status != ATTN_OK ? asking.status : asking.read_status;
+        if (status != ATTN_OK)
+            attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);
+    }
+    for (size_t i = 0; asking.slots && i < asking.n_slot; i++)
+        empty_slot(&asking.slots[i]);
+    attn_free(asking.slots);
+    attn_monitor_free(asking.monitor);
+    return status;
+}

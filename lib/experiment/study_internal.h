@@ -1,0 +1,98 @@
+/*
+ * study_internal.h - a study on its way: it reads the items, counts those that fail, and folds the
+ * tables of the others. For the files of this layer.
+ *
+ *     attn_study_open(args, &form, &request, &study, &err);
+ *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
+ *     attn_study_end(study, &table, &err);
+ *     attn_study_free(study);
+ *
+ * An experiment that packs texts (run/many.h) asks by itself, between attn_study_next and
+ * attn_study_take:
+ *
+ *     attn_study_next(study, &item, &err);                // NULL: all were read
+ *     attn_study_take(study, item, &answer, NULL, &err);  // in their order; or why it failed
+ */
+#ifndef ATTN_EXPERIMENT_STUDY_INTERNAL_H
+#define ATTN_EXPERIMENT_STUDY_INTERNAL_H
+
+#include "experiment/answer_internal.h"
+#include "experiment/fold.h"
+#include "run/host.h"
+
+struct attn_study;
+
+/* What came of one item. */
+struct attn_study_answer {
+    struct attn_table *table; /* owns; its rows, as of one text */
+    double *more;             /* [n_more] owns; numbers beside them (fold.h) */
+    size_t n_more;
+    const char *metric; /* of the model as it is; NULL: there is none */
+    const char *row;    /* the row that has its value, "base"; or NULL */
+    double value;
+    bool has_right, is_right;  /* whether the model is */
+    bool is_general;           /* of a failure: every item would fail like this one */
+    struct attn_spaces spaces; /* what is odd about those of the text or the target */
+};
+
+/* Puts into ANSWER what REPLY of the unchanged run, the row "base", says. */
+void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+                            const struct attn_reply *reply);
+
+/* ARGS and what FORM points to are borrowed. PAIRS, ATTN_ITEM_BIT: the texts that an item may have.
+ * REQUEST hears notes and progress. */
+enum attn_status attn_study_open(const struct attn_study_args *args,
+                                 const struct attn_fold_form *form, unsigned pairs,
+                                 const struct attn_request *request, struct attn_study **study,
+                                 struct attn_error *err);
+void attn_study_free(struct attn_study *study); /* NULL is allowed */
+
+/* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
+ * Side by side on several threads. */
+void attn_study_note_once(void *user, const char *message);
+
+/* The first item that has not failed, whose answer may say what the table is; borrowed until it is
+ * next. NULL: there is none among the first thousand. */
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err);
+
+/* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err);
+
+/* Whether STATUS, with what ERR says, is a failure of one item; any other ends the study. */
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
+
+/*
+ * Takes ANSWER about ITEM, or why it FAILED; both stay the caller's. In the order of the items, one
+ * call at a time, on any thread. Fails where the study ends: too many failed, or there are too many
+ * groups.
+ */
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err);
+
+/* Finds ANSWER, = {0} before, about ITEM: side by side on several threads. */
+typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
+                                              struct attn_study_answer *answer,
+                                              struct attn_error *err);
+
+/* Asks about all items on the threads of HOST, each item on one of them. */
+enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
+                                attn_study_ask_fn ask, void *user, struct attn_error *err);
+
+/* Reports how much of the items is done. */
+void attn_study_report(const struct attn_study *study);
+
+/* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
+enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
+                                struct attn_error *err);
+
+/* --- What an item says ------------------------------------------------------------------------ */
+
+/* Puts what ITEM has of a target, a foil and `at` over ARGS, and checks that there is a target
+ * where the metric needs one. */
+enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
+                                  struct attn_error *err);
+
+#endif

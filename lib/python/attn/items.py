@@ -1,0 +1,119 @@
+"""Items of a study: each a text, or a pair, with what is asked of it and labels."""
+from __future__ import annotations
+
+import json
+import os
+from ctypes import POINTER, byref, c_int, c_void_p
+from typing import Any
+
+import numpy as np
+
+from . import binding as c
+from .library import call, lib, path_bytes, terminated, warn
+
+OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed")
+# Where pandas made 3.0 of 3, because other items have none.
+_WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
+
+
+class Study:
+    """The items that an experiment is asked about, and a struct attn_study_args for them."""
+
+    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, max_failed=None):
+        self.sum = c.attn_study_sum()
+        self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
+        args = self.args
+        if group_by is not None:
+            names = group_by if isinstance(group_by, str) else ",".join(group_by)
+            args.group_by = terminated(names, "group_by")
+        args.paired = None if paired is None else terminated(paired, "paired")
+        args.n_bootstrap, args.seed = bootstrap if isinstance(bootstrap, tuple) else (bootstrap, 0)
+        args.interval, args.max_failed = interval, -1 if max_failed is None else max_failed
+        args.sum = POINTER(c.attn_study_sum)(self.sum)
+        options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
+        options.cancel = POINTER(c_int)(host.cancel)
+        if isinstance(items, (str, bytes, os.PathLike)):
+            options.path = path_bytes(items, "items")
+        else:
+            data = self.data = _json_lines(items)
+            options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
+            options.data, options.n_data = data, len(data)
+        call("attn_items_open", byref(options), byref(self.items))
+        args.items = self.items
+
+    def info(self) -> dict[str, Any]:
+        """What was found beside the table."""
+        found = self.sum
+        info = {name: getattr(found, name) for name in ("n_item", "n_failed", "n_group", "n_pair")}
+        if found.metric:
+            info.update(metric=found.metric.decode(), mean=found.mean, se=found.se, right=found.right)
+        return info
+
+    def warn(self, notes: list[str]) -> None:
+        """Says that items failed, and why the first of them did."""
+        if self.sum.n_failed:
+            first = next((note for note in notes if note.startswith("item ")), "")
+            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {first}")
+
+    def __del__(self):
+        lib.attn_items_free(getattr(self, "items", None))
+
+
+def study_of(host, options: dict) -> Study | None:
+    """Takes what is about items out of OPTIONS; None when there are none."""
+    given = {name: options.pop(name) for name in OPTIONS if name in options}
+    if given.get("items") is not None:
+        return Study(host, **given)
+    given.pop("items", None)
+    if given:
+        raise TypeError(f"{next(iter(given))} needs items")
+    return None
+
+
+# --- Items as JSON Lines --------------------------------------------------------------------------
+
+
+def _json_lines(items) -> bytes:
+    """A list of dicts, or a frame of pandas, polars or pyarrow."""
+    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
+        if hasattr(items, method) and hasattr(items, "columns"):
+            if method == "to_dict" and not hasattr(items, "dtypes"):
+                continue  # a table of this module: it gives its rows
+            items = getattr(items, method)(*arguments)
+            break
+    if isinstance(items, dict):
+        raise TypeError("items is a dict, expected a list of dicts, one an item")
+    lines = []
+    for number, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise TypeError(f"item {number} is {type(item).__name__}, expected a dict, as {{'text': 'The keys'}}")
+        plain = {_key(key, number): _plain(value, key, number) for key, value in item.items()}
+        lines.append(json.dumps({key: value for key, value in plain.items() if value is not None}))
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _key(key, number: int) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"item {number} has the key {key!r}, expected text")
+    return key
+
+
+def _plain(value, key: str, number: int):
+    """VALUE as JSON has it; None for what is missing: NaN, NA and NaT, too."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        if value != value:
+            return None
+        return int(value) if key in _WHOLE and value.is_integer() else value
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(part, key, number) for part in value]
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise TypeError(f"item {number} has {type(value).__name__} under '{key}', expected text, a number, True or False")

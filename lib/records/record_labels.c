@@ -1,0 +1,211 @@
+/* record_labels.c - see record_labels.h: a second pass over a line, for those who want labels. */
+#include "records/record_labels.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "formats/json_reader.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+static enum attn_status check_names(const struct attn_label_names *names, struct attn_error *err)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (*names->names[i] == '\0')
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`labels` has an empty name, expected keys of a record or 'all'");
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(names->names[k], names->names[i]) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`labels` has '%s' twice",
+                                      attn_quote_string(names->names[i]).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_label_names_parse(const char *list, struct attn_label_names *names,
+                                        struct attn_error *err)
+{
+    names->is_all = strcmp(list, "all") == 0;
+    if (names->is_all)
+        return ATTN_OK;
+    attn_buffer_append_string(&names->text, list);
+    attn_buffer_string(&names->text);
+    ATTN_TRY(attn_buffer_check(&names->text, err));
+    for (char *at = names->text.data; at;) {
+        char *comma = strchr(at, ',');
+
+        ATTN_TRY(
+            attn_grow(&names->names, &names->capacity, names->n + 1, sizeof *names->names, err));
+        names->names[names->n++] = at;
+        if (comma)
+            *comma++ = '\0';
+        at = comma;
+    }
+    return check_names(names, err);
+}
+
+void attn_label_names_release(struct attn_label_names *names)
+{
+    attn_buffer_release(&names->text);
+    attn_free(names->names);
+    *names = (struct attn_label_names){0};
+}
+
+/* --- A line ---------------------------------------------------------------------------------- */
+
+struct label_reading {
+    struct attn_json_reader reader;
+    const struct attn_record_keys *keys;
+    const struct attn_label_names *names;
+    struct attn_label_store *store;
+    struct attn_record *record;
+};
+
+/* Appends the string of TOKEN, terminated, to the text of the store, which has room for all. */
+static const char *keep(struct label_reading *reading, const struct attn_json_token *token,
+                        size_t *size)
+{
+    struct attn_buffer *text = &reading->store->text;
+    const size_t begin = text->size;
+
+    attn_json_unescape(token, text);
+    *size = text->size - begin;
+    attn_buffer_append_char(text, '\0');
+    return text->data + begin;
+}
+
+/* Whether KEY says what the record is. */
+static bool is_taken(const struct label_reading *reading, const struct attn_json_token *key)
+{
+    const struct attn_record_keys *keys = reading->keys;
+
+    return attn_json_equals(key, keys->text ? keys->text : "text") ||
+           attn_json_equals(key, keys->id ? keys->id : "id") || attn_json_equals(key, "ids") ||
+           attn_json_equals(key, "source") || (keys->has_next && attn_json_equals(key, "next"));
+}
+
+/* The label of KEY, without a value; NULL where it is none. */
+static struct attn_item_label *find_label(struct label_reading *reading,
+                                          const struct attn_json_token *key)
+{
+    struct attn_label_store *store = reading->store;
+    size_t size;
+
+    if (!reading->names->is_all) {
+        for (size_t i = 0; i < store->n; i++)
+            if (attn_json_equals(key, store->labels[i].name))
+                return &store->labels[i];
+        return NULL;
+    }
+    if (is_taken(reading, key) || attn_json_has_nul(key))
+        return NULL;
+    store->labels[store->n] = (struct attn_item_label){.name = keep(reading, key, &size)};
+    return &store->labels[store->n++];
+}
+
+static bool take_number(const struct attn_json_token *token, struct attn_cell *cell)
+{
+    int64_t integer;
+    double real;
+
+    if (attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &integer))
+        *cell = attn_cell_integer(integer);
+    else if (attn_parse_double(token->text, token->size, &real) && isfinite(real))
+        *cell = attn_cell_real(real);
+    else
+        return false;
+    return true;
+}
+
+/* Reads the value TOKEN of LABEL. */
+static void take_value(struct label_reading *reading, const struct attn_json_token *token,
+                       struct attn_item_label *label)
+{
+    struct attn_record *record = reading->record;
+    bool is_good = true;
+    const char *text;
+    size_t size;
+
+    if (token->type == ATTN_JSON_STRING) {
+        text = keep(reading, token, &size);
+        label->value = attn_cell_text(text, size);
+    } else if (token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE) {
+        label->value = attn_cell_boolean(token->type == ATTN_JSON_TRUE);
+    } else if (token->type != ATTN_JSON_NULL) {
+        is_good = token->type == ATTN_JSON_NUMBER && take_number(token, &label->value);
+    }
+    if (is_good || record->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    record->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    attn_error_set(&record->err, ATTN_INVALID,
+                   "the label '%s' has '%s' at byte %zu, expected a text, a number or a boolean",
+                   attn_quote_string(label->name).text, attn_quote(token->text, token->size).text,
+                   token->offset);
+}
+
+/* Takes the labels among the members of the object. */
+static enum attn_status take_members(struct label_reading *reading, struct attn_error *err)
+{
+    struct attn_label_store *store = reading->store;
+    struct attn_json_token token;
+
+    ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+    if (token.type != ATTN_JSON_OBJECT_BEGIN)
+        return ATTN_OK;
+    while (attn_json_next(&reading->reader, &token, err) == ATTN_OK &&
+           token.type == ATTN_JSON_KEY) {
+        struct attn_item_label *label;
+
+        ATTN_TRY(
+            attn_grow(&store->labels, &store->capacity, store->n + 1, sizeof *store->labels, err));
+        label = find_label(reading, &token);
+        if (!label) {
+            ATTN_TRY(attn_json_skip(&reading->reader, err));
+            continue;
+        }
+        ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        take_value(reading, &token, label);
+        while (reading->reader.depth > 1)
+            ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+    }
+    return err->status;
+}
+
+enum attn_status attn_record_labels_read(const char *line, size_t size,
+                                         const struct attn_record_keys *keys,
+                                         const struct attn_label_names *names,
+                                         struct attn_label_store *store, struct attn_record *record,
+                                         struct attn_error *err)
+{
+    struct label_reading reading = {
+        .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
+        .keys = keys,
+        .names = names,
+        .store = store,
+        .record = record,
+    };
+    struct attn_error failure = {0};
+
+    attn_buffer_reset(&store->text);
+    store->n = 0;
+    ATTN_TRY(attn_grow(&store->labels, &store->capacity, names->n, sizeof *store->labels, err));
+    /* Names and texts are shorter without their quotes, so nothing moves. */
+    if (!attn_buffer_reserve(&store->text, size + 1))
+        return attn_error_no_memory(err);
+    for (; store->n < names->n; store->n++)
+        store->labels[store->n] = (struct attn_item_label){.name = names->names[store->n]};
+    if (take_members(&reading, &failure) == ATTN_NO_MEMORY)
+        return attn_error_copy(err, &failure);
+    return ATTN_OK;
+}
+
+void attn_label_store_release(struct attn_label_store *store)
+{
+    attn_buffer_release(&store->text);
+    attn_free(store->labels);
+    *store = (struct attn_label_store){0};
+}

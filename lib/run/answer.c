@@ -1,0 +1,219 @@
+/* answer.c - see answer.h. */
+#include "run/answer_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "run/position.h"
+#include "run/run_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *attn_answer_metric_name(enum attn_answer_metric metric)
+{
+    static const char *const names[] = {
+#define METRIC_NAME(id, number, name, ...) [ATTN_ANSWER_##id] = (name),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
+#undef METRIC_NAME
+    };
+
+    return names[metric];
+}
+
+/* --- One token -------------------------------------------------------------------------------- */
+
+/* A token that a user named: its text or its id, and the options that name them. */
+struct named_token {
+    const char *text;
+    const int32_t *id;
+    const char *field; /* "target" */
+};
+
+/* Hints at TEXT with a space before it, or without its own, where that is one token. */
+static void hint_space(const struct attn_run *run, const char *text,
+                       const struct attn_encode_options *options, struct attn_error *err)
+{
+    const bool has_space = text[0] == ' ';
+    struct attn_encoding encoding = {0};
+    struct attn_buffer other = {0};
+    const char *string;
+
+    if (!has_space)
+        attn_buffer_append_char(&other, ' ');
+    attn_buffer_append_string(&other, text + has_space);
+    string = attn_buffer_string(&other);
+    if (string &&
+        attn_tokenizer_encode(run->tokenizer, string, other.size, options, &encoding, NULL) ==
+            ATTN_OK &&
+        encoding.n == 1)
+        attn_error_hint(err, "%s the space before it, '%s' is one token",
+                        has_space ? "without" : "with", attn_quote_string(string).text);
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&other);
+}
+
+/* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
+static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,
+                                      const struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_buffer pieces = {0};
+    const char *string;
+
+    if (encoding->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "`%s` '%s' has no tokens, expected one",
+                              token->field, attn_quote_string(token->text).text);
+    for (size_t i = 0; i < encoding->n; i++) {
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(run->tokenizer, encoding->ids[i], &size);
+
+        attn_buffer_append_format(&pieces, "%s'", i > 0 ? ", " : "");
+        attn_escape_append(&pieces, bytes, size);
+        attn_buffer_append_char(&pieces, '\'');
+    }
+    string = attn_buffer_string(&pieces);
+    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is %zu tokens, %s; expected one", token->field,
+                   attn_quote_string(token->text).text, encoding->n, string ? string : "");
+    attn_buffer_release(&pieces);
+    return ATTN_INVALID;
+}
+
+static enum attn_status encode_token(const struct attn_run *run, const struct named_token *token,
+                                     int32_t *id, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_host_tokenizer(run->host, &tokenizer, err));
+    options.special = run->request.reading.special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.cancel = run->host->options.cancel;
+    status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
+                                   err);
+    if (status == ATTN_OK && encoding.n == 1) {
+        *id = encoding.ids[0];
+    } else if (status == ATTN_OK) {
+        status = report_pieces(run, token, &encoding, err);
+        if (encoding.n > 1)
+            hint_space(run, token->text, &options, err);
+    }
+    attn_encoding_release(&encoding);
+    return status;
+}
+
+/* The token that is named; *has: whether one is. */
+static enum attn_status find_token(const struct attn_run *run, const struct named_token *token,
+                                   bool *has, int32_t *id, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(run->model)->n_vocab;
+
+    *has = token->text || token->id;
+    if (token->text && token->id)
+        return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
+                              token->field, token->field);
+    if (token->text)
+        return encode_token(run, token, id, err);
+    if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
+        return attn_error_set(err, ATTN_INVALID, "`%s_id` %d is out of range, expected 0 to %zu",
+                              token->field, *token->id, n_vocab - 1);
+    if (token->id)
+        *id = *token->id;
+    return ATTN_OK;
+}
+
+/* --- What is asked for ------------------------------------------------------------------------ */
+
+static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
+{
+    static const bool needs_target[] = {
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = (needs),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
+#undef METRIC_NEEDS
+    };
+    const char *name = attn_answer_metric_name(answer->metric);
+    const struct attn_run *run = answer->run;
+
+    if (needs_target[answer->metric] && !answer->has_target) {
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
+        attn_error_hint(err, "kl and ce need none: `metric kl`");
+        return ATTN_INVALID;
+    }
+    if (answer->has_foil && !answer->has_target)
+        return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
+        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
+    if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' needs tokens, and embeddings have none");
+    if (answer->metric == ATTN_ANSWER_CE && run->text.n < 2)
+        return attn_error_set(err, ATTN_INVALID, "the text has 1 token, 'ce' needs 2 or more");
+    return ATTN_OK;
+}
+
+/* Looks whether the target or the foil, texts, lack their space. */
+static void look_for_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
+{
+    const struct named_token tokens[] = {{args->target, &answer->target, "target"},
+                                         {args->foil, &answer->foil, "foil"}};
+    const struct attn_tokenizer *tokenizer = answer->run->tokenizer;
+
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens && !answer->spaces.what; i++) {
+        const char *bytes = NULL;
+        size_t size = 0;
+
+        if (tokens[i].text && tokenizer)
+            bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
+        if (bytes && size > 0 &&
+            attn_spaces_are_forgotten(&answer->run->text, answer->position, bytes[0], tokenizer))
+            answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
+    }
+}
+
+static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
+                             struct attn_answer *answer, struct attn_error *err)
+{
+    const struct named_token target = {args->target, args->target_id, "target"};
+    const struct named_token foil = {args->foil, args->foil_id, "foil"};
+
+    ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
+    ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
+    if (answer->metric == ATTN_ANSWER_AUTO)
+        answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
+    answer->position = run->text.n - 1;
+    answer->has_place = args->at;
+    ATTN_TRY(check_needs(answer, err));
+    if (args->at)
+        ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
+    look_for_spaces(args, answer);
+    return ATTN_OK;
+}
+
+enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,
+                                  struct attn_answer *answer, struct attn_error *err)
+{
+    struct attn_answer found = {.metric = args->metric, .run = run};
+
+    if (!attn_is_choice(args->metric, ATTN_N_ANSWER_METRIC, "metric", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(find(run, args, &found, err), ATTN_STAGE_OPTIONS, err));
+    *answer = found;
+    return ATTN_OK;
+}
+
+double attn_answer_value(const struct attn_answer *answer, const float *logits, double total)
+{
+    const double target = (double)logits[answer->target];
+
+    switch (answer->metric) {
+    case ATTN_ANSWER_LOGIT_DIFF:
+        return target - (double)logits[answer->foil];
+    case ATTN_ANSWER_LOG_PROB:
+        return target - total;
+    case ATTN_ANSWER_PROB:
+        return exp(target - total);
+    default:
+        return target;
+    }
+}

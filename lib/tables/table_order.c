@@ -1,0 +1,253 @@
+/* table_order.c - see table_order.h. A group's rows are sorted as a list of keys, and stand in the
+ * places that its fixed rows leave. */
+#include "tables/table_order.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row and what it is sorted by. */
+struct key {
+    struct attn_cell cell; /* missing for NaN; of magnitudes the magnitude */
+    size_t row;
+    int sign; /* 1: the smallest first; -1: the largest; 0: rows keep their order */
+};
+
+struct ordering {
+    const struct attn_table *table;
+    struct attn_table_order order;
+    struct key *keys; /* [n_row] owns; of the group in hand */
+    size_t column;    /* of the keys */
+    int sign;         /* of each */
+    bool has_magnitudes;
+    size_t part;               /* the column that says which rows are fixed; or n_column */
+    struct attn_cell *cells;   /* [n_column] owns; of the row in hand */
+    struct attn_table *sorted; /* owns */
+};
+
+/* --- The column ------------------------------------------------------------------------------- */
+
+/* The column whose name is NAME [size], or n_column. */
+static size_t find_column(const struct attn_table *table, const char *name, size_t size)
+{
+    const size_t n = attn_table_n_column(table);
+    size_t c = 0;
+
+    while (c < n && (strlen(attn_table_column(table, c)->name) != size ||
+                     memcmp(attn_table_column(table, c)->name, name, size) != 0))
+        c++;
+    return c;
+}
+
+/* "layer, head, change": those that can be sorted by. */
+static enum attn_status refuse_column(const struct ordering *ordering, struct attn_error *err)
+{
+    struct attn_buffer names = {0};
+    enum attn_status status;
+
+    for (size_t c = 0; c < attn_table_n_column(ordering->table); c++) {
+        const struct attn_column *column = attn_table_column(ordering->table, c);
+
+        if (column->type != ATTN_VALUE_LIST)
+            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
+    }
+    status = attn_buffer_check(&names, err);
+    if (status == ATTN_OK)
+        status = attn_error_set(err, ATTN_INVALID,
+                                "there is no column '%s' to sort by, expected one of %.*s",
+                                attn_quote_string(ordering->order.sort).text, (int)names.size,
+                                names.data ? names.data : "");
+    attn_buffer_release(&names);
+    return status;
+}
+
+/* Reads "NAME", "NAME:up" and "NAME:down". */
+static enum attn_status read_sort(struct ordering *ordering, struct attn_error *err)
+{
+    const struct attn_table *table = ordering->table;
+    const char *sort = ordering->order.sort;
+    const size_t size = sort ? strlen(sort) : 0, n = attn_table_n_column(table);
+    const char *colon = sort ? strrchr(sort, ':') : NULL;
+    const struct attn_column *column;
+
+    if (!sort)
+        return ATTN_OK;
+    ordering->column = find_column(table, sort, size);
+    if (ordering->column == n && colon &&
+        (strcmp(colon, ":up") == 0 || strcmp(colon, ":down") == 0)) {
+        ordering->column = find_column(table, sort, (size_t)(colon - sort));
+        ordering->sign = colon[1] == 'u' ? 1 : -1;
+    }
+    column = attn_table_column(table, ordering->column);
+    if (!column)
+        return refuse_column(ordering, err);
+    if (column->type == ATTN_VALUE_LIST)
+        return attn_error_set(err, ATTN_INVALID, "the column '%s' holds lists, which have no order",
+                              column->name);
+    if (ordering->sign == 0) {
+        ordering->sign = column->type == ATTN_VALUE_TEXT ? 1 : -1;
+        ordering->has_magnitudes = column->range == ATTN_RANGE_SIGNED;
+    }
+    return ATTN_OK;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* Whether ROW is one that others are compared with. */
+static bool is_fixed(const struct ordering *ordering, size_t row)
+{
+    static const char *const names[] = {"base", "source", "sum", "model"};
+    const struct attn_cell part = attn_table_cell(ordering->table, row, ordering->part);
+
+    for (size_t i = 0; part.type == ATTN_VALUE_TEXT && i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == part.size && memcmp(names[i], part.text, part.size) == 0)
+            return true;
+    return false;
+}
+
+static bool are_equal(const struct attn_cell *a, const struct attn_cell *b)
+{
+    if (a->type != b->type || a->size != b->size)
+        return false;
+    if (a->type == ATTN_VALUE_TEXT)
+        return memcmp(a->text, b->text, a->size) == 0;
+    if (a->type == ATTN_VALUE_LIST)
+        return memcmp(a->list, b->list, a->size * sizeof *a->list) == 0;
+    return a->type == ATTN_VALUE_REAL ? a->real == b->real || (isnan(a->real) && isnan(b->real))
+                                      : a->integer == b->integer;
+}
+
+/* The row after the group that ROW is the first of. */
+static size_t group_end(const struct ordering *ordering, size_t row)
+{
+    const size_t n_row = attn_table_n_row(ordering->table), first = row;
+
+    for (row++; row < n_row; row++)
+        for (size_t c = 0; c < ordering->order.n_group; c++) {
+            const struct attn_cell a = attn_table_cell(ordering->table, first, c);
+            const struct attn_cell b = attn_table_cell(ordering->table, row, c);
+
+            if (!are_equal(&a, &b))
+                return row;
+        }
+    return row;
+}
+
+static struct key key_of(const struct ordering *ordering, size_t row)
+{
+    struct key key = {.row = row, .sign = ordering->sign};
+
+    if (key.sign != 0)
+        key.cell = attn_table_cell(ordering->table, row, ordering->column);
+    if (key.cell.type == ATTN_VALUE_REAL && isnan(key.cell.real))
+        key.cell = attn_cell_missing();
+    if (ordering->has_magnitudes) {
+        key.cell.real = fabs(key.cell.real);
+        if (key.cell.integer < 0) /* of INT64_MIN there is none; the next is as good */
+            key.cell.integer = -(key.cell.integer + (key.cell.integer == INT64_MIN));
+    }
+    return key;
+}
+
+/* Below, at or above 0, as of two values of one column. */
+static int compare_values(const struct attn_cell *a, const struct attn_cell *b)
+{
+    if (a->type == ATTN_VALUE_TEXT) {
+        const size_t size = a->size < b->size ? a->size : b->size;
+        const int order = memcmp(a->text, b->text, size);
+
+        return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+    }
+    return a->type == ATTN_VALUE_REAL ? (a->real > b->real) - (a->real < b->real)
+                                      : (a->integer > b->integer) - (a->integer < b->integer);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    const bool x_is_missing = x->cell.type == ATTN_VALUE_MISSING;
+    const bool y_is_missing = y->cell.type == ATTN_VALUE_MISSING;
+    const int order = x_is_missing || y_is_missing ? x_is_missing - y_is_missing
+                                                   : x->sign * compare_values(&x->cell, &y->cell);
+
+    return order != 0 ? order : x->row < y->row ? -1 : 1;
+}
+
+static enum attn_status append_row(const struct ordering *ordering, size_t row,
+                                   struct attn_error *err)
+{
+    const size_t n = attn_table_n_column(ordering->table);
+
+    for (size_t c = 0; c < n; c++)
+        ordering->cells[c] = attn_table_cell(ordering->table, row, c);
+    return attn_table_append(ordering->sorted, ordering->cells, n, err);
+}
+
+/* Appends the rows FIRST to END, a group. */
+static enum attn_status append_group(const struct ordering *ordering, size_t first, size_t end,
+                                     struct attn_error *err)
+{
+    const size_t n_most = ordering->order.n_most;
+    size_t n = 0, at = 0;
+
+    for (size_t row = first; row < end; row++)
+        if (!is_fixed(ordering, row))
+            ordering->keys[n++] = key_of(ordering, row);
+    if (ordering->sign != 0 && n > 0)
+        qsort(ordering->keys, n, sizeof *ordering->keys, by_key);
+    for (size_t row = first; row < end; row++)
+        if (is_fixed(ordering, row))
+            ATTN_TRY(append_row(ordering, row, err));
+        else if (n_most == 0 || at < n_most)
+            ATTN_TRY(append_row(ordering, ordering->keys[at++].row, err));
+    return ATTN_OK;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
+{
+    const struct attn_table *table = ordering->table;
+    const size_t n_column = attn_table_n_column(table), n_row = attn_table_n_row(table);
+
+    ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
+    ordering->part = find_column(table, "part", 4);
+    ordering->keys = attn_alloc(n_row, sizeof *ordering->keys, err);
+    ordering->cells = attn_alloc(n_column, sizeof *ordering->cells, err);
+    if (!ordering->keys || !ordering->cells)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_table_create(attn_table_name(table), attn_table_column(table, 0), n_column,
+                               &ordering->sorted, err));
+    for (size_t row = 0, end; row < n_row; row = end) {
+        end = ordering->order.n_group > 0 ? group_end(ordering, row) : n_row;
+        ATTN_TRY(append_group(ordering, row, end, err));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_table_sort(const struct attn_table *table,
+                                 const struct attn_table_order *order, struct attn_table **sorted,
+                                 struct attn_error *err)
+{
+    struct ordering ordering = {.table = table, .order = ATTN_TABLE_ORDER_DEFAULT};
+    enum attn_status status;
+
+    if (!attn_is_given(table, "table", err) || !attn_is_given(sorted, "sorted", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_options_read(order, &ordering.order, err));
+    status = sort(&ordering, err);
+    if (status == ATTN_OK)
+        *sorted = ordering.sorted;
+    else
+        attn_table_free(ordering.sorted);
+    attn_free(ordering.keys);
+    attn_free(ordering.cells);
+    return status;
+}

@@ -1,0 +1,138 @@
+"""Experiments about many items: from dicts, frames and files, beside those of attn-cli."""
+import json
+import os
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import attn
+from support import KEYS, TestCase, cli, cli_table, model, needs_cli
+
+ITEMS = [
+    {"id": "k1", "text": KEYS, "target": " are", "foil": " is", "number": "plural", "order": 1},
+    {"id": "k2", "text": "The key to the cabinets", "target": " is", "foil": " are", "number": "singular", "order": 2},
+    {"id": "k3", "text": "The dogs near the door", "target": " are", "foil": " is", "number": "plural", "order": 3},
+    {"id": "k4", "text": "The dog near the doors", "target": " is", "foil": " are", "number": "singular", "order": 4},
+]
+
+
+def frames():
+    """The items as frames of what is installed, and its name."""
+    for name, kind in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        try:
+            module = __import__(name)
+        except ImportError:
+            continue
+        yield name, module.Table.from_pylist if name == "pyarrow" else getattr(module, kind)
+
+
+class Items(TestCase):
+    @needs_cli
+    def test_tables_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "items.jsonl")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(item) + "\n" for item in ITEMS)
+            for arguments, options in (
+                    (["--parts", "layers"], dict(parts="layers")),
+                    (["--group-by", "number"], dict(group_by="number")),
+                    (["--group-by", "number,order", "--parts", "mlp"], dict(group_by=["number", "order"], parts="mlp")),
+                    (["--bootstrap", "40:3", "--interval", "90"], dict(bootstrap=(40, 3), interval=90))):
+                theirs = cli_table("ablate", "-q", "-m", "fable", "--items", path, *arguments)
+                for items in (ITEMS, path, iter(ITEMS)):
+                    ours = model().ablate(items=items, **options)
+                    self.assertEqual(ours.columns, list(theirs[0]), arguments)
+                    self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
+            shown = cli("ablate", "-q", "-m", "fable", "--items", path, "--group-by", "number", "--sort", "change",
+                        "--limit", 2, "--csv", "-")
+            self.assertEqual(model().ablate(items=ITEMS, group_by="number").sort("change", 2).render("csv"), shown)
+
+    @needs_cli
+    def test_every_experiment_takes_items(self):
+        pairs = [{"id": item["id"], "clean": item["text"], "corrupted": other["text"], "a": item["text"],
+                  "b": other["text"], "target": item["target"], "foil": item["foil"], "pos.noun": 1}
+                 for item, other in zip(ITEMS, ITEMS[1:])]
+        m, one, two = model(), ITEMS, pairs
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "items.jsonl")
+            for items, arguments, ask in (
+                    (one, ["lens"], m.lens), (one, ["attribute", "--group-by", "number"], m.attribute),
+                    (two, ["diff"], m.diff),
+                    (one, ["diff", "--with-attention", "window:2"],
+                     lambda **options: m.diff(with_attention="window:2", **options)),
+                    (two, ["patch", "--sites", "z"], lambda **options: m.patch(site="z", **options)),
+                    (two, ["patch", "--positions", "end=-1"],
+                     lambda **options: m.patch(positions={"end": -1}, **options)),
+                    (one, ["ablate", "--set", "two=2.5,1.1"],
+                     lambda **options: m.ablate(sets={"two": [(2, 5), (1, 1)]}, **options))):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(json.dumps(item) + "\n" for item in items)
+                theirs = cli_table(arguments[0], "-q", "-m", "fable", "--items", path, *arguments[1:])
+                options = {"group_by": "number"} if "--group-by" in arguments else {}
+                ours = ask(items=items, **options)
+                self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
+                self.assertEqual(ours.info["n_item"], len(items), arguments)
+        t = m.patch(items=pairs, positions={"end": -1, "noun": 1})
+        self.assertEqual((t.grid().columns, t.grid().shape), (["end", "noun"], (4, 2)))
+        self.assertIn("<svg", t.plot().svg)
+
+    def test_numbers_are_means_of_single_runs(self):
+        m = model()
+        t = m.ablate(items=ITEMS, parts="layers")
+        one = np.array([m.ablate(item["text"], target=item["target"], foil=item["foil"], parts="layers")["change"]
+                        for item in ITEMS])
+        np.testing.assert_allclose(t["change"], one.mean(0), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(t["change_sd"], one.std(0, ddof=1), rtol=1e-9, atol=1e-9)
+        self.assertEqual(t["n"].tolist(), [4] * 5)
+        self.assertEqual((t.info["n_item"], t.info["n_failed"], t.info["metric"]), (4, 0, "logit_diff"))
+        grouped = m.ablate(items=ITEMS, parts="layers", group_by="number")
+        self.assertEqual((grouped.info["n_group"], grouped.columns[0]), (2, "number"))
+        np.testing.assert_allclose(grouped.where(number="singular")["change"], one[1::2].mean(0), rtol=1e-12, atol=1e-12)
+        self.assertEqual(grouped.where(number="plural").grid("layer", "part", "change").shape, (4, 2))
+
+    def test_frames(self):
+        theirs = model().ablate(items=ITEMS, parts="layers", group_by="order").to_dict()
+        for name, frame in frames():
+            self.assertEqual(model().ablate(items=frame(ITEMS), parts="layers", group_by="order").to_dict(), theirs, name)
+
+    def test_what_is_missing_in_a_frame_is_missing(self):
+        items = [{"text": KEYS, "target": " are", "year": 2001, "target_id": None},
+                 {"ids": np.array([5, 17, 3]), "target": None, "target_id": 4.0, "year": float("nan"), "at": np.int64(1)}]
+        made = [items]
+        for name, frame in frames():
+            if name == "pandas":
+                made.append(frame(items))
+        for one in made:
+            t = model().ablate(items=one, parts="mlp")
+            self.assertEqual((t["n"][0], t.info["n_failed"]), (2, 0))
+
+    def test_failures_are_items(self):
+        with self.assertWarnsRegex(UserWarning, "1 of 3 items failed: item 'bad': .*' barks it' is 4 tokens") as caught:
+            t = model().ablate(items=[*ITEMS[:2], {"id": "bad", "text": KEYS, "target": " barks it"}], parts="mlp")
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual((t.info["n_item"], t.info["n_failed"], t["n"][0]), (3, 1, 2))
+        self.assertTrue(any("barks" in note for note in t.notes))
+        self.assert_raises(attn.Error, "", model().ablate, items=[{"text": KEYS}], max_failed=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model().ablate(items=ITEMS, parts="mlp")
+
+    def test_what_no_items_are(self):
+        m = model()
+        for kind, words, options in (
+                (TypeError, ("item 1 is str", "expected a dict"), dict(items=[{"text": "a"}, "b"])),
+                (TypeError, "items is a dict", dict(items={"text": ["a"]})),
+                (TypeError, "item 0 has the key 3", dict(items=[{3: "a"}])),
+                (TypeError, "object under 'x'", dict(items=[{"x": object()}])),
+                (TypeError, "group_by needs items", dict(group_by="a")),
+                (attn.InvalidError, "LABEL=A:B", dict(items=ITEMS, paired="number")),
+                (attn.FileError, "no-such", dict(items="/no-such.csv")),
+                (TypeError, "a text and items", dict(items=ITEMS, text=KEYS)),
+                (TypeError, "texts and items", dict(items=ITEMS, texts=[KEYS]))):
+            self.assert_raises(kind, words, lambda options=options: m.ablate(**options))
+
+
+if __name__ == "__main__":
+    unittest.main()

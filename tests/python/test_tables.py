@@ -1,0 +1,153 @@
+"""What a table can be made into: sorted, chosen from, a matrix, a frame, a picture."""
+import os
+import pickle
+import tempfile
+import unittest
+
+import numpy as np
+
+import attn
+from support import KEYS, TEXT, TestCase, cli, model, needs_cli
+
+HOW = dict(target=" are", foil=" is")
+ANSWER = ["--target", " are", "--foil", " is"]
+
+
+class Rows(TestCase):
+    def test_sort_puts_the_largest_first(self):
+        t = model().ablate(KEYS, **HOW)
+        by = t.sort("change")
+        self.assertEqual(by["part"][0], "base")
+        sizes = np.abs(by["change"][1:])
+        self.assertTrue((sizes[:-1] >= sizes[1:]).all())
+        self.assertEqual(sorted(by["value"]), sorted(t["value"]))
+        self.assertEqual(len(t.sort("change", limit=3)), 4)
+        self.assertEqual(len(t.sort(limit=3)), 4)
+        up = t.sort("value:up")["value"][1:]
+        self.assertTrue((up[:-1] <= up[1:]).all())
+        self.assertEqual(t.sort("kl", 2).info, t.info)
+        self.assert_raises(attn.InvalidError, ("chnge", "change"), t.sort, "chnge")
+
+    @needs_cli
+    def test_sorted_tables_are_those_of_the_tool(self):
+        theirs = cli("ablate", "-q", "-m", "fable", *ANSWER, "--sort", "change", "--limit", 5, KEYS).decode()
+        self.assertEqual(str(model().ablate(KEYS, **HOW).sort("change", 5)), theirs)
+        theirs = cli("score", "-q", "-m", "fable", "--csv", "-", TEXT)
+        self.assertEqual(model().score(TEXT).render("csv"), theirs)
+
+    def test_where(self):
+        t = model().ablate(KEYS, **HOW)
+        some = t.where(layer=2, part="head")
+        self.assertEqual((len(some), some["layer"].tolist()), (8, [2] * 8))
+        self.assertEqual(len(t.where(layer=9)), 0)
+        self.assert_raises(KeyError, "columns are part", t.where, nope=1)
+
+    def test_rows_are_dicts(self):
+        first = next(iter(model().ablate(KEYS, **HOW)))
+        self.assertEqual((first["part"], first["layer"], first["same_top"]), ("base", None, True))
+        second = list(model().heads(KEYS))[9]
+        self.assertEqual((second["layer"], second["head"], type(second["head"])), (1, 1, int))
+        self.assertEqual(model().ablate(KEYS, **HOW).to_dict()["head"][:2], [None, 0])
+
+    def test_texts_and_lists_come_back(self):
+        top = model().run("The caf\u00e9 \u732b\u732b", top=5).predictions.top
+        self.assertEqual(str(top.where()), str(top))
+        lists = attn.models()
+        self.assertEqual(lists.where().render("json"), lists.render("json"))
+        again = pickle.loads(pickle.dumps(model().heads(KEYS))).sort("max", 2)
+        self.assertEqual(str(again), str(model().heads(KEYS).sort("max", 2)))
+
+
+class Grids(TestCase):
+    def test_a_grid_is_by_layer_and_head(self):
+        t = model().heads(KEYS)
+        g = t.grid("entropy")
+        self.assertEqual((g.shape, g.rows, g.columns, g.name), ((4, 8), [0, 1, 2, 3], list(range(8)), "entropy"))
+        self.assertEqual(g[2, 3], t.where(layer=2, head=3)["entropy"][0])
+        self.assertEqual(t.grid().name, "entropy_norm")
+        few = t.sort("entropy", 3).grid("entropy")
+        self.assertEqual((few.shape[1] <= 8, int(np.isfinite(few).sum())), (True, 3))
+        self.assertEqual(g[1].columns, [])
+
+    def test_a_grid_is_of_any_two_columns(self):
+        t = model().lens(KEYS, target=" are", queries=[0, 1, 4], sites="resid_mid,resid_post")
+        g = t.where(site="resid_post").grid("layer", "position", "rank")
+        self.assertEqual((g.shape, g.columns), ((4, 5), [0, 1, 2, 3, 4]))
+        self.assertTrue(np.isnan(g[:, 2]).all() and np.isfinite(g[:, 1]).all())
+        g = t.where(position=4).grid("layer", "site", "prob")
+        self.assertEqual((g.shape[0], set(g.columns)), (4, {"resid_pre", "resid_mid", "resid_post"}))
+        self.assert_raises(ValueError, ("several rows", "where()"), t.grid, "layer", "position", "prob")
+        self.assert_raises(KeyError, "columns are layer", t.grid, "nope")
+        self.assert_raises(ValueError, "numbers", t.grid, "layer", "position", "site")
+
+    def test_a_grid_is_what_is_drawn(self):
+        g = model().patch(KEYS, "The key to the cabinet", **HOW).grid()
+        self.assertEqual((g.name, g.shape), ("effect", (4, 5)))
+        self.assertEqual(model().ablate(KEYS, **HOW).grid().name, "change")
+
+
+class Pictures(TestCase):
+    @needs_cli
+    def test_pictures_are_those_of_the_tool(self):
+        m = model()
+        for arguments, table in (
+                (["heads", KEYS], m.heads(KEYS)),
+                (["heads", "--sort", "previous:up", KEYS], m.heads(KEYS, sort="previous:up")),
+                (["heads", "--measures", "punctuation,self", KEYS], m.heads(KEYS, measures="punctuation,self")),
+                (["heads", "--probe", "induction:10"], m.heads(probe=10)),
+                (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
+                (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
+                (["heads", "--similarity", KEYS], m.similarity(KEYS)),
+                (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
+                (["ablate", *ANSWER, "--parts", "mlp", KEYS], m.ablate(KEYS, parts="mlp", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
+                 m.patch(KEYS, "The key to the cabinet", **HOW)),
+                (["lens", "--queries", "all", "--target", " are", KEYS], m.lens(KEYS, queries="all", target=" are")),
+                (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
+                (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
+                (["attribute", "--by", "token", *ANSWER, KEYS], m.attribute(KEYS, by_token=True, **HOW)),
+                (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet"))):
+            theirs = cli(arguments[0], "-q", "-m", "fable", *arguments[1:], "--svg", "-").decode()
+            self.assertEqual(table.plot().svg, theirs, arguments)
+            self.assertEqual(table._repr_svg_(), theirs)
+
+    @needs_cli
+    def test_options_shape_them(self):
+        theirs = cli("heads", "-q", "-m", "fable", KEYS, "--sort", "max", "--svg", "-", "--colormap", "magma", "--title", "A",
+                     "--values", "never", "--color-scale", "sqrt").decode()
+        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt")
+        self.assertEqual(ours._repr_svg_(), theirs)
+        with tempfile.TemporaryDirectory() as folder:
+            ours.save(os.path.join(folder, "a.svg"))
+            with open(os.path.join(folder, "a.svg"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), theirs)
+            ours.save(os.path.join(folder, "a.html"))
+            self.assert_raises(ValueError, "format is 'txt'", ours.save, os.path.join(folder, "a.txt"))
+
+    def test_what_cannot_be_drawn(self):
+        t = model().heads(KEYS)
+        self.assert_raises(TypeError, "colour", t.plot, colour="red")
+        self.assert_raises(KeyError, "columns are", t.plot, "nope", "head")
+        self.assert_raises(ValueError, "numbers", t.plot, values="type")
+        self.assertIsNone(model().score(TEXT)._repr_svg_())
+        self.assertIsNone(t.where(layer=9)._repr_svg_())
+        self.assertIn("<svg", pickle.loads(pickle.dumps(model().lens(KEYS))).plot().svg)
+
+
+class Pandas(TestCase):
+    def test_whole_numbers_stay_whole(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("there is no pandas")
+        frame = model().ablate(KEYS, **HOW).to_pandas()
+        self.assertIsInstance(frame, pandas.DataFrame)
+        self.assertEqual([str(frame[name].dtype) for name in ("layer", "head", "value", "same_top")],
+                         ["Int64", "Int64", "float64", "boolean"])
+        self.assertTrue(frame["layer"].isna()[0] and not frame["layer"].isna()[1])
+        self.assertEqual(frame["head"][9], 0)
+        self.assertEqual(frame.shape[0], 33)
+
+
+if __name__ == "__main__":
+    unittest.main()
