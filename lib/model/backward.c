@@ -6,7 +6,6 @@
  */
 #include "model/backward.h"
 
-#include "attention/attention_internal.h"
 #include "attention/kind_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
@@ -30,10 +29,12 @@ static enum attn_status check_layer(const struct attn_attention *attention, size
 {
     const char *what = attn_attention_kind_name(attention->kind);
 
-    if (attn_attention_gives(attention, ATTN_SITE_PATTERN) == ATTN_GIVES_NOT)
+    const enum attn_engine engine = attn_attention_engine(attention);
+
+    if (engine == ATTN_ENGINE_LINEAR || engine == ATTN_ENGINE_LOWRANK)
         return attn_error_set(err, ATTN_INVALID,
-                              "gradients go through a pattern, and '%s' attention of layer %zu has "
-                              "none",
+                              "gradients go through a softmax over keys, and '%s' attention of "
+                              "layer %zu has none",
                               what, layer);
     if (attention->dropout > 0)
         return attn_error_set(err, ATTN_INVALID, "there are no gradients with `dropout`");

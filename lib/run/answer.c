@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
+#include "kernels/kernels.h"
 #include "run/position.h"
 #include "run/run_internal.h"
 
@@ -215,5 +216,49 @@ double attn_answer_value(const struct attn_answer *answer, const float *logits, 
         return exp(target - total);
     default:
         return target;
+    }
+}
+
+/* --- Its derivative --------------------------------------------------------------------------- */
+
+/* d [n] = SCALE (e_ID - p), p the softmax of LOGITS [n], whose ln sum exp is TOTAL. */
+static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
+                              float *d)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = (float)(scale * -exp((double)logits[i] - total));
+    d[id] = (float)(scale * -expm1((double)logits[id] - total));
+}
+
+void attn_answer_differentiate(const struct attn_answer *answer, size_t row, const float *logits,
+                               float *d)
+{
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    const struct attn_sequence *text = &answer->run->text;
+    const size_t target = (size_t)answer->target;
+    double total = 0;
+
+    if (logits)
+        total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    switch (answer->metric) {
+    case ATTN_ANSWER_LOGIT_DIFF:
+        d[target] += 1;
+        d[answer->foil] -= 1;
+        break;
+    case ATTN_ANSWER_LOGIT:
+        d[target] = 1;
+        break;
+    case ATTN_ANSWER_LOG_PROB:
+        differentiate_log(logits, n_vocab, target, total, 1, d);
+        break;
+    case ATTN_ANSWER_PROB:
+        differentiate_log(logits, n_vocab, target, total, exp((double)logits[target] - total), d);
+        break;
+    case ATTN_ANSWER_CE:
+        differentiate_log(logits, n_vocab, (size_t)text->ids[row + 1], total,
+                          -1 / (double)(text->n - 1), d);
+        break;
+    default:
+        break;
     }
 }

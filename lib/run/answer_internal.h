@@ -31,4 +31,9 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
  * them. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
 
+/* Its derivative by the logits after position ROW, of any metric but kl: sets those of D [n_vocab],
+ * which is 0, that are not. LOGITS are read but for logit and logit_diff. */
+void attn_answer_differentiate(const struct attn_answer *answer, size_t row, const float *logits,
+                               float *d);
+
 #endif

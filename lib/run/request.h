@@ -84,7 +84,11 @@ struct attn_request_attention {
 struct attn_request_selection {
     const struct attn_selection *given; /* for the sizes of this run; NULL: made of these: */
     const char *sites, *layers, *heads, *queries;
-    const void *later[4];
+    const struct attn_answer_args *gradients_of; /* the number whose gradients there are, by their
+                                                    names: pattern_grad; any metric but kl; or
+                                                    NULL */
+    bool has_gradients;                          /* beside each tensor of `sites` its gradient */
+    const void *later[2];
 };
 
 /* What is changed on the way, in this order. */

@@ -77,6 +77,15 @@ bool attn_site_is_in_layer(enum attn_site site)
            sites[site].scope != SCOPE_GRADIENT_OF_MODEL;
 }
 
+bool attn_site_is_of_metric(enum attn_site site)
+{
+    if ((unsigned)site >= ATTN_N_SITE)
+        return false;
+    return sites[site].scope == SCOPE_GRADIENT_OF_MODEL ||
+           sites[site].scope == SCOPE_GRADIENT_OF_LAYER || site == ATTN_SITE_PATTERN_X_GRAD ||
+           site == ATTN_SITE_RELEVANCE;
+}
+
 bool attn_site_has_heads(enum attn_site site)
 {
     return sites[site].layout != ATTN_LAYOUT_VECTOR && sites[site].layout != ATTN_LAYOUT_PAIRS;
@@ -197,9 +206,11 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
-                               sites[attn_site_order[i]].name);
-    return attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s",
+        if (sites[attn_site_order[i]].scope < SCOPE_GRADIENT_OF_MODEL)
+            attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
+                                   sites[attn_site_order[i]].name);
+    return attn_error_set(err, ATTN_INVALID,
+                          "unknown site '%s', expected one of %s, or a gradient as in pattern_grad",
                           attn_quote(item, size).text, known);
 }
 

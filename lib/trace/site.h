@@ -137,6 +137,9 @@ ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 
+/* Whether it says how a metric changes: a gradient, pattern_x_grad, relevance. */
+ATTN_API bool attn_site_is_of_metric(enum attn_site site);
+
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
 
 /* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.

@@ -343,6 +343,8 @@ static const struct {
     {"    layers", offsetof(struct attn_request_selection, layers)},
     {"    heads", offsetof(struct attn_request_selection, heads)},
     {"    queries", offsetof(struct attn_request_selection, queries)},
+    {"    gradients_of", offsetof(struct attn_request_selection, gradients_of)},
+    {"    has_gradients", offsetof(struct attn_request_selection, has_gradients)},
     {"    later", offsetof(struct attn_request_selection, later)},
     {"attn_request_edits", sizeof(struct attn_request_edits)},
     {"    ablate", offsetof(struct attn_request_edits, ablate)},

@@ -1136,7 +1136,9 @@ attn_request_selection._fields_ = [
     ("layers", c_char_p),
     ("heads", c_char_p),
     ("queries", c_char_p),
-    ("later", c_void_p * 4),
+    ("gradients_of", POINTER(attn_answer_args)),
+    ("has_gradients", c_bool),
+    ("later", c_void_p * 2),
 ]
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
@@ -1892,6 +1894,7 @@ FUNCTIONS = {
     "attn_site_name": (c_char_p, [c_int]),
     "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),
+    "attn_site_is_of_metric": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
