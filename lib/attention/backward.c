@@ -20,6 +20,8 @@ enum {
     KEYS_AT_ONCE = 16,           /* whose sums are turned round together */
 };
 
+static const float zeros[ATTN_PANEL];
+
 /* The matrices that have a gradient, in the order in which they are emitted. */
 static const enum attn_site watched_sites[] = {ATTN_SITE_PATTERN_GRAD, ATTN_SITE_PATTERN_X_GRAD,
                                                ATTN_SITE_ATTN_SCORES_GRAD, ATTN_SITE_QK_GRAD};
@@ -84,6 +86,7 @@ static size_t divide_scratch(const struct attn_head_shape *shape, float *scratch
         parts->columns = parts->sums + n_sum;
         parts->list = (void *)(parts->columns + n_column);
     }
+    /* More than the sums of KEYS_AT_ONCE keys take, which are turned round there. */
     return 3 * n_cell + n_sum + n_column;
 }
 
@@ -301,7 +304,7 @@ static void go_back(const struct tile_work *work)
     const float scale = attn_tile_scale(&work->tile);
     const struct attn_cap_back cap = {attn_tile_score_cap(&work->tile),
                                       heads->rule != ATTN_BACKWARD_PLAIN};
-    float *d = work->scratch.d + work->first;
+    float *d = work->scratch.d + work->first, r[ATTN_QUERY_TILE];
 
     multiply_keys(work, work->dz, work->ldz, d_value, heads->memory->turned[work->g].keys,
                   work->scratch.d);
@@ -309,10 +312,10 @@ static void go_back(const struct tile_work *work)
         fill_masked(work, i, 0, work->scratch.d);
     keep(work, ATTN_SITE_PATTERN_GRAD);
     keep(work, ATTN_SITE_PATTERN_X_GRAD);
+    kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
-        const float r = kernels->dot(work->dz + i * work->ldz, work->z + i * work->ldz, d_value);
-
-        kernels->softmax_back(work->scratch.p + i * work->ld + work->first, r, d + i * work->ld, n);
+        kernels->softmax_back(work->scratch.p + i * work->ld + work->first, r[i], d + i * work->ld,
+                              n);
         fill_masked(work, i, 0, work->scratch.d); /* 0 times what is below 0 is -0 */
     }
     keep(work, ATTN_SITE_ATTN_SCORES_GRAD);
@@ -523,24 +526,29 @@ struct gathering {
     float factor;
 };
 
-static void gather_head(const struct gathering *gathering, size_t g)
+static void gather_head(const struct gathering *gathering, size_t g, float *turned)
 {
     const struct attn_heads_back *heads = gathering->heads;
+    const struct attn_kernels *kernels = heads->engine->kernels;
     const size_t n_group = heads->n_head / heads->n_kv_head, width = gathering->width;
     const size_t ld = ld_keys(heads->shape), ldy = heads->n_kv_head * width, n = heads->n;
+    const size_t n_panel = (width + ATTN_PANEL - 1) / ATTN_PANEL;
 
     for (size_t first = 0; first < n; first += KEYS_AT_ONCE)
         for (size_t h = g * n_group; h < (g + 1) * n_group; h++) {
-            const float *sums = gathering->sums + h * width * ld;
-            const size_t end = n - first < KEYS_AT_ONCE ? n : first + KEYS_AT_ONCE;
+            const size_t n_key = n - first < KEYS_AT_ONCE ? n - first : KEYS_AT_ONCE;
 
-            for (size_t e = 0; e < width; e++)
-                for (size_t j = first; j < end; j++) {
-                    float *y = gathering->y + j * ldy + g * width + e;
-                    const float sum = sums[e * ld + j] * gathering->factor;
+            /* In panels of 64 components, each with all these keys. */
+            kernels->pack_keys(gathering->sums + h * width * ld + first, ld, width, n_key, 0,
+                               turned);
+            for (size_t i = 0; i < n_key * n_panel; i++) {
+                const size_t at = i * ATTN_PANEL, e = i / n_key * ATTN_PANEL, key = i % n_key;
+                const size_t n_here = width - e < ATTN_PANEL ? width - e : ATTN_PANEL;
+                float *y = gathering->y + (first + key) * ldy + g * width + e;
 
-                    *y = (h == g * n_group ? 0 : *y) + sum;
-                }
+                kernels->scale(turned + at, gathering->factor, n_here, turned + at);
+                kernels->add(turned + at, h == g * n_group ? zeros : y, n_here, y);
+            }
         }
 }
 
@@ -554,9 +562,8 @@ static void gather_keys(void *context, size_t g, int worker)
     const struct gathering dv = {heads, memory->dv, heads->dv, heads->shape->d_value,
                                  is_uniform ? 0.5F : 1};
 
-    (void)worker;
-    gather_head(&dk, g);
-    gather_head(&dv, g);
+    gather_head(&dk, g, memory->scratch[worker]);
+    gather_head(&dv, g, memory->scratch[worker]);
 }
 
 void attn_heads_back_run(struct attn_heads_back *heads)

@@ -18,7 +18,7 @@
     X(rms_norm) X(turn) X(rotate) X(softmax) X(softmax_block) X(add_outer) X(multiply_row) X(sum)  \
     X(is_finite) X(encipher) X(decipher) X(spin) X(log_sum_exp) X(entropy) X(divergence)           \
     X(rms_norm_back) X(layer_norm_back) X(activate_back) X(soft_cap_back) X(rotate_back)           \
-    X(softmax_back) X(dot)
+    X(softmax_back) X(dots)
 /* clang-format on */
 
 #define ATTN_VECTOR_DECLARE(name)                                                                  \

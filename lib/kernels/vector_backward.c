@@ -202,13 +202,29 @@ void ATTN_FOR_ISA(attn_vector_rotate_back)(float *x, const float *cosines, const
     }
 }
 
-float ATTN_FOR_ISA(attn_vector_dot)(const float *a, const float *b, size_t n)
-{
-    float c = 0;
+enum { N_CHAIN = 8 }; /* rows side by side: a chain alone waits for itself at every step */
 
-    for (size_t i = 0; i < n; i++)
-        c = __builtin_fmaf(a[i], b[i], c);
-    return c;
+void ATTN_FOR_ISA(attn_vector_dots)(const float *a, const float *b, size_t ld, size_t n_row,
+                                    size_t n, float *r)
+{
+    size_t row = 0;
+
+    for (; n_row - row >= N_CHAIN; row += N_CHAIN, a += N_CHAIN * ld, b += N_CHAIN * ld) {
+        float c[N_CHAIN] = {0};
+
+        for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 8
+            for (size_t l = 0; l < N_CHAIN; l++)
+                c[l] = __builtin_fmaf(a[l * ld + i], b[l * ld + i], c[l]);
+        memcpy(r + row, c, sizeof c);
+    }
+    for (; row < n_row; row++, a += ld, b += ld) {
+        float c = 0;
+
+        for (size_t i = 0; i < n; i++)
+            c = __builtin_fmaf(a[i], b[i], c);
+        r[row] = c;
+    }
 }
 
 void ATTN_FOR_ISA(attn_vector_softmax_back)(const float *p, float r, float *dp, size_t n)
