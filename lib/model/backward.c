@@ -237,6 +237,25 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
 }
 
+/* The MLP has been gone through when the heads begin: their gradients lie where its were. */
+static void plan_shared(struct attn_backward *b)
+{
+    const struct attn_config *config = &b->model->config;
+    const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
+    const size_t d_v = config->n_kv_head * config->d_value;
+    const size_t n_head_float = d_q + d_k + d_v + config->n_head * config->d_value;
+    const size_t n_mlp_float = (config->has_gated_mlp ? 2 : 1) * config->d_mlp;
+    float *shared = take(b, n_head_float > n_mlp_float ? n_head_float : n_mlp_float);
+
+    if (!shared) /* measuring */
+        return;
+    b->d_mlp = b->d_q = shared;
+    b->d_mlp_linear = b->d_mlp + b->n * config->d_mlp;
+    b->d_k = b->d_q + b->n * d_q;
+    b->d_v = b->d_k + b->n * d_k;
+    b->d_z = b->d_v + b->n * d_v;
+}
+
 static void plan(struct attn_backward *b, size_t n_goal)
 {
     const struct attn_forward *f = b->f;
@@ -257,16 +276,11 @@ static void plan(struct attn_backward *b, size_t n_goal)
     b->d = take(b, d);
     b->d_normed = take(b, d);
     b->product = take(b, d);
-    b->unnormed = take(b, d);
+    b->unnormed = take(b, d); /* pages that no norm fills are never touched */
     b->d_branch = take(b, config->has_parallel_residual ? d : 0);
     b->q = take(b, has_norms ? d_q : 0);
     b->k = take(b, has_norms ? d_k : 0);
-    b->d_q = take(b, d_q);
-    b->d_k = take(b, d_k);
-    b->d_v = take(b, config->n_kv_head * config->d_value);
-    b->d_z = take(b, config->n_head * config->d_value);
-    b->d_mlp = take(b, config->d_mlp);
-    b->d_mlp_linear = take(b, config->has_gated_mlp ? config->d_mlp : 0);
+    plan_shared(b);
     plan_logits(b, n_goal);
     attn_heads_back_plan(&b->heads, &b->arena, &sizes);
 }

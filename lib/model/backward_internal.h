@@ -38,8 +38,8 @@ struct attn_backward {
     float *unnormed;         /* [n, D] what a norm after attention or MLP reads */
     float *product;          /* [n, D] on its way into a sum */
     float *q, *k;            /* before their norms; NULL: they have none */
-    float *d_q, *d_k, *d_v, *d_z;
     float *d_mlp, *d_mlp_linear;
+    float *d_q, *d_k, *d_v, *d_z;   /* where those were */
     float *logits, *raw, *d_logits; /* [n_logit_row, V]; raw: before the soft cap */
     size_t n_logit_row;
     struct attn_heads_back_memory heads;
