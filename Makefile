@@ -12,8 +12,12 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 export CC PKG_CONFIG BUILD
 
-ifeq ($(filter $(MODE),release static asan tsan coverage fuzz),)
-$(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage or fuzz)
+ifeq ($(filter $(MODE),release static asan tsan coverage fuzz wasm),)
+$(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage, fuzz or wasm)
+endif
+ifeq ($(MODE),wasm)
+CC := clang-19 --target=wasm32-wasi
+XSMM := no
 endif
 # The processor that is compiled for. libxsmm makes code for x86-64 alone.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
@@ -37,9 +41,10 @@ ifneq ($(wildcard .git),)
 WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
 endif
 
-# A static program can open no library at run time.
-CPPFLAGS_static := -DATTN_IS_STATIC
 LDFLAGS_static := -static-pie -Lbuild/static/libraries
+CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
+LDFLAGS_wasm := -Wl,-s -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
+MODE_FLAGS_wasm := -msimd128 -Wno-enum-float-conversion
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS_tsan := -fsanitize=thread
 MODE_FLAGS_coverage := --coverage
@@ -50,9 +55,10 @@ CC := $(CLANG)
 endif
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
-CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -pthread $(WARNINGS) $(CFLAGS) \
+NATIVE_FLAGS := $(if $(filter wasm,$(MODE)),,-fPIC -pthread)
+CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden $(NATIVE_FLAGS) $(WARNINGS) $(CFLAGS) \
     $(MODE_FLAGS_$(MODE))
-LDFLAGS_ALL := -pthread $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
+LDFLAGS_ALL := $(NATIVE_FLAGS) $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
     -include lib/base/banned.h -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
@@ -75,11 +81,17 @@ VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT),$(wildcard lib/*/*.c lib/*/*/*.c))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
+# Nothing can be opened at run time by a static program, which has a C library of its own.
+CAIRO_ABSENT := lib/figures/figure_cairo$(if $(filter static wasm,$(MODE)),,_absent).c
+OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/interrupt.c, \
+    $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
+LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
+    $(CAIRO_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
+    $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
     $(BUILD)/lib/page/page_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
-CMD_SOURCES := $(wildcard cmd/*.c cmd/*/*.c)
+CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
 PAGE_FILES := $(wildcard lib/page/viewer.*)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
@@ -139,7 +151,13 @@ $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 
 # Where the libraries are is found once for each build folder and kept there.
 $(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
+ifeq ($(MODE),wasm)
+	@.packaging/wasm.sh $(BUILD)/libraries
+	@echo '$(BUILD)/libraries/libraries.o' >$(BUILD)/libraries.libs
+	@echo '-I$(BUILD)/libraries/include' >$@
+else
 	@tests/tools/dependencies.sh find $(BUILD)/libraries build
+endif
 
 $(BUILD)/check.cflags: tests/tools/dependencies.sh
 	@tests/tools/dependencies.sh find $(BUILD)/check check
@@ -205,6 +223,10 @@ $(BUILD)/attn-cli.source:
 
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
+
+# The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those.
+$(BUILD)/attn-cli.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
@@ -557,11 +579,20 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
+wasm: deps-wasm ## make build/wasm/attn-cli.wasm, the tool for browsers and runtimes of WASI
+	@$(MAKE) MODE=wasm build/wasm/attn-cli.wasm
+	@ls -l build/wasm/attn-cli.wasm
+
+check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte
+	@$(MAKE) wasm
+	@$(MAKE) $(BUILD)/attn-cli
+	@node tests/tools/check_wasm.mjs build/wasm/attn-cli.wasm $(BUILD)/attn-cli
+
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: dist static check-static deb check-deb check-fresh
+.PHONY: dist static check-static deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 
@@ -599,16 +630,22 @@ deps-fuzz:
 	@tests/tools/dependencies.sh install build clang
 	@tests/tools/dependencies.sh install fuzz
 
+deps-wasm:
+	@tests/tools/dependencies.sh install build wasm
+
+deps-node:
+	@tests/tools/dependencies.sh install node
+
 clean: ## remove everything that was made
 	rm -rf build
 
 help: ## list the targets
-	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
+	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz|wasm] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
-    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
+    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

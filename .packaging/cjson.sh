@@ -3,10 +3,10 @@
 #
 #   cjson.sh FOLDER     writes FOLDER/libcjson.a and FOLDER/cjson.copyright, unless they are there
 #
-# The code is position independent, so that it can go into a shared library, too. apt checks the
-# signature of what it fetches; its own lists and settings stay as they are.
+# The code is position independent, so that it can go into a shared library, too.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$1
 cc=${CC:-cc}
 [ -e "$folder/libcjson.a" ] && [ -e "$folder/cjson.copyright" ] && exit 0
@@ -15,19 +15,9 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/lists/partial "$work"/cache/archives/partial
-chmod 755 "$work"
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-cat >"$work/sources" <<END
-deb-src ${DEBIAN_MIRROR:-http://deb.debian.org/debian} $suite main
-END
-settings=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
-    -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
+"$here/source.sh" "$work" cjson
 
-cd "$work"
-apt-get "${settings[@]}" update
-apt-get "${settings[@]}" source cjson >/dev/null
-cd cjson-*/
+cd "$work"/cjson-*/
 "$cc" -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong -D_FORTIFY_SOURCE=2 -c cJSON.c \
     -o cJSON.o
 cp debian/copyright "$folder/cjson.copyright"

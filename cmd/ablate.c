@@ -169,6 +169,23 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
     return ATTN_OK;
 }
 
+/* What was done to each part, as a picture says it. */
+static const char *asked(const struct attn_ablate_args *how)
+{
+    static const char *const zeros[] = {"without each head", "without the attention of each layer",
+                                        "without the MLP of each layer", "without each layer"};
+    static const char *const others[] = {
+        [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
+        [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
+        [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
+
+    if (how->is_cumulative)
+        return "without this part and all before it";
+    if (how->with != ATTN_ABLATE_WITH_ZERO)
+        return others[how->with];
+    return how->parts == ATTN_ABLATE_NEURONS ? "without each neuron" : zeros[how->parts];
+}
+
 /* What the work owns. */
 struct taken {
     struct references references;
@@ -176,7 +193,36 @@ struct taken {
     size_t n_set;
     char **names; /* [n_set] before "=", or NULL */
     struct steering_args steering;
+    char **steering_files; /* [steering.steers.n] owns; of those that name one */
+    const char **files;    /* [n_file] these, --reference, --mask */
+    size_t n_file;
 };
+
+/* Lists the files that the options name. */
+static enum attn_status list_files(const struct ablate_args *args, struct taken *taken,
+                                   struct attn_error *err)
+{
+    const char *mask = attention_mask_file(&args->question.attention);
+    const struct text_list *steers = &taken->steering.steers;
+
+    taken->steering_files = calloc(steers->n + 1, sizeof *taken->steering_files);
+    taken->files = calloc(steers->n + 2, sizeof *taken->files);
+    if (!taken->steering_files || !taken->files)
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < steers->n; i++) {
+        char *path = steering_file(steers->items[i]);
+
+        if (!path)
+            continue; /* it is refused when it is read */
+        taken->steering_files[taken->n_file] = path;
+        taken->files[taken->n_file++] = path;
+    }
+    if (args->reference)
+        taken->files[taken->n_file++] = args->reference;
+    if (mask)
+        taken->files[taken->n_file++] = mask;
+    return ATTN_OK;
+}
 
 /* Reads the values of --set. */
 static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
@@ -210,6 +256,10 @@ static void release(struct taken *taken)
         free(taken->names[i]);
     free(taken->names);
     free(taken->sets);
+    for (size_t i = 0; taken->steering_files && taken->steering_files[i]; i++)
+        free(taken->steering_files[i]);
+    free(taken->steering_files);
+    free(taken->files);
     steering_release(&taken->steering);
 }
 
@@ -230,9 +280,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->grid =
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
-                                     .values = "change"};
+                                     .values = "change",
+                                     .is_sequence = how.is_cumulative,
+                                     .asked = asked(&how)};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
+    ATTN_TRY(list_files(args, taken, err));
+    question->files = taken->files;
+    question->n_file = taken->n_file;
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
@@ -242,7 +297,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !how.study)
+    if (args->question.running.is_verbose && !how.study)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;
@@ -252,8 +307,12 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
     const struct ablate_args *args = call->args;
     struct taken taken = {.steering = args->steering};
-    struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .answer = &args->answer,
+                                .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
     release(&taken);

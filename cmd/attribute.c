@@ -81,14 +81,21 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.n_most = (size_t)tables->n_most;
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
-    question->grid =
-        (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "logit"};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .columns = "head",
+                                              .values = "logit",
+                                              .quantity = "part of @",
+                                              .parts = "part",
+                                              .asked = "written by each part of the model"};
     if (how.by_token)
-        question->grid = (struct attn_table_grid){.rows = "layer",
-                                                  .detail = "head",
-                                                  .columns = "key",
-                                                  .texts = "token",
-                                                  .values = "logit"};
+        question->grid =
+            (struct attn_table_grid){.rows = "layer",
+                                     .detail = "head",
+                                     .columns = "key",
+                                     .texts = "token",
+                                     .values = "logit",
+                                     .quantity = "part of @",
+                                     .asked = "written by each head, by the key it reads from"};
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
@@ -99,8 +106,18 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE};
+    const struct answer_args answer = {.target = args->answer.target,
+                                       .foil = args->answer.foil,
+                                       .target_id = args->answer.target_id,
+                                       .foil_id = args->answer.foil_id,
+                                       .metric = args->answer.foil || args->answer.foil_id >= 0
+                                                     ? ATTN_ANSWER_LOGIT_DIFF
+                                                     : ATTN_ANSWER_LOGIT};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .answer = &answer};
 
     return question_answer(&question, work, err);
 }

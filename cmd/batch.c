@@ -2,6 +2,7 @@
 #include "cmd/args/attention.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
+#include "cmd/args/restart.h"
 #include "cmd/args/selection.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
@@ -18,8 +19,6 @@
 #include <string.h>
 
 #define EXAMPLE "attn-cli batch -m fable --lines sentences.txt"
-
-enum { MOST_SHARDS = 1000000 };
 
 struct batch_args {
     struct text_list inputs; /* arguments that are no options: one file at most */
@@ -195,24 +194,6 @@ struct batch {
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Reads "3/8". */
-static enum attn_status read_shard(const char *text, size_t *shard, size_t *n_shard,
-                                   struct attn_error *err)
-{
-    int64_t i = 0, n = 0;
-    const char *slash = text ? strchr(text, '/') : NULL;
-
-    if (!text)
-        return ATTN_OK;
-    if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
-        !attn_parse_int(text, (size_t)(slash - text), 0, n - 1, &i))
-        return refuse(err, NULL, "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8",
-                      text);
-    *shard = (size_t)i;
-    *n_shard = (size_t)n;
-    return ATTN_OK;
-}
-
 static bool is_standard(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
@@ -232,37 +213,16 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
     return attention_check(&args->attention, err);
 }
 
-/* The options that shape the results, as an object of JSON. Lists have all their values. */
+/* The options that shape the results, wherever they go. */
 static void describe_options(struct batch *batch)
 {
-    static const char circumstances[] = "model|config|vocab|weights|load|threads|quiet|verbose|"
-                                        "resume|sync|color|progress|max-errors";
-    struct attn_json_writer json = {.out = &batch->asked, .comma = ",", .colon = ":"};
+    static const struct restart_form form = {
+        .names = "model|config|vocab|weights|load|threads|quiet|verbose|resume|sync|color|"
+                 "progress|max-errors",
+        .outputs = "output|csv|npy|edges|npz",
+    };
 
-    attn_json_begin(&json, '{');
-    for (struct option_walk walk = {.command = &command_batch}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        const char *given = batch->call->given[walk.n - 1];
-
-        if (!given || !option->name || word_find(circumstances, option->name) >= 0)
-            continue;
-        attn_json_key(&json, option->name);
-        if (word_find("output|csv|npy|edges|npz", option->name) >= 0) { /* wherever it goes */
-            attn_json_bool(&json, true);
-        } else if (option->kind == OPTION_KIND_LIST) {
-            const struct text_list *list =
-                (const struct text_list *)(const void *)((const char *)batch->args +
-                                                         option->offset);
-
-            attn_json_begin(&json, '[');
-            for (size_t i = 0; i < list->n; i++)
-                attn_json_text(&json, list->items[i]);
-            attn_json_end(&json);
-        } else {
-            attn_json_text(&json, given);
-        }
-    }
-    attn_json_end(&json);
+    restart_describe(batch->call, &form, &batch->asked);
     batch->options.asked = attn_buffer_string(&batch->asked);
 }
 
@@ -455,7 +415,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
 
-    ATTN_TRY(read_shard(args->shard, &options->shard, &options->n_shard, err));
+    ATTN_TRY(restart_read_shard(args->shard, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
     ATTN_TRY(list_files(batch, err));
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
@@ -507,28 +467,12 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* The command line as it was typed, for the manifest. */
-static enum attn_status keep_command(struct batch *batch, struct attn_error *err)
-{
-    const struct call *call = batch->call;
-
-    batch->command = calloc((size_t)call->argc + 2, sizeof *batch->command);
-    if (!batch->command)
-        return attn_error_no_memory(err);
-    batch->command[0] = "attn-cli";
-    batch->command[1] = command_batch.name;
-    for (int i = 0; i < call->argc; i++)
-        batch->command[i + 2] = call->argv[i];
-    batch->options.command = batch->command;
-    batch->options.n_command = (size_t)call->argc + 2;
-    return ATTN_OK;
-}
-
 static enum attn_status work(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
 
-    ATTN_TRY(keep_command(batch, err));
+    ATTN_TRY(restart_keep_command(batch->call, &batch->command, &batch->options.n_command, err));
+    batch->options.command = batch->command;
     describe_options(batch);
     ATTN_TRY(check(args, err));
     ATTN_TRY(fill_request(batch, err));

@@ -39,8 +39,9 @@ static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows)
 
 static const struct option_part parts[] = {
     {&diff_options, 0},
-    {&items_options, offsetof(struct diff_args, items)},
     {&special_options, offsetof(struct diff_args, question.prompt)},
+    {&source_options, offsetof(struct diff_args, question.source)},
+    {&items_options, offsetof(struct diff_args, items)},
     {&question_picture_options, offsetof(struct diff_args, question)},
     {&question_options, offsetof(struct diff_args, question)},
 };
@@ -186,6 +187,12 @@ static enum attn_status compare(struct question *question, const struct attn_stu
         how.request = &other->request;
     how.study = study;
     ATTN_TRY(attn_diff(question->host, &question->request, &how, &question->table, &sum, err));
+    if (args->question.prompt.plain.n == 2) {
+        question->grid.text_name = "A";
+        question->grid.other = other->request.input.text;
+        question->grid.n_other = other->request.input.n_text;
+        question->grid.other_name = "B";
+    }
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
         note_sum(&sum);
@@ -232,8 +239,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "one argument ends in .npz and is a dump, the other does not: "
                       "expected two texts or two dumps");
     ATTN_TRY(check(args, err));
-    question->grid =
-        (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "tv_mean"};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .columns = "head",
+                                              .values = "tv_mean",
+                                              .asked = "between the patterns of each head"};
     if (args->tolerance >= 0)
         return refuse(err, NULL, "--tolerance is for two dumps, A.npz and B.npz");
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &study, err));

@@ -21,6 +21,7 @@ struct heads_args {
     int64_t n_run;                                      /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
+    int is_clustered; /* a value of --order */
 };
 
 static const struct option heads_rows[] = {
@@ -47,6 +48,9 @@ static const struct option heads_rows[] = {
                 "instead of measures, print pairs of heads, the most alike first, with js: the "
                 "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
                 "not say that the heads read and write the same things"),
+    OPTION_CHOICE("order", "layer|cluster", struct heads_args, is_clustered,
+                  "how a picture of --similarity orders the heads: by layer (default), or those "
+                  "that are alike side by side (average linkage)"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
 };
@@ -152,6 +156,10 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
+    if (args->is_clustered &&
+        !(args->is_similarity && tables_have_pictures(&args->question.tables)))
+        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
+                      "--order cluster needs a picture of --similarity");
     if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
                               answer->foil_id >= 0 || answer->at || answer->metric > 0))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
@@ -187,8 +195,12 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
 
     ATTN_TRY(check_similarity(args, err));
     ATTN_TRY(check(args, &how, err));
-    question->grid =
-        (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
+    question->grid = (struct attn_table_grid){.rows = "number",
+                                              .columns = "other_number",
+                                              .values = "js",
+                                              .is_pairs = true,
+                                              .is_clustered = args->is_clustered,
+                                              .asked = "of the patterns of two heads"};
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request,
@@ -235,8 +247,13 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, &how, sorted)};
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .columns = "head",
+                                              .values = drawn_column(args, &how, sorted),
+                                              .asked = "of each head"};
+    if (args->has_effect && strcmp(question->grid.values, "change") == 0) {
+        question->grid.asked = "without each head";
+    }
     question->unit = how.has_probe ? "probes" : NULL;
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (how.has_probe)
@@ -257,8 +274,11 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
-    struct question question = {
-        .call = call, .args = &args->question, .example = EXAMPLE, .own = &pattern};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .example = EXAMPLE,
+                                .answer = args->has_effect ? &args->answer : NULL,
+                                .own = &pattern};
     const enum attn_status status =
         question_answer(&question, args->is_similarity ? compare_heads : survey, err);
 

@@ -86,11 +86,21 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
         grid.detail = is_of_texts ? NULL : "position";
         grid.columns = "head";
         grid.values = "logit";
+        grid.cells = has_target || is_of_texts ? NULL : "token";
+        grid.quantity = args->items.path ? "logit of the target"
+                        : has_target     ? "@"
+                                         : "logit of the most probable token";
+        grid.asked = "by what each head adds alone";
         return grid;
     }
     grid.detail = "site";
     grid.columns = is_of_texts ? "place" : "position";
     grid.values = "prob";
+    grid.cells = has_target || is_of_texts ? NULL : "token";
+    grid.quantity = args->items.path ? "probability of the target" /* items have their own */
+                    : has_target     ? "@"
+                                     : "probability of the most probable token";
+    grid.asked = "read after each layer";
     if (is_of_texts && has_target) {
         grid.detail = NULL;
         grid.columns = "site";
@@ -137,7 +147,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status lens(struct call *call, struct attn_error *err)
 {
     const struct lens_args *args = call->args;
-    struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
+    const bool has_target = args->answer.target || args->answer.target_id >= 0;
+    const struct answer_args answer = {.target = args->answer.target,
+                                       .target_id = args->answer.target_id,
+                                       .metric = args->reads_heads ? ATTN_ANSWER_LOGIT
+                                                                   : ATTN_ANSWER_PROB};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .example = EXAMPLE,
+                                .answer = has_target ? &answer : NULL};
 
     return question_answer(&question, work, err);
 }

@@ -1,5 +1,6 @@
 /* models.c - attn-cli models: the models that -m finds by name, and which of them can be run. */
 #include "cmd/args/model.h"
+#include "cmd/args/outputs.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -11,19 +12,15 @@
 #include <stdio.h>
 
 struct models_args {
-    bool has_json, has_csv;
+    struct tables_args tables;
 };
 
-static const struct option format_rows[] = {
-    OPTION_FLAG("json", struct models_args, has_json,
-                "print one JSON document, which also has the directory or the GGUF file of each "
-                "model, and the whole message for one that cannot be read"),
-    OPTION_FLAG("csv", struct models_args, has_csv, "the same as CSV"),
+static const struct option_part parts[] = {
+    {&table_order_options, offsetof(struct models_args, tables)},
+    {&tables_options, offsetof(struct models_args, tables.output)},
 };
 
-static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
-
-static const struct option_part parts[] = {{&format_options, 0}};
+static const struct models_args defaults = {.tables.output.precision = -1};
 
 static enum attn_status list_models(struct call *call, struct attn_error *err);
 
@@ -39,11 +36,13 @@ const struct command command_models = {
         "~/.ollama/models). A GGUF file has a tag in its name, as in OWNER/NAME:Q4_K_M.\n"
         "Prints the family and the number of parameters of each, and what it is if it\n"
         "comes with the program, else the bits of a weight and the size of its files, or\n"
-        "why it cannot be run. Only configs and the headers of weight files are read.\n",
+        "why it cannot be run. Only configs and the headers of weight files are read.\n"
+        "In files a model also has its directory or GGUF file, and the whole message.\n",
     .examples = "  attn-cli models\n"
-                "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
+                "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct models_args),
+    .defaults = &defaults,
     .work = list_models,
 };
 
@@ -118,18 +117,21 @@ static enum attn_status print_text_table(const struct attn_table *table, struct 
 }
 
 static enum attn_status print_models(const struct model_catalog *catalog,
-                                     const struct models_args *args, struct attn_sink *out,
+                                     const struct tables_args *args, struct attn_sink *out,
                                      struct attn_error *err)
 {
-    const enum attn_table_form form = args->has_json ? ATTN_TABLE_JSON : ATTN_TABLE_CSV;
     struct attn_table *table = NULL;
-    enum attn_status status;
+    enum attn_status status =
+        at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err);
 
-    ATTN_TRY(at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err));
-    status = args->has_json || args->has_csv ? attn_table_write(table, form, -1, out, err)
-                                             : print_text_table(table, out, err);
+    if (status == ATTN_OK)
+        status = tables_sort(args, 0, &table, err);
+    if (status == ATTN_OK)
+        status = outputs_are_wanted(&args->output)
+                     ? tables_write(args, table, NULL, out, err)
+                     : at_stage(ATTN_STAGE_OUTPUT, print_text_table(table, out, err), err);
     attn_table_free(table);
-    return at_stage(ATTN_STAGE_OUTPUT, status, err);
+    return status;
 }
 
 static enum attn_status list_models(struct call *call, struct attn_error *err)
@@ -138,11 +140,10 @@ static enum attn_status list_models(struct call *call, struct attn_error *err)
     struct model_catalog catalog;
     enum attn_status status;
 
-    if (args->has_json && args->has_csv)
-        return refuse(err, NULL, "'--json' and '--csv' do not go together");
+    ATTN_TRY(tables_check(&args->tables, err));
     status = model_catalog_open(&catalog, err);
     if (status == ATTN_OK)
-        status = print_models(&catalog, args, call->out, err);
+        status = print_models(&catalog, &args->tables, call->out, err);
     model_catalog_release(&catalog);
     return status;
 }

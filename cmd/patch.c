@@ -6,6 +6,7 @@
 
 #include "attn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct patch_args {
     struct items_args items;
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
+    const char *corrupted_source;                              /* likewise */
     const char *site, *queries;
     int direction; /* enum patch_direction */
 };
@@ -35,6 +37,9 @@ static const struct option patch_rows[] = {
                 "token ids instead of --clean: 5,17,3"),
     OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
                 "token ids instead of --corrupted"),
+    OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
+                "the source of the corrupted text; default: that of --source, which has as many "
+                "tokens"),
 };
 
 static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
@@ -44,7 +49,8 @@ static const struct option piece_rows[] = {
                 "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
                 "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
-                "copy only these positions of a head, numbers or words of the clean text"),
+                "copy only these positions of a head, numbers or words of the clean text; of k "
+                "and v, in layers that attend to the source, of the source"),
     OPTION_LIST("positions", "NAME=SPEC", struct patch_args, places,
                 "copy these positions together, numbers or words of the clean text, instead of "
                 "each by itself: 'subject=keys'. May be given several times; an item may say "
@@ -59,6 +65,7 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
+    {&source_options, offsetof(struct patch_args, question.source)},
     {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
@@ -117,9 +124,41 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
     return ATTN_OK;
 }
 
+/* Writes the table. Its pictures show both texts, and where their tokens differ both of these. */
+static enum attn_status write_drawn(struct question *question, const struct attn_patch_args *how,
+                                    struct attn_error *err)
+{
+    struct attn_table_grid *grid = &question->grid;
+    struct attn_request request = question->request;
+    struct attn_run *clean = NULL, *corrupted = NULL;
+    enum attn_status status;
+
+    grid->text = request.input.text;
+    grid->n_text = request.input.n_text;
+    grid->other = how->corrupted.text;
+    grid->n_other = how->corrupted.n_text;
+    request.on_note = NULL;
+    request.selection.queries = NULL;
+    status = attn_run_prepare(question->host, &request, &clean, err);
+    request.input = how->corrupted;
+    if (status == ATTN_OK)
+        status = attn_run_prepare(question->host, &request, &corrupted, err);
+    if (status == ATTN_OK) {
+        if (how->n_place == 0) {
+            grid->run = attn_run_labels(clean);
+            grid->other_run = attn_run_labels(corrupted);
+        }
+        status = question_write(question, err);
+    }
+    attn_run_free(clean);
+    attn_run_free(corrupted);
+    return status;
+}
+
 /* What the work owns. */
 struct taken {
     int32_t *ids[2];
+    struct attn_ndarray source;      /* of the corrupted text */
     struct attn_patch_place *places; /* [n_place] */
     char **names;                    /* [n_place] */
     size_t n_place;
@@ -166,23 +205,27 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
         ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
     }
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &how->study, err));
+    if (!how->study)
+        ATTN_TRY(question_open(question, err));
+    ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
-    ATTN_TRY(question_open(question, err));
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
 
-/* By position, head or kv_head: the column before the numbers. */
-static const char *find_columns(const struct attn_table *table)
+/* Lets a picture have a column for each position, place, head or kv_head of TABLE. */
+static void find_columns(const struct attn_table *table, struct attn_table_grid *grid)
 {
     for (size_t i = 0; i < attn_table_n_column(table); i++) {
-        const char *name = attn_table_column(table, i)->name;
+        const struct attn_column *column = attn_table_column(table, i);
 
-        if (word_find("position|head|kv_head", name) >= 0)
-            return name;
+        if (word_find("position|head|kv_head", column->name) < 0)
+            continue;
+        grid->columns = column->name;
+        if (column->type == ATTN_VALUE_TEXT) /* places have names */
+            grid->texts = NULL;
     }
-    return NULL;
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -192,28 +235,39 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct taken *taken = question->own;
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
+    char asked[64];
 
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
     how.n_place = taken->n_place;
-    question->grid =
-        (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
-    if (how.n_place > 0)
-        question->grid.texts = NULL; /* they have names */
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .values = "effect",
+                                              .positions = "position",
+                                              .text_name = "clean",
+                                              .other_name = "corrupted"};
     ATTN_TRY(read_pair(question, &how, err));
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    question->grid.columns = find_columns(question->table);
-    ATTN_TRY(question_write(question, err));
+    find_columns(question->table, &question->grid);
+    snprintf(asked, sizeof asked, "by %s of each %s", how.site ? how.site : "resid_pre",
+             question->grid.columns ? question->grid.columns : "place");
+    question->grid.asked = asked;
+    question->grid.quantity = how.is_to_noise ? "share of the clean answer lost" : NULL;
+    question->grid.texts = how.study && how.n_place == 0 ? "token" : NULL;
+    if (!how.study && tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, &how, err));
+    else
+        ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
-        note("the answer is %.6g for the clean text, %.6g for the corrupted one; the first piece "
-             "changed %zu row%s of %s; %zu runs",
-             sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
-             args->site ? args->site : "resid_pre", sum.n_feed);
+        note("the answer is %.6g for the clean text, %.6g for the corrupted one", sum.clean,
+             sum.corrupted);
+    if (args->question.running.is_verbose && !how.study)
+        note("the first piece changed %zu row%s of %s; %zu runs", sum.n_row,
+             sum.n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum.n_feed);
     return ATTN_OK;
 }
 
@@ -221,10 +275,15 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
     struct taken taken = {.places = NULL};
-    struct question question = {
-        .call = call, .args = &args->question, .reuse = true, .example = EXAMPLE, .own = &taken};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .reuse = true,
+                                .example = EXAMPLE,
+                                .answer = &args->answer,
+                                .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 
+    attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);
     for (size_t i = 0; taken.names && i < taken.n_place; i++)

@@ -39,7 +39,7 @@ static const struct option_part parts[] = {
     {&items_options, offsetof(struct score_args, items)},
     {&answer_options, offsetof(struct score_args, answer)},
     {&score_options, 0},
-    {&table_width_options, offsetof(struct score_args, question.tables.picture)},
+    {&question_picture_options, offsetof(struct score_args, question)},
     {&question_options, offsetof(struct score_args, question)},
 };
 
@@ -108,6 +108,22 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
     return ATTN_OK;
 }
 
+/* What pictures draw. Of many texts there are no tokens. */
+static struct attn_table_grid grid_of(const struct score_args *args)
+{
+    if (args->texts.path)
+        return (struct attn_table_grid){.rows = NULL};
+    if (args->items.path)
+        return (struct attn_table_grid){
+            .rows = "n", .columns = "n", .values = "right", .figure = ATTN_FIGURE_BARS};
+    return (struct attn_table_grid){.rows = "position",
+                                    .columns = "position",
+                                    .texts = "token",
+                                    .values = "bits",
+                                    .figure = ATTN_FIGURE_TOKENS,
+                                    .asked = args->merges_words ? "of each word" : "of each token"};
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct score_args *args = question->call->args;
@@ -120,10 +136,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.merges_words = args->merges_words;
     how.per = (enum attn_score_per)args->per;
     how.answer = answer_of(&args->answer, &ids);
+    question->grid = grid_of(args);
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
+    if (how.study && question->items.sum.n_label > 0) /* a bar for each group */
+        question->grid.rows = question->grid.columns = attn_table_column(question->table, 0)->name;
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
         note_sum(&sum);
@@ -133,8 +152,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status score(struct call *call, struct attn_error *err)
 {
     const struct score_args *args = call->args;
-    struct question question = {
-        .call = call, .args = &args->question, .unit = "tokens", .example = EXAMPLE};
+    struct question question = {.call = call,
+                                .args = &args->question,
+                                .unit = "tokens",
+                                .example = EXAMPLE,
+                                .answer = &args->answer};
 
     return question_answer(&question, work, err);
 }

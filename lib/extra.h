@@ -28,6 +28,7 @@
 
 /* Many inputs to files. */
 #include "records/items.h"
+#include "records/each.h"
 #include "records/records.h"
 #include "records/batch.h"
 

@@ -4,6 +4,7 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const struct option target_rows[] = {
@@ -32,7 +33,7 @@ static const struct option at_rows[] = {
 const struct option_group at_options = OPTION_GROUP("Answer", at_rows);
 
 static const struct option metric_rows[] = {
-    OPTION_CHOICE("metric", "auto|logit_diff|log_prob|logit|prob|kl|ce", struct answer_args, metric,
+    OPTION_CHOICE("metric", METRICS, struct answer_args, metric,
                   "what is measured: logit_diff, the target's logit minus the foil's; log_prob, "
                   "ln p(target); its logit or its probability. auto (default) is logit_diff with "
                   "a foil, log_prob without. kl, KL(p before || p after), and ce, the mean of "
@@ -69,6 +70,45 @@ struct attn_answer_args answer_of(const struct answer_args *args, struct answer_
         .foil_id = args->foil_id >= 0 ? &ids->foil : NULL,
         .at = args->at,
     };
+}
+
+/* "are", "id 5"; OTHERWISE where neither is given. */
+static void append_token(char text[ANSWER_NAME_SIZE], size_t *used, const char *token, int64_t id,
+                         const char *otherwise)
+{
+    const char *name = token ? token + strspn(token, " ") : otherwise;
+
+    if (!token && id >= 0)
+        attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "id %" PRId64, id);
+    else
+        attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "%s", *name ? name : token);
+}
+
+void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE])
+{
+    static const char *const begins[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit(",
+                                                             [ATTN_ANSWER_LOG_PROB] = "ln p(",
+                                                             [ATTN_ANSWER_LOGIT] = "logit(",
+                                                             [ATTN_ANSWER_PROB] = "p("};
+    const bool has_foil = args->foil || args->foil_id >= 0;
+    const int metric = args->metric != ATTN_ANSWER_AUTO ? args->metric
+                       : has_foil                       ? ATTN_ANSWER_LOGIT_DIFF
+                                                        : ATTN_ANSWER_LOG_PROB;
+    size_t used = 0;
+
+    if (!begins[metric]) {
+        attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, "%s",
+                               metric == ATTN_ANSWER_KL ? "the KL divergence"
+                                                        : "-ln p of the text's tokens");
+        return;
+    }
+    attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, "%s", begins[metric]);
+    append_token(text, &used, args->target, args->target_id, "target");
+    if (metric == ATTN_ANSWER_LOGIT_DIFF) {
+        attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, ") - logit(");
+        append_token(text, &used, args->foil, args->foil_id, "foil");
+    }
+    attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, ")");
 }
 
 /* --- Random choices beside it ----------------------------------------------------------------- */

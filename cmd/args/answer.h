@@ -7,6 +7,9 @@
 
 #include "attn.h"
 
+/* Values of --metric, in the order of enum attn_answer_metric. */
+#define METRICS "auto|logit_diff|log_prob|logit|prob|kl|ce"
+
 struct answer_args {
     const char *target, *foil;  /* NULL: not given */
     int64_t target_id, foil_id; /* -1: not given */
@@ -36,6 +39,12 @@ struct answer_ids {
 
 /* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
+
+enum { ANSWER_NAME_SIZE = 128 };
+
+/* What is measured, as a picture says it: "logit(are) - logit(is)", "ln p(are)". What is longer is
+ * cut. */
+void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
 
 /* Of commands whose tables hold effects. */
 struct control_args {

@@ -1,12 +1,14 @@
 /* items.c - see items.h. */
 #include "cmd/args/items.h"
 
+#include "cmd/args/restart.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct option items_rows[] = {
@@ -31,6 +33,16 @@ static const struct option items_rows[] = {
     OPTION_NUMBER("max-errors", "N", struct items_args, n_most_failed, 0, INT64_MAX,
                   "number of items that may fail; one more ends the run. Default: any number, and "
                   "the exit code is 6"),
+    OPTION_TEXT(
+        "each", "FILE", struct items_args, each,
+        "also write one line per item and row, with the item's labels: FILE.csv, FILE.jsonl, "
+        "or '-', standard output, where the table is left out then"),
+    OPTION_FLAG("resume", struct items_args, is_resumed,
+                "continue the FILE of --each of a run of the same command that ended early, and "
+                "print the table of all items. If there is none, begin"),
+    OPTION_TEXT("shard", "I/N", struct items_args, shard,
+                "take only part I of N of the items, 0 <= I < N; the name of --each FILE says "
+                "which: rows-00003-of-00008.csv"),
 };
 
 const struct option_group items_options = OPTION_GROUP("Items", items_rows);
@@ -44,9 +56,39 @@ static enum attn_status check_alone(const struct items_args *args, struct attn_e
                        : args->bootstrap          ? "bootstrap"
                        : args->interval > 0       ? "interval"
                        : args->n_most_failed >= 0 ? "max-errors"
+                       : args->each               ? "each"
+                       : args->is_resumed         ? "resume"
+                       : args->shard              ? "shard"
                                                   : NULL;
 
     return name ? refuse(err, NULL, "--%s needs --items", name) : ATTN_OK;
+}
+
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), n_end = strlen(end);
+
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+/* Whether --each and what belongs to it go together. */
+static enum attn_status check_each(const struct items_args *args, struct attn_error *err)
+{
+    const char *slash = args->each ? strrchr(args->each, '/') : NULL;
+    const char *name = slash ? slash + 1 : args->each;
+
+    if (args->is_resumed && (!name || is_standard(name)))
+        return refuse(err, NULL, "--resume needs --each FILE, the file to continue");
+    if (!name || is_standard(name) || !strchr(name, '.') || ends_with(name, ".csv") ||
+        ends_with(name, ".jsonl") || ends_with(name, ".json"))
+        return ATTN_OK;
+    return refuse(err, NULL, "'--each' is '%s', expected a name that ends in .csv or .jsonl",
+                  args->each);
 }
 
 static enum attn_status read_bootstrap(const char *value, struct attn_study_args *study,
@@ -81,6 +123,8 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     options.path = args->path;
     options.form = (enum attn_items_form)args->form;
     options.cancel = interrupt_flag();
+    ATTN_TRY(check_each(args, err));
+    ATTN_TRY(restart_read_shard(args->shard, &options.shard, &options.n_shard, err));
     ATTN_TRY(attn_items_open(&options, &items->items, err));
     items->args.items = items->items;
     items->args.group_by = args->group_by;
@@ -94,6 +138,49 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
 void items_close(struct items *items)
 {
     attn_items_free(items->items);
+    attn_buffer_release(&items->asked);
+    free(items->command);
+}
+
+static bool is_spoiled(void *user)
+{
+    (void)user;
+    return interrupt_is_model_truncated();
+}
+
+enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
+                                const struct attn_source *source, struct items *items,
+                                struct attn_error *err)
+{
+    static const struct restart_form form = {
+        .headings = "Pictures|Model|Rows|Output|Other",
+        .names = "items|items-format|bootstrap|interval|max-errors|each|resume",
+        .has_command = true,
+    };
+    struct attn_each_options *each = &items->each;
+
+    if (!args->each)
+        return ATTN_OK;
+    *each = ATTN_EACH_OPTIONS_DEFAULT;
+    ATTN_TRY(restart_keep_command(call, &items->command, &each->n_command, err));
+    restart_describe(call, &form, &items->asked);
+    each->asked = attn_buffer_string(&items->asked);
+    if (!each->asked)
+        return attn_error_no_memory(err);
+    each->path = is_standard(args->each) ? NULL : args->each;
+    each->sink = call->out;
+    each->is_resumed = args->is_resumed;
+    each->source = source;
+    each->command = items->command;
+    each->is_spoiled = is_spoiled;
+    each->result = &items->each_result;
+    items->args.each = each;
+    return ATTN_OK;
+}
+
+bool items_take_standard(const struct items *items)
+{
+    return items->args.each && !items->args.each->path;
 }
 
 void items_write_sum(const struct items *items, struct attn_sink *out)

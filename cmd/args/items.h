@@ -3,9 +3,10 @@
 #define CMD_ITEMS_ARGS_H
 
 #include "cmd/args/prompt.h"
+#include "cmd/line/command.h"
 #include "cmd/line/options.h"
 
-#include "extra.h"
+#include "tool.h"
 
 struct items_args {
     const char *path;              /* NULL: not given, nor are the others */
@@ -14,6 +15,9 @@ struct items_args {
     const char *bootstrap;         /* N or N:SEED; NULL: not given */
     double interval;               /* in percent; 0: not given */
     int64_t n_most_failed;         /* -1: not given */
+    const char *each;              /* NULL: not given */
+    bool is_resumed;
+    const char *shard; /* I/N; NULL: not given */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
@@ -28,6 +32,10 @@ struct items {
     struct attn_items *items;    /* owns; NULL: there are none */
     struct attn_study_args args; /* what the library is asked */
     struct attn_study_sum sum;   /* what came of it */
+    struct attn_each_options each;
+    struct attn_each_result each_result;
+    struct attn_buffer asked; /* owns */
+    const char **command;     /* owns */
 };
 
 /* Opens what ARGS name, if they name a file; is_verbose lists the labels. PROMPT and HAS_TEXTS,
@@ -35,6 +43,14 @@ struct items {
 enum attn_status items_open(const struct items_args *args, const struct prompt_args *prompt,
                             bool has_texts, struct items *items, struct attn_error *err);
 void items_close(struct items *items);
+
+/* Where ARGS want a line for each item, asks for it: of the model of SOURCE, borrowed. */
+enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
+                                const struct attn_source *source, struct items *items,
+                                struct attn_error *err);
+
+/* Whether these lines take standard output. */
+bool items_take_standard(const struct items *items);
 
 /* Writes the line that says what was computed. */
 void items_write_sum(const struct items *items, struct attn_sink *out);

@@ -259,8 +259,9 @@ const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pict
 /* The rows of picture_options that shape a picture of a table. */
 static bool make_shape(size_t i, struct option *row)
 {
-    static const char *const names[] = {"colormap", "color-scale", "values", "cell",
-                                        "width",    "title",       "theme",  "color"};
+    static const char *const names[] = {
+        "figure", "colormap",     "color-scale", "values", "cell",  "dpi",  "font-size",
+        "font",   "figure-width", "width",       "title",  "theme", "color"};
 
     if (i >= sizeof names / sizeof *names)
         return false;
@@ -335,8 +336,10 @@ static enum attn_status write_pictures(const struct tables_args *args,
     struct attn_picture_options picture;
 
     ATTN_TRY(picture_find(&args->picture, &picture, err));
-    if (args->column)
+    if (args->column && strcmp(args->column, grid->values) != 0) {
         drawn.values = args->column;
+        drawn.quantity = NULL; /* it was of another */
+    }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));

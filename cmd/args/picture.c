@@ -24,9 +24,11 @@ const struct option_group view_options = OPTION_GROUP("View", view_rows);
 static const struct option picture_rows[] = {
     OPTION_FLAG("heatmap", struct picture_args, is_heatmap,
                 "print matrices as heat maps: each weight in percent on its colour"),
-    OPTION_TEXT("figure", "KIND", struct picture_args, figure,
-                "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; "
-                "default: matrix for one head, grid for several"),
+    OPTION_TEXT(
+        "figure", "KIND", struct picture_args, figure,
+        "what a figure shows: matrix, grid, lines, tokens, points or patches:RxC; of a table "
+        "grid, tokens, bars or curve; default: matrix for one head, grid for several, grid "
+        "for a table, tokens for that of `score`"),
     OPTION_TEXT("colormap", "NAME", struct picture_args, colormap,
                 "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
                 "diverging for numbers that may be negative"),
@@ -38,6 +40,15 @@ static const struct option picture_rows[] = {
                   "for two digits"),
     OPTION_NUMBER("cell", "N", struct picture_args, cell, 1, 1000,
                   "side of a cell in pixels, in SVG and PDF in points"),
+    OPTION_NUMBER("dpi", "N", struct picture_args, dpi, 10, 2400,
+                  "pixels per inch of PNG; default: 144"),
+    OPTION_REAL("font-size", "PT", struct picture_args, font_size,
+                "size of a figure's labels in points, with which all else grows; default: 9"),
+    OPTION_TEXT("font", "NAME", struct picture_args, font,
+                "font of a figure; default: a monospaced one"),
+    OPTION_TEXT("figure-width", "LENGTH", struct picture_args, figure_width,
+                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, to which all of it is "
+                "scaled; with --font-size the text keeps that size, and cells take the room"),
     OPTION_NUMBER(
         "width", "N", struct picture_args, width, 1, 100000,
         "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; of "
@@ -74,6 +85,41 @@ static enum attn_status find_colormap(const char *name, const struct attn_colorm
                   names);
 }
 
+/* A length in points: "85mm". */
+static enum attn_status read_length(const char *text, double *points, struct attn_error *err)
+{
+    static const struct {
+        const char *name;
+        double points;
+    } units[] = {{"mm", 72 / 25.4}, {"cm", 72 / 2.54}, {"in", 72}, {"pt", 1}};
+    const size_t n = strlen(text);
+    double number;
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (n > 2 && strcmp(text + n - 2, units[i].name) == 0 &&
+            attn_parse_double(text, n - 2, &number) && number > 0) {
+            *points = number * units[i].points;
+            return ATTN_OK;
+        }
+    return refuse(err, NULL,
+                  "'--figure-width' is '%s', expected a length as in 85mm, 8.5cm, 3.3in or "
+                  "240pt",
+                  text);
+}
+
+static enum attn_status read_size(const struct picture_args *args,
+                                  struct attn_picture_options *picture, struct attn_error *err)
+{
+    if (args->figure_width)
+        ATTN_TRY(read_length(args->figure_width, &picture->figure_width, err));
+    if (args->figure_width && args->cell > 0)
+        return refuse(err, NULL, "--figure-width and --cell both set the size");
+    picture->dpi = (double)args->dpi;
+    picture->font_size = args->font_size;
+    picture->font = args->font;
+    return ATTN_OK;
+}
+
 enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
                               struct attn_error *err)
 {
@@ -86,6 +132,7 @@ enum attn_status picture_find(const struct picture_args *args, struct attn_pictu
                           err));
     if (args->figure)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_figure_parse(args->figure, picture, err), err));
+    ATTN_TRY(read_size(args, picture, err));
     picture->hides_first = args->hides_first;
     picture->renormalizes = args->renormalizes;
     picture->merges_words = args->merges_words;

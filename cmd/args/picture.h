@@ -20,7 +20,9 @@ struct picture_args {
     const char *figure, *colormap, *color_scale; /* as written, or NULL */
     const char *title;                           /* NULL: the default */
     int values, theme;                           /* enum attn_cell_text, enum attn_theme */
-    int64_t cell, width;                         /* 0: as suits */
+    int64_t cell, width, dpi;                    /* 0: as suits */
+    double font_size;                            /* likewise */
+    const char *font, *figure_width;             /* NULL: not given */
     int color;                                   /* enum color_wish */
 };
 

@@ -215,6 +215,19 @@ static enum attn_status read_rows(const char *path, const char *axes, struct att
     return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 2, axes, array, err), err);
 }
 
+enum attn_status source_read(const char *source, struct attn_ndarray *rows,
+                             struct attn_input *input, struct attn_error *err)
+{
+    if (source && path_has_ending(source, ".npy")) {
+        ATTN_TRY(read_rows(source, "[S, d_source]", rows, err));
+        input->embeddings = rows;
+    } else if (source) {
+        input->text = source;
+        input->n_text = strlen(source);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status input_read(const struct prompt_args *prompt, const char *source,
                             struct input *input, struct attn_request *request,
                             struct attn_error *err)
@@ -231,14 +244,7 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    if (source && path_has_ending(source, ".npy")) {
-        ATTN_TRY(read_rows(source, "[S, d_source]", &input->source, err));
-        request->source.embeddings = &input->source;
-    } else if (source) {
-        request->source.text = source;
-        request->source.n_text = strlen(source);
-    }
-    return ATTN_OK;
+    return source_read(source, &input->source, &request->source, err);
 }
 
 void input_release(struct input *input)

@@ -69,6 +69,10 @@ struct input {
     struct attn_ndarray embeddings, source;
 };
 
+/* Puts SOURCE, a text, a file of rows or NULL, into INPUT, which borrows both and the ROWS. */
+enum attn_status source_read(const char *source, struct attn_ndarray *rows,
+                             struct attn_input *input, struct attn_error *err);
+
 /* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
  * INPUT. */
 enum attn_status input_read(const struct prompt_args *prompt, const char *source,

@@ -7,7 +7,10 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MEANS_SIZE = 64 }; /* of "mean over 33 texts" */
 
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
@@ -49,6 +52,26 @@ static const struct option_part parts[] = {
 
 const struct option_group question_options = {OPTION_PARTS(parts)};
 
+/* STATUS is that of the work: a reader who went away is no failure, and what was written by then can
+ * be continued. */
+static enum attn_status end_each(struct question *question, enum attn_status status,
+                                 struct attn_error *err)
+{
+    const struct attn_each_result *result = &question->items.each_result;
+    char count[ATTN_QUANTITY_SIZE];
+
+    if (status == ATTN_OK || !question->items.args.each)
+        return status;
+    if (result->is_abandoned) {
+        *err = (struct attn_error){0};
+        return ATTN_OK;
+    }
+    if (result->can_resume && question_is_noted(question))
+        snprintf(question->call->last_note, sizeof question->call->last_note,
+                 "--resume continues at item %s", attn_quantity_count(result->n_item, count));
+    return status;
+}
+
 enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err)
@@ -61,7 +84,7 @@ enum attn_status question_answer(struct question *question,
     else if (help_is_asked(args->tables.picture.colormap))
         colormaps_print(&args->tables.picture, question->call->out);
     else
-        status = work(question, err);
+        status = end_each(question, work(question, err), err);
     attn_table_free(question->table);
     input_release(&question->input);
     attn_texts_free(question->texts);
@@ -88,7 +111,9 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
     ATTN_TRY(attention_check(&args->attention, err));
-    ATTN_TRY(model_open(&args->model, &args->running, question->reuse, &question->host, err));
+    ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
+    ATTN_TRY(model_host_open(&question->source.source, &args->model, &args->running,
+                             question->reuse, &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
@@ -98,6 +123,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
+    ATTN_TRY(source_read(args->source, &question->input.source, &question->request.source, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
     return ATTN_OK;
@@ -107,7 +133,7 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 {
     const struct question_args *args = question->args;
 
-    return input_read(&args->prompt, args->source, &question->input, &question->request, err);
+    return input_read(&args->prompt, NULL, &question->input, &question->request, err);
 }
 
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
@@ -143,6 +169,26 @@ enum attn_status question_begin(struct question *question, const struct texts_ar
     return ATTN_OK;
 }
 
+/* Refuses a table that goes where the lines of items go, PATH of --each. */
+static enum attn_status check_each(const struct question *question, const char *path,
+                                   struct attn_error *err)
+{
+    const struct tables_args *tables = &question->args->tables;
+    const bool is_standard = strcmp(path, "-") == 0;
+    bool is_used = is_standard && tables->picture.is_heatmap;
+
+    for (struct output_walk walk = {.args = &tables->output, .standard = question->call->out};
+         output_next(&walk);) {
+        if (walk.output.path && strcmp(walk.output.path, path) == 0)
+            return refuse(err, NULL, "'%s' is the file of --each and of --%s", path,
+                          walk.output.format->name);
+        is_used = is_used || (is_standard && !walk.output.path);
+    }
+    return is_used ? refuse(err, "--each FILE writes the lines of items to a file",
+                            "two outputs go to standard output")
+                   : ATTN_OK;
+}
+
 enum attn_status question_begin_items(struct question *question, const struct items_args *items,
                                       const struct texts_args *texts,
                                       const struct attn_study_args **study, struct attn_error *err)
@@ -154,7 +200,15 @@ enum attn_status question_begin_items(struct question *question, const struct it
     question->items.args.lists_labels = question->args->running.is_verbose;
     question->unit = "items";
     question->reuse = true;
+    if (items->each)
+        ATTN_TRY(check_each(question, items->each, err));
     ATTN_TRY(question_open(question, err));
+    ATTN_TRY(
+        items_ask_each(items, question->call, &question->source.source, &question->items, err));
+    question->items.each.is_synced = question->args->tables.output.is_synced;
+    question->mask_file = attention_mask_file(&question->args->attention);
+    question->items.each.files = question->files ? question->files : &question->mask_file;
+    question->items.each.n_file = question->files ? question->n_file : question->mask_file != NULL;
     *study = &question->items.args;
     return ATTN_OK;
 }
@@ -165,21 +219,48 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const struct attn_study_sum *sum = &question->items.sum;
     const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
+    char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
+    size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
+    bool is_shown = true;     /* unless the lines of items take standard output */
 
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
-    grid.text = question->request.input.text;
-    grid.n_text = question->request.input.n_text;
+    if (question->answer) {
+        struct answer_args asked = *question->answer;
+
+        if (sum->metric) /* that of the items */
+            asked.metric = word_find(METRICS, sum->metric);
+        answer_name(&asked, answer);
+        grid.answer = answer;
+    }
+    if (!grid.text) {
+        grid.text = question->request.input.text;
+        grid.n_text = question->request.input.n_text;
+    }
+    if (question->texts) {
+        attn_texts_items(question->texts, &n_text);
+        snprintf(means, sizeof means, "mean over %zu texts", n_text);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
+    if (question->items.items) {
+        snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
+        grid.text = means;
+        grid.n_text = strlen(means);
+    }
+    grid.n_label = sum->n_label;
     progress_clear();
-    if (sorted == ATTN_OK || question->texts || question->items.items)
+    if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
+        is_shown = false;
+    if (is_shown && (sorted == ATTN_OK || question->texts || question->items.items))
         ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,
                               question->call->out, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* what is there stays after a failure */
     if (sorted != ATTN_OK || !question->items.items)
         return sorted;
-    if (!outputs_are_wanted(&tables->output))
+    if (is_shown && !outputs_are_wanted(&tables->output))
         items_write_sum(&question->items, question->call->out);
     if (sum->n_failed > 0 && question->items.args.max_failed < 0)
         question->call->exit_code = EXIT_FAILED_RECORDS;

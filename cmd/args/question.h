@@ -15,6 +15,7 @@
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
 
+#include "cmd/args/answer.h"
 #include "cmd/args/attention.h"
 #include "cmd/args/items.h"
 #include "cmd/args/model.h"
@@ -59,11 +60,17 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
 struct question {
     struct call *call;
     const struct question_args *args;
-    bool reuse;                  /* the model will run many times */
-    const char *unit;            /* of its progress, "texts"; NULL: "runs" */
-    const char *example;         /* a whole command, for hints */
-    void *own;                   /* what the command's work needs beside its arguments */
+    bool reuse;                       /* the model will run many times */
+    const struct answer_args *answer; /* what is measured, of commands that ask for it; or NULL */
+    const char *unit;                 /* of its progress, "texts"; NULL: "runs" */
+    const char *example;              /* a whole command, for hints */
+    void *own;                        /* what the command's work needs beside its arguments */
     struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
+    const char **files;          /* [n_file] borrowed; that the options name and that shape rows;
+                                    NULL: that of --mask alone */
+    size_t n_file;
+    const char *mask_file; /* that, or NULL */
+    struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;

@@ -72,7 +72,8 @@ static bool is_possible(const struct attn_format *format)
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
     static const char others[] =
-        "sites|top|next|target|target-id|ablate|ablate-pattern|renormalize";
+        "sites|top|next|target|target-id|ablate|ablate-pattern|ablate-mean|knockout|patch|steer|"
+        "rescale|renormalize";
     const char *beside = served->args->is_explained ? "explain" : NULL;
     struct option_walk walk = {.command = served->call->command};
     char formats[128];
@@ -349,10 +350,19 @@ static enum attn_status explain(struct served *served, struct attn_error *err)
     return status;
 }
 
-/* Where nothing was asked for, and the model has more heads than can be shown whole, in numbers. */
+/* Whether all patterns can be shown whole, in numbers: few heads, and few tokens. */
+static bool is_whole(const struct served *served, const struct attn_dims *dims)
+{
+    enum { MOST_HEADS = 2, MOST_TOKENS = 16, LABELS = 13, NUMBER = 8 /* columns */ };
+    const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+
+    return dims->n_layer * dims->n_head <= MOST_HEADS && n <= MOST_TOKENS &&
+           LABELS + n * NUMBER <= served->picture.width;
+}
+
+/* Where nothing was asked for. */
 static void choose_first_screen(struct served *served)
 {
-    enum { MOST_WHOLE_HEADS = 2 };
     const struct selection_args *asked = &served->args->selection;
     const struct attn_labels *labels = attn_run_labels(served->run);
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
@@ -361,8 +371,7 @@ static void choose_first_screen(struct served *served)
     if (!served->has_first_screen || served->request.outputs.n != 1 ||
         served->outputs[0].format != attn_format_find("text") || served->args->picture.is_full ||
         asked->sites || asked->layers || asked->heads || served->request.selection.queries ||
-        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) ||
-        dims->n_layer * dims->n_head <= MOST_WHOLE_HEADS)
+        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(served, dims))
         return;
     served->outputs[0].format = attn_format_find("screen");
     n_split = attn_token_labels_n_split(labels);

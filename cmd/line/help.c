@@ -176,10 +176,15 @@ static size_t count_options(const struct command *command, const char *heading)
 static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
 {
     const size_t n = count_options(command, heading);
+    bool is_before = true; /* of lists of one length the first is the longer one */
     size_t n_longer = 0;
 
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        n_longer += walk.begins && count_options(command, walk.heading) > n;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        if (!walk.begins)
+            continue;
+        is_before &= strcmp(walk.heading, heading) != 0;
+        n_longer += count_options(command, walk.heading) >= n + !is_before;
+    }
     return n_longer < n_more ? 2 : 1;
 }
 

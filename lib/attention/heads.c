@@ -96,16 +96,16 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
         break;
     case ATTN_ENGINE_LINEAR:
         make_at_least(&needs->n_scratch, attn_linear_attention_scratch(&linear));
-        make_at_least(&needs->n_divisor, attn_saturated_mul(sizes->n_head, sizes->n_query));
+        make_at_least(&needs->n_divisor, attn_size_mul(sizes->n_head, sizes->n_query));
         if (watched != 0)
             make_at_least(&needs->n_feature,
-                          attn_saturated_mul(sizes->n_kv_head, attn_kv_keys_size(shape)));
+                          attn_size_mul(sizes->n_kv_head, attn_kv_keys_size(shape)));
         break;
     case ATTN_ENGINE_LOWRANK:
         make_at_least(&needs->n_scratch, dense);
         make_at_least(&needs->n_scratch,
                       attn_lowrank_scratch(sizes->n_key) + attention->count * shape->d_head);
-        make_at_least(&needs->n_map, attn_saturated_mul(2 * sizes->n_key, attention->count));
+        make_at_least(&needs->n_map, attn_size_mul(2 * sizes->n_key, attention->count));
         break;
     case ATTN_ENGINE_BLOCKWISE:
         make_at_least(&needs->n_scratch, attn_blockwise_scratch(shape));
@@ -126,18 +126,16 @@ void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_
     const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
     const size_t n_tile_row = n_query < ATTN_QUERY_TILE ? n_query : ATTN_QUERY_TILE;
     const size_t n = n_matrix(attention, watched);
-    const size_t all =
-        attn_saturated_mul(attn_saturated_mul(n_query, ld), attn_saturated_mul(n, n_watched_head));
-    size_t limit = attn_saturated_mul(n, attn_saturated_mul(n_tile_row, ld));
+    const size_t all = attn_size_mul(attn_size_mul(n_query, ld), attn_size_mul(n, n_watched_head));
+    size_t limit = attn_size_mul(n, attn_size_mul(n_tile_row, ld));
 
     make_at_least(&limit, WATCHED_BYTES / sizeof(float));
     make_at_least(&needs->n_watched, all < limit ? all : limit);
     if (n > 0 && attn_attention_is_listed(attention))
-        make_at_least(&needs->n_cells, attn_saturated_mul(n_query, sizes->n_head));
+        make_at_least(&needs->n_cells, attn_size_mul(n_query, sizes->n_head));
     if (attention->dropout > 0 && !attention->dropout_mask.cells)
-        make_at_least(
-            &needs->n_dropout,
-            attn_saturated_mul(attn_saturated_mul(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
+        make_at_least(&needs->n_dropout,
+                      attn_size_mul(attn_size_mul(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
     include_engine(needs, sizes, attention, watched);
 }
 

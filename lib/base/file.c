@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/status_internal.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,12 +76,6 @@ fail:
     return status;
 }
 
-/* A model may have more files than a process may have open: half of these are left to others. */
-static bool may_keep(int descriptor)
-{
-    return descriptor < sysconf(_SC_OPEN_MAX) / 2;
-}
-
 /* Maps, reads or holds DESCRIPTOR. The file may keep it: then file->descriptor is not -1. */
 static enum attn_status load_descriptor(int descriptor, struct loading loading,
                                         struct attn_file *file, struct attn_error *err)
@@ -100,7 +94,7 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
     if (size > loading.max)
         return refuse_size(file, "", size, loading.max, err);
-    if (loading.is_held && S_ISREG(info.st_mode) && may_keep(descriptor)) {
+    if (loading.is_held && S_ISREG(info.st_mode) && attn_may_keep_open(descriptor)) {
         file->data = (const unsigned char *)"";
         file->storage = ATTN_FILE_HELD;
         file->descriptor = descriptor;
@@ -108,13 +102,13 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
         return ATTN_OK;
     }
     if (loading.load == ATTN_MAP && size > 0) {
-        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        void *data = attn_map_file(descriptor, size);
 
-        if (data != MAP_FAILED) {
+        if (data) {
             file->data = data;
             file->size = size;
             file->storage = ATTN_FILE_MAPPED;
-            file->descriptor = may_keep(descriptor) ? descriptor : -1;
+            file->descriptor = attn_may_keep_open(descriptor) ? descriptor : -1;
             return ATTN_OK;
         }
     }
@@ -308,15 +302,6 @@ bool attn_source_has_part(const struct attn_source *source, const char *name)
     return !is_absent;
 }
 
-void attn_file_drop_pages(const void *data, size_t size)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t first = (uintptr_t)data / page * page;
-
-    /* Advice only: where it is refused the memory stays. */
-    (void)madvise((void *)first, (uintptr_t)data + size - first, MADV_DONTNEED);
-}
-
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy)
 {
     const size_t offset = (uintptr_t)data - (uintptr_t)file->data;
@@ -338,11 +323,11 @@ bool attn_file_read_again(const struct attn_file *file, const void *data, size_t
 
 void attn_file_release(struct attn_file *file)
 {
-    /* mmap and attn_alloc gave this memory; it is const only for those who read it. */
+    /* The map and attn_alloc gave this memory; it is const only for those who read it. */
     void *data = (void *)(uintptr_t)file->data;
 
     if (file->storage == ATTN_FILE_MAPPED) {
-        munmap(data, file->size);
+        attn_unmap_file(data, file->size);
         if (file->descriptor >= 0)
             close(file->descriptor);
     } else if (file->storage == ATTN_FILE_ALLOCATED) {

@@ -3,13 +3,12 @@
 #include "base/memory.h"
 
 #include "base/status_internal.h"
+#include "base/system.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Defined by tests that want an allocation to fail; elsewhere its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
@@ -38,12 +37,10 @@ void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err
 
     if (!block)
         return NULL;
-    /* Large pages in a large block: fewer faults, fewer misses of the address cache. Where there
-     * are none, nothing is lost. */
+    /* Large pages in a large block: fewer faults, fewer misses of the address cache. */
     before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
     if (n_byte >= before + (size_t)2 * HUGE_PAGE)
-        (void)madvise((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE,
-                      MADV_HUGEPAGE);
+        attn_advise_large_pages((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE);
     return block;
 }
 
@@ -57,7 +54,7 @@ void *attn_alloc_large(size_t count, size_t size, struct attn_error *err)
     n_byte = (n_byte + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     block = allocate(n_byte, HUGE_PAGE, err);
     if (block)
-        (void)madvise(block, n_byte, MADV_HUGEPAGE);
+        attn_advise_large_pages(block, n_byte);
     return block;
 }
 
@@ -114,27 +111,6 @@ char *attn_strndup(const char *text, size_t size, struct attn_error *err)
 void attn_free(void *block)
 {
     free(block);
-}
-
-size_t attn_memory_of_machine(void)
-{
-    const long n_page = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t n_byte;
-
-    return n_page > 0 && page > 0 && attn_checked_mul((size_t)n_page, (size_t)page, &n_byte)
-               ? n_byte
-               : SIZE_MAX;
-}
-
-/* What may not be touched takes no memory, and counts for `ulimit -v` all the same. */
-bool attn_has_address_space(size_t size)
-{
-    void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (space == MAP_FAILED)
-        return false;
-    munmap(space, size);
-    return true;
 }
 
 /* --- Arenas ---------------------------------------------------------------------------------- */

@@ -65,6 +65,20 @@ static inline uint64_t attn_saturated_mul(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/* The same of a number of bytes or elements. */
+static inline size_t attn_size_mul(size_t a, size_t b)
+{
+    size_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
+/* N, or the largest size, where that has fewer bits. */
+static inline size_t attn_size_of(uint64_t n)
+{
+    return n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+}
+
 static inline uint64_t attn_saturated_add(uint64_t a, uint64_t b)
 {
     uint64_t sum;

@@ -8,24 +8,20 @@
  * A worker on its caller's core would only take turns with the caller, and some schedulers put it
  * there when it wakes: so the workers keep off that core, whichever it is.
  *
- * Threads wait by spinning for a moment, then in a futex, which costs no system call as long as
- * none sleeps.
+ * Threads wait by spinning for a moment, then in the system, which costs no call as long as none
+ * sleeps.
  */
 #include "base/pool_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/system.h"
 
 #include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/syscall.h>
+#include <stdint.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     MAX_THREAD = 1024,
@@ -50,7 +46,7 @@ struct worker {
 
 struct attn_pool {
     int n_thread;           /* the caller's too */
-    long spin;              /* nanoseconds to spin before sleeping */
+    int64_t spin;           /* nanoseconds to spin before sleeping */
     struct worker *workers; /* owns [n_thread], of which the last is not used */
     atomic_flag is_taken;   /* a run is in progress; its caller alone touches what follows */
     int n_started;          /* threads that run */
@@ -72,17 +68,6 @@ struct attn_pool {
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* Sleeps while *WORD is VALUE; may return early. */
-static void sleep_while(atomic_uint *word, unsigned value)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void wake(atomic_uint *word, int n_thread)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n_thread, NULL, NULL, 0);
-}
-
 static void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -92,16 +77,16 @@ static void relax(void)
 #endif
 }
 
-static long nanoseconds_since(const struct timespec *start)
+static int64_t nanoseconds_since(const struct timespec *start)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - start->tv_sec) * 1000000000L + (now.tv_nsec - start->tv_nsec);
+    return (int64_t)(now.tv_sec - start->tv_sec) * 1000000000 + (now.tv_nsec - start->tv_nsec);
 }
 
 /* Spins until *WORD is no longer VALUE; false when that takes too long. */
-static bool spin_until_changed(atomic_uint *word, unsigned value, long nanoseconds)
+static bool spin_until_changed(atomic_uint *word, unsigned value, int64_t nanoseconds)
 {
     struct timespec start;
 
@@ -144,14 +129,14 @@ static bool enter(struct attn_pool *pool)
 static void leave(struct attn_pool *pool)
 {
     if (atomic_fetch_sub(&pool->door, 1) == (DOOR_CALLER_SLEEPS | 1))
-        wake(&pool->door, 1);
+        attn_wake(&pool->door, 1);
 }
 
 static void wait_for_next_run(struct attn_pool *pool, unsigned seen)
 {
     while (!spin_until_changed(&pool->n_run, seen, pool->spin)) {
         atomic_fetch_add(&pool->n_asleep, 1);
-        sleep_while(&pool->n_run, seen);
+        attn_wait_while(&pool->n_run, seen);
         atomic_fetch_sub(&pool->n_asleep, 1);
     }
 }
@@ -176,27 +161,21 @@ static void *work(void *argument)
 }
 
 /* Leaves the core of the calling thread to it, if there are enough others where it may run: a
- * thread with few cores of its own must not crowd all workers there. The system may refuse: this is
- * for speed only. */
+ * thread with few cores of its own must not crowd all workers there. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
-    cpu_set_t cores;
-
-    if (pool->caller_core < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
-        return;
-    CPU_CLR(pool->caller_core, &cores);
-    if (CPU_COUNT(&cores) < pool->n_thread - 1)
+    if (pool->caller_core < 0)
         return;
     for (int i = first_worker; i < pool->n_started; i++)
-        (void)pthread_setaffinity_np(pool->workers[i].thread.id, sizeof cores, &cores);
+        attn_thread_keep_off(&pool->workers[i].thread, pool->caller_core, pool->n_thread - 1);
 }
 
 /* The caller may have come to another core since the last run. */
 static void follow_caller(struct attn_pool *pool)
 {
-    const int core = pool->spin > 0 ? sched_getcpu() : -1;
+    const int core = pool->spin > 0 ? attn_core_of_caller() : -1;
 
-    if (core == pool->caller_core || core >= CPU_SETSIZE)
+    if (core == pool->caller_core)
         return;
     pool->caller_core = core;
     keep_off(pool, 0);
@@ -228,7 +207,7 @@ static void open_door(struct attn_pool *pool, int n_useful)
     atomic_store(&pool->door, DOOR_OPEN);
     atomic_fetch_add(&pool->n_run, 1);
     if (atomic_load(&pool->n_asleep) > 0)
-        wake(&pool->n_run, n_useful);
+        attn_wake(&pool->n_run, n_useful);
 }
 
 static void close_door(struct attn_pool *pool)
@@ -240,7 +219,7 @@ static void close_door(struct attn_pool *pool)
             continue;
         door = atomic_fetch_or(&pool->door, DOOR_CALLER_SLEEPS) | DOOR_CALLER_SLEEPS;
         if (door & DOOR_INSIDE)
-            sleep_while(&pool->door, door);
+            attn_wait_while(&pool->door, door);
     }
 }
 
@@ -266,21 +245,9 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
     atomic_flag_clear(&pool->is_taken);
 }
 
-/* The cores this process may run on. */
-static int count_cores(void)
-{
-    cpu_set_t set;
-    long n;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    n = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t can hold */
-    return n < 1 ? 1 : n > MAX_THREAD ? MAX_THREAD : (int)n;
-}
-
 enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct attn_error *err)
 {
-    const int n_core = count_cores();
+    const int n_core = attn_core_count(MAX_THREAD);
     struct attn_pool *created;
 
     if (!attn_is_given(pool, "pool", err))
@@ -316,7 +283,7 @@ void attn_pool_free(struct attn_pool *pool)
         return;
     atomic_store(&pool->is_closing, true);
     atomic_fetch_add(&pool->n_run, 1);
-    wake(&pool->n_run, INT_MAX);
+    attn_wake(&pool->n_run, INT_MAX);
     for (int i = 0; i < pool->n_started; i++)
         attn_thread_join(&pool->workers[i].thread);
     attn_free(pool->workers);

@@ -17,17 +17,17 @@
 
 #include "base/status.h"
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct attn_thread {
-    pthread_t id;
+    uintptr_t id; /* what the system calls it */
 };
 
 /*
  * Runs WORK in a thread of its own. It is born with signals blocked, so that the program's handlers
  * run on its own threads, except for those signals that a thread causes itself: a bus error in a
- * mapped file. False when the system refuses another thread.
+ * mapped file. False when the system refuses another thread, as one without threads always does.
  */
 bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread);
 void attn_thread_join(struct attn_thread *thread);

@@ -135,7 +135,7 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
     struct attn_bench_part part = {
         .limit = write_plainly, .prepare = remove_files, .run = run_writer, .context = files};
 
-    snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld.%s", bench->options->directory,
+    snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld-%s", bench->options->directory,
              (long)getpid(), files->format->name);
     snprintf(part.name, sizeof part.name, "%s, %zu heads, %zu tokens", files->format->name,
              files->n_head, files->n_token);

@@ -103,9 +103,9 @@ void attn_json_integer(struct attn_json_writer *json, int64_t value)
     attn_buffer_append_format(attn_json_value(json), "%" PRId64, value);
 }
 
-void attn_json_size(struct attn_json_writer *json, size_t value)
+void attn_json_size(struct attn_json_writer *json, uint64_t value)
 {
-    attn_buffer_append_format(attn_json_value(json), "%zu", value);
+    attn_buffer_append_format(attn_json_value(json), "%" PRIu64, value);
 }
 
 void attn_json_bool(struct attn_json_writer *json, bool value)

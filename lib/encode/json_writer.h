@@ -56,7 +56,7 @@ void attn_json_string(struct attn_json_writer *json, const char *text, size_t si
 void attn_json_text(struct attn_json_writer *json, const char *text);
 
 void attn_json_integer(struct attn_json_writer *json, int64_t value);
-void attn_json_size(struct attn_json_writer *json, size_t value);
+void attn_json_size(struct attn_json_writer *json, uint64_t value);
 void attn_json_bool(struct attn_json_writer *json, bool value);
 void attn_json_null(struct attn_json_writer *json);
 

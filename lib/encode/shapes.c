@@ -57,6 +57,11 @@ void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .dot = dot});
 }
 
+void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BAND, .band = band});
+}
+
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n)
 {
@@ -177,6 +182,18 @@ enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
     *runs = made;
     *n = n_run;
     return ATTN_OK;
+}
+
+double attn_shapes_pixels(const struct attn_shapes *shapes)
+{
+    enum { MANY = 8 }; /* pixels of a cell, from which one more or less is not seen */
+    const double dpi = shapes->dpi > 0 ? shapes->dpi : ATTN_SHAPES_DPI;
+    const double scale = (shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS) * dpi / 72;
+    const double side = shapes->cell * scale;
+
+    if (side == 0 || side >= MANY)
+        return scale;
+    return fmax(1, round(side)) / shapes->cell;
 }
 
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n)

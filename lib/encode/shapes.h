@@ -11,8 +11,8 @@
  *     status = attn_shapes_check(&shapes, &err);      // the first failure sticks
  *     attn_shapes_release(&shapes);
  *
- * A unit of length is a pixel of a PNG and usually two thirds of a point in SVG and PDF, so that
- * all three are laid out alike. x goes right and y down from the top left corner; of text y is the
+ * A unit of length is usually two thirds of a point, 4/3 pixels of a PNG of 144 dpi, so that all
+ * files are laid out alike. x goes right and y down from the top left corner; of text y is the
  * baseline. A column of text takes ATTN_SHAPES_EM of the size of its font, as in monospaced fonts.
  * Colors are 0xRRGGBB.
  */
@@ -25,6 +25,7 @@
 
 #define ATTN_SHAPES_EM 0.6           /* the width of a column, in sizes of the font */
 #define ATTN_SHAPES_POINTS (2.0 / 3) /* points a unit, where no size was asked for */
+#define ATTN_SHAPES_DPI 144.0        /* pixels an inch of a PNG, likewise */
 
 enum attn_shape_kind {
     ATTN_SHAPE_CELLS, /* a matrix of squares */
@@ -32,6 +33,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_TEXT,
     ATTN_SHAPE_LINE,
     ATTN_SHAPE_DOT,
+    ATTN_SHAPE_BAND,
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
@@ -59,6 +61,14 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
+/* What lies between two lines from X to X2. Those that follow one another and look alike are drawn as
+ * one. */
+struct attn_shape_band {
+    double x, top, bottom, x2, top2, bottom2;
+    double opacity; /* 0..1 */
+    uint32_t color;
+};
+
 struct attn_shape_text {
     double x, y; /* of the anchor, on the baseline */
     double size; /* of the font */
@@ -76,6 +86,7 @@ struct attn_shape {
         struct attn_shape_box box;
         struct attn_shape_line line;
         struct attn_shape_dot dot;
+        struct attn_shape_band band;
         struct attn_shape_text text;
     };
 };
@@ -92,7 +103,11 @@ enum { ATTN_SHAPES_COLORS = 272, ATTN_SHAPES_NOTES = 12 };
 struct attn_shapes {
     double width, height; /* units, whole numbers */
     double points;        /* points a unit; 0: ATTN_SHAPES_POINTS */
-    uint32_t paper;       /* the colour of the ground */
+    double dpi;           /* pixels an inch of a PNG; 0: ATTN_SHAPES_DPI */
+    double cell; /* the side of the smallest cells, whose pixels should be whole; 0: it does not
+                      matter */
+    const char *font; /* a family that goes before the usual ones, borrowed; or NULL */
+    uint32_t paper;   /* the colour of the ground */
     uint32_t palette[ATTN_SHAPES_COLORS];
     size_t n_color;
     struct attn_buffer shapes; /* struct attn_shape, in the order of drawing */
@@ -112,6 +127,7 @@ uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_sh
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot);
+void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band);
 
 /* Copies N bytes of BYTES. Empty text is not added. */
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
@@ -157,6 +173,9 @@ struct attn_shape_run {
 enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
                                   const struct attn_shape_cluster *cluster,
                                   struct attn_shape_run **runs, size_t *n, struct attn_error *err);
+
+/* Pixels a unit of a PNG. */
+double attn_shapes_pixels(const struct attn_shapes *shapes);
 
 /* The shapes [*n], borrowed until more is added. */
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n);

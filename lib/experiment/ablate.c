@@ -11,8 +11,10 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
+#include "records/items_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -43,6 +45,25 @@ struct part {
     size_t n_head;    /* of a set */
     const char *set;  /* its name; NULL: it is one part */
     double change;    /* its own */
+};
+
+/* The order of the parts that are switched off one after another, the same for all items. */
+struct order {
+    struct part *parts; /* [n_part] owns */
+    size_t n_part;      /* 0: each item has its own */
+};
+
+/* What the first item that needs it finds for all. */
+struct found {
+    struct attn_monitor *monitor; /* owns; for what follows */
+    double *sums[MOST_SITES + 1]; /* own; those of the materials, over all references; or NULL */
+    size_t n_row[MOST_SITES + 1];
+    bool is_whole;
+};
+
+struct plan {
+    struct order order;
+    struct found *found; /* NULL: each item finds it by itself */
 };
 
 /* What stands instead of one site. */
@@ -269,6 +290,57 @@ static enum attn_status watch_reference(struct ablation *ablation, size_t i, boo
     return status;
 }
 
+/* Copies the sums of all references: of MATERIAL into FOUND, or, IS_BACK, the other way. */
+static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
+                                  struct attn_error *err)
+{
+    struct found *found = ((const struct plan *)ablation->frame.plan)->found;
+
+    for (size_t i = 0; i < ablation->n_material; i++) {
+        const struct material *m = &ablation->material[i];
+        const size_t n = ablation->frame.config->n_layer * m->n_head * m->width;
+
+        if (!is_back && !found->sums[i])
+            found->sums[i] = attn_alloc(n, sizeof *m->sums, err);
+        if (!found->sums[i])
+            return ATTN_NO_MEMORY;
+        memcpy(is_back ? m->sums : found->sums[i], is_back ? found->sums[i] : m->sums,
+               n * sizeof *m->sums);
+    }
+    return ATTN_OK;
+}
+
+/* Finds the sums of all references, which are the same for all items that have no source. */
+static enum attn_status sum_references(struct ablation *ablation, struct attn_error *err)
+{
+    const struct plan *plan = ablation->frame.plan;
+    struct found *found = ablation->frame.run->source.n == 0 ? plan->found : NULL;
+    enum attn_status status = ATTN_OK;
+    bool is_short;
+
+    if (found)
+        attn_monitor_enter(found->monitor);
+    if (found && found->is_whole) {
+        status = copy_sums(ablation, true, err);
+        for (size_t i = 0; i < ablation->n_material; i++)
+            ablation->material[i].n_row = found->n_row[i];
+    } else {
+        for (size_t i = 0; status == ATTN_OK && i < ablation->args->n_reference; i++)
+            status = watch_reference(ablation, i, &is_short, err);
+        if (status == ATTN_OK && found)
+            status = copy_sums(ablation, false, err);
+        for (size_t i = 0; found && i < ablation->n_material; i++)
+            found->n_row[i] = ablation->material[i].n_row;
+        if (found)
+            found->is_whole = status == ATTN_OK;
+    }
+    if (found)
+        attn_monitor_leave(found->monitor);
+    if (status != ATTN_OK && ablation->frame.answer)
+        ablation->frame.answer->is_general = true;
+    return status;
+}
+
 /* A mean of the references or of the text, for all rows; or the rows of a reference that has as
  * many as the text: the one drawn, or the next after it. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
@@ -290,8 +362,8 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
     }
     if (ablation->is_mean && n_reference == 0)
         ATTN_TRY(watch(ablation, ablation->frame.run, err));
-    for (size_t i = 0; ablation->is_mean && i < n_reference; i++)
-        ATTN_TRY(watch_reference(ablation, i, &is_short, err));
+    if (ablation->is_mean && n_reference > 0)
+        ATTN_TRY(sum_references(ablation, err));
     for (size_t i = 0; ablation->is_mean && i < ablation->n_material; i++) {
         const struct material *m = &ablation->material[i];
 
@@ -359,9 +431,13 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
 
 static enum attn_status try_sets(struct ablation *ablation, struct attn_error *err)
 {
-    for (size_t i = 0; i < ablation->n_part; i++)
-        ATTN_TRY(attn_error_at(read_set(ablation, i, &ablation->parts[i], err), ATTN_STAGE_OPTIONS,
-                               err));
+    for (size_t i = 0; i < ablation->n_part; i++) {
+        const enum attn_status status = read_set(ablation, i, &ablation->parts[i], err);
+
+        if (status != ATTN_OK && ablation->frame.answer)
+            ablation->frame.answer->is_general = true;
+        ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
+    }
     return attn_frame_try_sets(&ablation->frame, &ablation->sets, err);
 }
 
@@ -396,6 +472,12 @@ static int by_change(const void *a, const void *b)
 /* The part with the smallest change of its own comes first. */
 static enum attn_status sort_parts(struct ablation *ablation, struct attn_error *err)
 {
+    const struct order *order = &((const struct plan *)ablation->frame.plan)->order;
+
+    if (order->n_part == ablation->n_part) {
+        memcpy(ablation->parts, order->parts, order->n_part * sizeof *order->parts);
+        return ATTN_OK;
+    }
     ATTN_TRY(try_parts(ablation, false, err));
     for (size_t i = 0; i < ablation->n_part; i++)
         ablation->parts[i].change =
@@ -411,15 +493,29 @@ struct control {
     double mean, sd;
 };
 
-/* Tries random choices of N_HEAD heads. */
-static enum attn_status try_control(struct ablation *ablation, size_t n_head,
-                                    struct control *control, struct attn_error *err)
+/* Of the CHANGES [n] that random choices make. */
+static struct control sum_control(const double *changes, size_t n)
+{
+    struct control control = {0};
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += changes[i];
+        squares += changes[i] * changes[i];
+    }
+    control.mean = sum / (double)n;
+    control.sd = n > 1 ? sqrt(fmax(0, (squares - sum * control.mean) / (double)(n - 1))) : 0;
+    return control;
+}
+
+/* Tries random choices of N_HEAD heads: what CHANGES [n_control] they make. */
+static enum attn_status try_control(struct ablation *ablation, size_t n_head, double *changes,
+                                    struct attn_error *err)
 {
     const struct attn_config *config = ablation->frame.config;
     const struct material *material = ablation->material;
     const struct attn_sets *sets = &ablation->controls;
     const size_t n = sets->n, *order = ablation->order;
-    double sum = 0, squares = 0;
 
     if (!is_of_heads(material->site))
         material += ablation->n_site;
@@ -437,14 +533,27 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head,
         sets->changes[i] = (struct attn_trial_change){edits, n_head};
     }
     ATTN_TRY(attn_frame_try_sets(&ablation->frame, sets, err));
-    for (size_t i = 0; i < n; i++) {
-        const double change = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
+    for (size_t i = 0; i < n; i++)
+        changes[i] = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
+    return ATTN_OK;
+}
 
-        sum += change;
-        squares += change * change;
+/* An attn_fold_derive_fn: over the choices, the same for all items, of the means over items. */
+static enum attn_status derive(const void *given, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    const struct attn_ablate_args *args = given;
+    const size_t n = args->n_control;
+    struct attn_cell *rows = means->rows;
+
+    (void)err;
+    for (size_t row = 1; n > 0 && row < means->n_row; row++) {
+        const double *changes = means->more + (means->n_more > n ? (row - 1) * n : 0);
+        const struct control control = sum_control(changes, n);
+
+        rows[row * N_COLUMN + CONTROL] = attn_cell_real(control.mean);
+        rows[row * N_COLUMN + CONTROL_SD] = attn_cell_real(control.sd);
     }
-    control->mean = sum / (double)n;
-    control->sd = n > 1 ? sqrt(fmax(0, (squares - sum * control->mean) / (double)(n - 1))) : 0;
     return ATTN_OK;
 }
 
@@ -554,12 +663,15 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n_all = config->n_layer * config->n_head;
     const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
     const bool has_own_control = args->is_cumulative || args->n_set > 0; /* each row */
+    double *changes =
+        attn_frame_alloc(&ablation->frame, has_own_control ? n : 1, n_control * sizeof *changes);
     const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
     const enum attn_site site = ablation->material[0].site;
     struct attn_trials *trials = &ablation->frame.trials;
     struct attn_ablate_sum *sum = ablation->frame.sum;
     struct control control = {0};
 
+    ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     /* Those so far, each part, which is_cumulative tries by itself before, and controls. */
     trials->n_expected =
         trials->n_feed + (args->is_cumulative ? 2 * n : n) + (has_own_control ? n : 1) * n_control;
@@ -572,12 +684,18 @@ static enum attn_status ask(void *state, struct attn_error *err)
         const size_t n_head = args->n_set > 0 ? ablation->parts[i].n_head
                                               : (args->is_cumulative ? i + 1 : 1) * n_each;
 
-        if (n_control > 0 && (i == 0 || has_own_control))
-            ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, &control, err));
+        if (n_control > 0 && (i == 0 || has_own_control)) {
+            double *of_row = changes + i * n_control;
+
+            ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, of_row, err));
+            control = sum_control(of_row, n_control);
+        }
         ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
                         n_control > 0 ? &control : NULL, err));
     }
     attn_frame_report_base(&ablation->frame, &ablation->answer, &trials->base);
+    ATTN_TRY(attn_frame_report_more(&ablation->frame, changes,
+                                    (has_own_control ? n : 1) * n_control, err));
     sum->n_row += outcomes[0].n_row;
     sum->n_feed += trials->n_feed;
     sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"
@@ -597,6 +715,8 @@ static const struct attn_experiment experiment = {
     .n_text = offsetof(struct attn_ablate_args, n_text),
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
+    .derived = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD),
+    .derive = derive,
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
@@ -604,12 +724,116 @@ static const struct attn_experiment experiment = {
     .ask = ask,
 };
 
+/* Takes the order from TABLE, of each part by itself over the items. */
+static enum attn_status take_order(const struct attn_table *table, struct order *order,
+                                   struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    size_t layer = 0, change = 0;
+
+    order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the base */
+    order->parts = attn_alloc(order->n_part, sizeof *order->parts, err);
+    if (!order->parts)
+        return ATTN_NO_MEMORY;
+    if (order->n_part == 0)
+        return ATTN_OK;
+    while (strcmp(attn_table_column(table, layer)->name, "layer") != 0)
+        layer++;
+    while (strcmp(attn_table_column(table, change)->name, "change") != 0)
+        change++;
+    for (size_t i = 0; i < order->n_part; i++) {
+        const struct attn_cell index = attn_table_cell(table, i + 1, layer + 1); /* or neuron */
+
+        order->parts[i] = (struct part){
+            .layer = (int)attn_table_cell(table, i + 1, layer).integer,
+            .index = index.type == ATTN_VALUE_MISSING ? -1 : (int)index.integer,
+            .change = attn_table_cell(table, i + 1, change).real,
+        };
+    }
+    qsort(order->parts, order->n_part, sizeof *order->parts, by_change);
+    return ATTN_OK;
+}
+
+/* The order of is_cumulative over the items of ARGS, which are read once for it alone. */
+static enum attn_status find_order(struct attn_host *host, const struct attn_request *request,
+                                   const struct attn_ablate_args *args, struct plan *plan,
+                                   struct attn_error *err)
+{
+    struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_request quiet = ATTN_REQUEST_DEFAULT;
+    struct attn_experiment first = experiment;
+    struct attn_ablate_sum sum;
+    struct attn_table *table = NULL;
+    const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
+    enum attn_status status;
+    size_t shard, n_shard;
+
+    ATTN_TRY(attn_error_at(attn_options_read(args->study, &asked, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(request, &quiet, err), ATTN_STAGE_OPTIONS, err));
+    attn_items_shard(asked.items, &shard, &n_shard);
+    if (n_shard > 0)
+        return attn_error_at(
+            attn_error_set(err, ATTN_INVALID,
+                           "`is_cumulative` goes by the change over all items, and `n_shard` has "
+                           "some of them"),
+            ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_items_rewind(asked.items, err));
+    study.items = asked.items;
+    quiet.on_note = NULL;
+    each.study = &study;
+    each.is_cumulative = false;
+    each.n_control = 0;
+    first.plan = plan;
+    status = attn_experiment_perform(&first, &inquiry, err);
+    if (status == ATTN_OK)
+        status = take_order(table, &plan->order, err);
+    attn_table_free(table);
+    return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
+}
+
+/* Finds what all items or texts share. Release PLAN also after a failure. */
+static enum attn_status make_plan(struct attn_host *host, const struct attn_request *request,
+                                  const struct attn_ablate_args *given, struct plan *plan,
+                                  struct attn_error *err)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+
+    ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 &&
+        (args.study || args.n_text > 1)) {
+        plan->found = attn_alloc(1, sizeof *plan->found, err);
+        if (!plan->found)
+            return ATTN_NO_MEMORY;
+        ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
+    }
+    return args.study && args.is_cumulative ? find_order(host, request, &args, plan, err) : ATTN_OK;
+}
+
+static void release_plan(struct plan *plan)
+{
+    attn_free(plan->order.parts);
+    if (!plan->found)
+        return;
+    for (size_t i = 0; i < MOST_SITES + 1; i++)
+        attn_free(plan->found->sums[i]);
+    attn_monitor_free(plan->found->monitor);
+    attn_free(plan->found);
+}
+
 enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
                              const struct attn_ablate_args *given, struct attn_table **table,
                              struct attn_ablate_sum *sum, struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+    struct attn_experiment asked = experiment;
+    struct plan plan = {.found = NULL};
+    enum attn_status status = make_plan(host, request, given, &plan, err);
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    asked.plan = &plan;
+    if (status == ATTN_OK)
+        status = attn_experiment_perform(&asked, &inquiry, err);
+    release_plan(&plan);
+    return status;
 }

@@ -22,6 +22,10 @@
  * Over many texts each counts once: value, change and kl are means, same_top is a share, and the
  * columns value_sd, change_sd, kl_sd and `texts` follow. The answer is the same in all of them.
  *
+ * Over items (study.h) the random choices of controls are the same for all, and control, control_sd
+ * are over the choices of the mean over items. is_cumulative goes by the mean change of each part
+ * over all items, which are read twice, from a file.
+ *
  * A run with a change in layer l begins with the stream that the base had there: the bits are those
  * of a run from the start.
  */

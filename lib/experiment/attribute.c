@@ -88,6 +88,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
+    attn_trial_note_idle(frame->run, frame->session);
     ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
     split->model =
         (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);

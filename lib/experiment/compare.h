@@ -23,12 +23,11 @@
 #include "run/run.h"
 
 /*
- * Compares what RUN asks for, of a model or of arrays; its edits play no part. Its outputs,
- * pictures, show the local differences of the patterns, chosen minus exact; without readers of
- * any, *comparison is NULL. The
- * layers, heads and queries that it selects are compared, and the logits after these queries. Of
- * arrays errors are local, as those of layer 0. N_RECALLED is K of ATTN_DIFFERENCE_RECALL,
- * 1..ATTN_MOST_RECALLED. *comparison is the caller's.
+ * Compares what RUN asks for, of a model or of arrays; one with edits is refused. Its outputs,
+ * pictures, show the local differences of the patterns, chosen minus exact; without readers of any,
+ * *comparison is NULL. The layers, heads and queries that it selects are compared, and the logits
+ * after these queries. Of arrays errors are local, as those of layer 0. N_RECALLED is K of
+ * ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED. *comparison is the caller's.
  *
  * A model runs twice, the attention of each layer once more beside it. Memory: q, k, v and z of the
  * selected layers, n (2H + G) floats of d_head or d_value a layer; two sessions with one layer's

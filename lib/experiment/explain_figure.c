@@ -12,6 +12,7 @@
 #include "encode/float_text.h"
 #include "encode/shapes.h"
 #include "encode/text_table.h"
+#include "figures/figure.h"
 #include "formats/ndarray_internal.h"
 #include "output/format_internal.h"
 #include "output/outputs_internal.h"
@@ -406,6 +407,7 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
         add_key(sheet, i);
     add_names(sheet);
     add_heading(sheet);
+    attn_figure_set_size(sheet->shapes, sheet->picture);
     ATTN_TRY(attn_shapes_check(sheet->shapes, err));
     return attn_buffer_check(&sheet->scratch, err);
 }

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "encode/float_text.h"
 #include "experiment/frame.h"
 
 #include <assert.h>
@@ -632,6 +633,62 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     return status;
 }
 
+/* --- Going on --------------------------------------------------------------------------------- */
+
+/* The numbers beside the rows of block I: of the groups, then of those that wait. NULL: there are
+ * I. */
+static double *find_more(const struct attn_fold *fold, size_t *list, struct waiting **at, size_t i)
+{
+    if (i < fold->n_group)
+        return fold->groups[i].more;
+    if (i == fold->n_group || !*at)
+        *at = NULL;
+    else
+        *at = (*at)->next;
+    while (!*at && fold->lists && *list < N_LIST)
+        *at = fold->lists[(*list)++];
+    return *at ? (*at)->more : NULL;
+}
+
+void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out)
+{
+    struct waiting *at = NULL;
+    const double *more;
+    size_t list = 0;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            attn_buffer_append_char(out, ' ');
+            if (isfinite(more[k]))
+                attn_double_append(out, more[k]);
+            else
+                attn_buffer_append_string(out, isnan(more[k]) ? "nan"
+                                               : more[k] < 0  ? "-inf"
+                                                              : "inf");
+        }
+}
+
+bool attn_fold_load(struct attn_fold *fold, const char *text)
+{
+    struct waiting *at = NULL;
+    size_t list = 0;
+    double *more;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            const size_t n = *text == ' ' ? strcspn(++text, " ") : 0;
+
+            if (n == 3 && memcmp(text, "nan", n) == 0)
+                more[k] = (double)NAN;
+            else if ((n == 3 || n == 4) && memcmp(text + n - 3, "inf", 3) == 0)
+                more[k] = n == 3 ? (double)INFINITY : (double)-INFINITY;
+            else if (!attn_parse_double(text, n, &more[k]))
+                return false;
+            text += n;
+        }
+    return *text == '\0';
+}
+
 size_t attn_fold_n_group(const struct attn_fold *fold)
 {
     return fold->n_label > 0 ? fold->n_group : 0;
@@ -640,6 +697,11 @@ size_t attn_fold_n_group(const struct attn_fold *fold)
 size_t attn_fold_n_label(const struct attn_fold *fold)
 {
     return fold->n_label;
+}
+
+size_t attn_fold_n_more(const struct attn_fold *fold)
+{
+    return fold->n_more;
 }
 
 size_t attn_fold_n_pair(const struct attn_fold *fold)

@@ -13,6 +13,7 @@
 #ifndef ATTN_EXPERIMENT_FOLD_H
 #define ATTN_EXPERIMENT_FOLD_H
 
+#include "base/buffer.h"
 #include "base/table_internal.h"
 #include "experiment/study.h"
 
@@ -72,8 +73,15 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err);
 
+/* Appends the numbers beside rows, of all groups and of those that wait for a partner, as printable
+ * ASCII. To go on, the same entries are added with as many numbers beside their rows, whatever they
+ * are, and TEXT is loaded then: false where it is not as it was written. */
+void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
+bool attn_fold_load(struct attn_fold *fold, const char *text);
+
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
 size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */
+size_t attn_fold_n_more(const struct attn_fold *fold);  /* numbers beside the rows of an item */
 size_t attn_fold_n_pair(const struct attn_fold *fold);
 size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
 

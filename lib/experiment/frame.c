@@ -394,46 +394,51 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
     struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
-    const struct attn_fold_form form = {
-        .name = experiment->name,
-        .columns = experiment->columns,
-        .n_column = experiment->n_column,
-        .counts = experiment->counts,
-        .derived = experiment->derived,
-        .bounded = experiment->bounded,
-        .names = experiment->names,
-        .derive = experiment->derive,
-        .args = asking->inquiry->args,
-        .hint = experiment->hint,
+    const struct attn_study_form form = {
+        .fold = {.name = experiment->name,
+                 .columns = experiment->columns,
+                 .n_column = experiment->n_column,
+                 .counts = experiment->counts,
+                 .derived = experiment->derived,
+                 .bounded = experiment->bounded,
+                 .names = experiment->names,
+                 .derive = experiment->derive,
+                 .args = asking->inquiry->args,
+                 .hint = experiment->hint},
+        .pairs =
+            experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
+        .host = asking->inquiry->host,
+        .request = &asking->request,
     };
-    const unsigned pairs =
-        experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE);
     struct items items = {.asking = asking};
     struct attn_study_sum sum;
     struct attn_table *none = NULL;
+    struct attn_error failure = {0}; /* a caller may have none */
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    ATTN_TRY(attn_study_open(&args, &form, pairs, &asking->request, &items.study, err));
+    ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
     if (experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
                                   .args = asking->inquiry->args,
                                   .sum = asking->sum,
                                   .study = items.study};
 
-        status = ask(asking, &all, &none, err);
+        status = ask(asking, &all, &none, &failure);
         attn_table_free(none);
     } else {
-        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, err);
+        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
     }
     if (status == ATTN_OK)
-        status = attn_study_end(items.study, &asking->table, err);
+        status = attn_study_end(items.study, &asking->table, &failure);
     if (status == ATTN_OK)
         asking->n_label = args.sum->n_label;
+    else
+        attn_study_keep(items.study, &failure);
     attn_study_free(items.study);
-    return status;
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
 static enum attn_status perform(struct asking *asking, struct attn_error *err)
@@ -566,6 +571,20 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
         attn_study_answer_base(frame->answer, asked, reply);
 }
 
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err)
+{
+    if (!frame->answer)
+        return ATTN_OK;
+    frame->answer->more = attn_alloc(n, sizeof *numbers, err);
+    if (!frame->answer->more)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        frame->answer->more[i] = numbers[i];
+    frame->answer->n_more = n;
+    return ATTN_OK;
+}
+
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err)
 {
@@ -595,6 +614,7 @@ static enum attn_status give_text(void *user, struct attn_record *record, bool *
     *is_over = texts->n_given == texts->frame->n_text;
     if (!*is_over)
         record->input = texts->frame->texts[texts->n_given++];
+    record->source = texts->frame->request.source;
     return ATTN_OK;
 }
 

@@ -216,6 +216,10 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
+/* Puts copies of NUMBERS [n] beside the rows (fold.h), of an item; of one text it does nothing. */
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err);
+
 /* Appends a row to the table: CELLS, one a column of the experiment. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);

@@ -304,11 +304,9 @@ static enum attn_status make_tokens(struct generator *generator, struct attn_err
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
-    const struct attn_run *run = generator->frame.run;
 
     ATTN_TRY(attn_error_at(make_tokens(generator, err), ATTN_STAGE_MODEL, err));
-    attn_run_find_effects(run, generator->frame.session, 0);
-    attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
+    attn_trial_note_idle(generator->frame.run, generator->frame.session);
     if (generator->frame.run->tokenizer) {
         generator->made.text = generator->text.data;
         generator->made.n_text = generator->text.size;

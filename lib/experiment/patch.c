@@ -59,7 +59,9 @@ struct patch {
     bool is_by_head;
     struct attn_answer answer; /* in the run that is patched */
     struct attn_reply source_reply;
-    bool can_restore;                /* the two differ enough for effects */
+    const char *queries;                          /* of a head; NULL: all */
+    unsigned char *is_meant, *is_meant_of_source; /* [T], [S] the frame's; rows of a head */
+    bool can_restore;                             /* the two differ enough for effects */
     struct attn_patch_place *places; /* [n_place] those that are patched, by name; the frame's */
     unsigned char *is_of_place;      /* [n_place, T] */
     size_t n_place;
@@ -107,6 +109,14 @@ static enum attn_status check_lengths(const struct patch *patch, struct attn_err
 {
     char clean[320], corrupted[320];
 
+    const size_t n_source = patch->frame.run->source.n;
+
+    if (n_source != patch->frame.other->source.n)
+        return attn_error_at(attn_error_set(err, ATTN_INVALID,
+                                            "the source of the clean text has %zu rows, that of "
+                                            "the corrupted one %zu; expected as many",
+                                            n_source, patch->frame.other->source.n),
+                             ATTN_STAGE_INPUT, err);
     if (patch->frame.run->text.n == patch->frame.other->text.n)
         return ATTN_OK;
     list_tokens(patch->frame.run, clean, sizeof clean);
@@ -143,7 +153,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (patch->frame.item && patch->frame.item->queries && patch->is_by_head)
         queries = patch->frame.item->queries;
     attn_frame_choose_nothing(request);
-    request->selection.queries = queries;
+    patch->queries = queries;
     return ATTN_OK;
 }
 
@@ -185,6 +195,30 @@ static enum attn_status list_places(struct patch *patch, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Finds the rows of a head that are patched: of k and v keys, which are those of the source where a
+ * layer attends to it; of other sites positions of the clean text. */
+static enum attn_status find_rows(struct patch *patch, struct attn_error *err)
+{
+    const struct attn_run *run = patch->frame.run;
+    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    enum attn_status status;
+
+    patch->is_meant = attn_frame_alloc(&patch->frame, run->text.n, 1);
+    patch->is_meant_of_source = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    if (!patch->queries) {
+        memset(patch->is_meant, 1, run->text.n);
+        memset(patch->is_meant_of_source, 1, run->source.n);
+        return ATTN_OK;
+    }
+    status = is_of_keys
+                 ? attn_run_find_keys(
+                       run, NULL, patch->queries,
+                       (struct attn_key_flags){patch->is_meant, patch->is_meant_of_source}, err)
+                 : attn_run_find_positions(run, patch->queries, patch->is_meant, err);
+    return attn_error_in(status, "queries", err);
+}
+
 /* Runs the source, keeps the site and reads its answer. */
 static enum attn_status read_source(struct patch *patch, struct attn_error *err)
 {
@@ -214,10 +248,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &patch->frame;
 
     frame->request.input = patch->args->corrupted;
-    frame->request.selection.queries = NULL; /* words are those of the clean text */
+    if (attn_input_is_given(&patch->args->corrupted_source))
+        frame->request.source = patch->args->corrupted_source;
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(patch, err));
     ATTN_TRY(list_places(patch, err));
+    ATTN_TRY(find_rows(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
     patch->source = patch->args->is_to_noise ? frame->other : frame->run;
     ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
@@ -261,13 +297,20 @@ static struct attn_edit edit_of(const struct patch *patch, int layer, int head, 
     return edit;
 }
 
-/* Whether a ROW is of the piece AT: of a head at the chosen positions, of a place, or of one
- * position. */
-static bool has_row(const struct patch *patch, size_t at, size_t row)
+/* Whether LAYER has rows of the source, and not of the text. */
+static bool is_of_source(const struct patch *patch, int layer)
 {
-    return patch->is_by_head    ? attn_selection_has_query(patch->frame.run->selection, row)
-           : patch->n_place > 0 ? patch->is_of_place[at * patch->base->text.n + row] != 0
-                                : row == at;
+    return attn_site_layout(patch->site) == ATTN_LAYOUT_KEY && patch->frame.config->is_cross[layer];
+}
+
+/* Whether a ROW of LAYER is of the piece AT: of a head at the chosen positions, of a place, or of
+ * one position. */
+static bool has_row(const struct patch *patch, int layer, size_t at, size_t row)
+{
+    return is_of_source(patch, layer) ? patch->is_meant_of_source[row] != 0
+           : patch->is_by_head        ? patch->is_meant[row] != 0
+           : patch->n_place > 0       ? patch->is_of_place[at * patch->base->text.n + row] != 0
+                                      : row == at;
 }
 
 /* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
@@ -275,27 +318,28 @@ static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    const size_t n = patch->base->text.n;
-    const size_t n_most = patch->is_by_head || patch->n_place > 0 ? n : 1;
+    const size_t n_text = patch->base->text.n, n_source = patch->base->source.n;
+    const size_t n_longest = n_text > n_source ? n_text : n_source;
+    const size_t n_most = patch->is_by_head || patch->n_place > 0 ? n_longest : 1;
     const struct attn_sets *pieces = &patch->pieces;
 
     patch->n_each = patch->n_place > 0   ? patch->n_place
-                    : !patch->is_by_head ? n
+                    : !patch->is_by_head ? n_text
                     : is_of_keys         ? frame->config->n_kv_head
                                          : frame->config->n_head;
     attn_frame_take_sets(frame, &patch->pieces, patch->n_each * frame->config->n_layer, n_most);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < pieces->n; i++) {
         const int layer = (int)(i / patch->n_each);
-        const size_t at = i % patch->n_each;
+        const size_t at = i % patch->n_each, n = is_of_source(patch, layer) ? n_source : n_text;
         struct attn_edit *edits = pieces->edits + i * n_most;
         size_t n_edit = 0;
 
         for (size_t first = 0, end; first < n; first = end) {
             end = first + 1;
-            if (!has_row(patch, at, first))
+            if (!has_row(patch, layer, at, first))
                 continue;
-            while (end < n && has_row(patch, at, end))
+            while (end < n && has_row(patch, layer, at, end))
                 end++;
             edits[n_edit++] = edit_of(patch, layer, patch->is_by_head ? (int)at : -1, first, end);
         }
@@ -336,8 +380,9 @@ static void find_effects(struct attn_cell *rows, size_t n_row)
     const double whole = rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
 
     for (size_t row = 0; row < n_row && whole != 0; row++)
-        rows[row * N_COLUMN + EFFECT] =
-            attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
+        if (rows[row * N_COLUMN + CHANGE].type == ATTN_VALUE_REAL)
+            rows[row * N_COLUMN + EFFECT] =
+                attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
 }
 
 /* An attn_fold_derive_fn: ratios of means. A ratio of differences says nothing. */
@@ -394,6 +439,8 @@ static void fill_piece(const struct patch *patch, size_t i, struct attn_cell *ro
     const size_t at = i % patch->n_each;
 
     fill_row(patch, attn_site_name(patch->site), patch->pieces.outcomes[i].reply.value, row);
+    if (patch->pieces.changes[i].n_edit == 0) /* it has none of the rows */
+        row[VALUE] = row[CHANGE] = attn_cell_missing();
     row[LAYER] = attn_cell_integer((int64_t)(i / patch->n_each));
     row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
     if (patch->n_place > 0)

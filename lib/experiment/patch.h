@@ -23,6 +23,10 @@
  * follow, mean and standard deviation of the effect of heads that were drawn. With places each is
  * patched as a whole: position is its name, token is missing.
  *
+ * In layers that attend to a source the rows of k and v are those of the source, and queries of
+ * these sites are positions or words of it (run/position.h). A head without such a row has no
+ * value.
+ *
  * Over items (study.h) the column change, value minus that of `base`, comes after value, and effect
  * is a ratio of means: the mean change as a share of that of `source`. It has no sd and se, and is
  * missing of `paired`. Without places all items need as many tokens as the first.
@@ -53,6 +57,8 @@ struct attn_patch_args {
                                               sites without heads; or NULL */
     size_t n_place;
     const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
+    struct attn_input corrupted_source;  /* of the corrupted run, with as many rows as that of the
+                                            request; not given: that of the request */
 };
 
 #define ATTN_PATCH_ARGS_DEFAULT ((struct attn_patch_args){.size = sizeof(struct attn_patch_args)})

@@ -45,10 +45,10 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN("position", INTEGER),
     [ID] = ATTN_COLUMN("id", INTEGER),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
-    [BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", SIGNED),
-    [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", SIGNED),
-    [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", SIGNED),
-    [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", SIGNED),
+    [BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", POSITIVE),
+    [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", POSITIVE),
+    [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", POSITIVE),
+    [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", POSITIVE),
     [RANK] = ATTN_COLUMN("rank", INTEGER),
     [TOP] = ATTN_COLUMN("top", TEXT),
     [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
@@ -169,6 +169,8 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     trial = attn_trial_of(run);
     status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK && end - begin == scoring->text.n)
+        attn_trial_note_idle(run, session);
     if (status == ATTN_OK)
         status = attn_error_at(score_window(scoring, session, begin, from, end, err),
                                ATTN_STAGE_MODEL, err);
@@ -579,6 +581,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     ATTN_TRY(attn_item_answer(item, &args, err));
     ATTN_TRY(attn_answer_find(result->run, &args, &asked, err));
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    answer->spaces = asked.spaces;
     answer->metric = attn_answer_metric_name(asked.metric);
     answer->value = attn_answer_value(&asked, logits, total);
     answer->has_right = true;

@@ -52,8 +52,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &similarity->frame;
     const struct attn_config *config = frame->config;
     const size_t n_token = frame->run->text.n, n_all = config->n_layer * config->n_head;
-    const size_t n_byte =
-        attn_saturated_mul(attn_saturated_mul(n_all, n_token), n_token * sizeof(float));
+    const size_t n_byte = attn_size_mul(attn_size_mul(n_all, n_token), n_token * sizeof(float));
     char size[ATTN_QUANTITY_SIZE];
 
     if (n_byte > largest_size) {

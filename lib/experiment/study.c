@@ -8,10 +8,13 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "encode/float_text.h"
 #include "experiment/frame.h"
+#include "records/each_internal.h"
 #include "records/items_internal.h"
 #include "run/host_internal.h"
 
@@ -32,12 +35,19 @@ enum {
 
 struct attn_study {
     const struct attn_study_args *args;
+    struct attn_fold_form form;
+    struct attn_host *host;
+    bool has_begun;
     unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
     struct attn_fold *fold; /* owns */
+    struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
+    double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
+    size_t n_nothing;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                   /* for these */
     struct attn_monitor *monitor; /* owns; one thread at a time notes something */
+    double share;                 /* of the input that was read; inside the monitor */
     uint64_t notes[MOST_NOTES];   /* [n_note] hashes of what the items' runs noted */
     size_t n_note;
     struct attn_study_sum sum;
@@ -124,10 +134,10 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
 }
 
 enum attn_status attn_study_open(const struct attn_study_args *args,
-                                 const struct attn_fold_form *form, unsigned pairs,
-                                 const struct attn_request *request, struct attn_study **study,
+                                 const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err)
 {
+    const struct attn_request *request = form->request;
     struct attn_study *made;
     enum attn_status status;
 
@@ -136,14 +146,16 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     if (!made)
         return ATTN_NO_MEMORY;
     made->args = args;
-    made->pairs = pairs;
+    made->form = form->fold;
+    made->host = form->host;
+    made->pairs = form->pairs;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
     made->ids = attn_alloc(N_ID, 2 * sizeof *made->ids, err);
     status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
-        status = attn_fold_create(form, args, &made->fold, err);
+        status = attn_fold_create(&form->fold, args, &made->fold, err);
     if (status == ATTN_OK)
         *study = made;
     else
@@ -155,9 +167,11 @@ void attn_study_free(struct attn_study *study)
 {
     if (!study)
         return;
+    attn_each_free(study->each);
     attn_fold_free(study->fold);
     attn_monitor_free(study->monitor);
     attn_free(study->ids);
+    attn_free(study->nothing);
     attn_free(study);
 }
 
@@ -182,9 +196,12 @@ void attn_study_note_once(void *user, const char *message)
 {
     struct attn_study *study = user;
     const uint64_t hash = hash_of(message, strlen(message));
+    const bool is_of_spaces = attn_spaces_are_noted(message);
     bool is_new = study->on_note != NULL;
 
     attn_monitor_enter(study->monitor);
+    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
+    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
     for (size_t i = 0; i < study->n_note; i++)
         is_new = is_new && study->notes[i] != hash;
     if (is_new && study->n_note < MOST_NOTES) {
@@ -221,7 +238,7 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = hash >> 1; study->ids[at % (2 * N_ID)] != 0; at++)
+    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
         if (study->ids[at % (2 * N_ID)] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);
@@ -230,6 +247,155 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->ids[at % (2 * N_ID)] = hash;
     study->n_id++;
 }
+
+/* Whether so many may fail. */
+static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
+{
+    const int64_t most = study->args->max_failed;
+
+    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
+                   study->sum.n_failed, study->sum.n_item, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* --- Restarts --------------------------------------------------------------------------------- */
+
+static const char *const row_names[] = {"base", "source", "model"};
+
+/* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
+ * row, its moments, how often the model was right, the numbers beside rows. */
+static void save(void *user, struct attn_buffer *out)
+{
+    const struct attn_study *study = user;
+
+    attn_buffer_append_format(out, "%s %s %zu ", study->sum.metric ? study->sum.metric : "-",
+                              study->sum.row ? study->sum.row : "-", study->base.n);
+    attn_double_append(out, study->base.mean);
+    attn_buffer_append_char(out, ' ');
+    attn_double_append(out, study->base.squares);
+    attn_buffer_append_format(out, " %zu %zu %zu", study->n_judged, study->n_right,
+                              attn_fold_n_more(study->fold));
+    attn_fold_save(study->fold, out);
+}
+
+enum { N_SAVED = 8 };
+
+/* Cuts TEXT into N_SAVED words; where the rest begins, or NULL. */
+static const char *cut_saved(const char *text, const char *words[N_SAVED], size_t sizes[N_SAVED])
+{
+    for (size_t i = 0; i < N_SAVED; i++) {
+        words[i] = text;
+        sizes[i] = strcspn(text, " ");
+        text += sizes[i];
+        if (sizes[i] == 0)
+            return NULL;
+        text += *text == ' ' && i + 1 < N_SAVED;
+    }
+    return text;
+}
+
+static bool is_word(const char *word, size_t size, const char *name)
+{
+    return name && strlen(name) == size && memcmp(word, name, size) == 0;
+}
+
+/* Takes over what was saved, after the rows. False where it is not as it was written. */
+static bool load(struct attn_study *study, const char *text)
+{
+    const char *words[N_SAVED];
+    size_t sizes[N_SAVED];
+    uint64_t n, n_judged, n_right;
+    const char *rest = cut_saved(text, words, sizes);
+
+    if (!rest || !attn_parse_uint(words[2], sizes[2], &n) ||
+        !attn_parse_double(words[3], sizes[3], &study->base.mean) ||
+        !attn_parse_double(words[4], sizes[4], &study->base.squares) ||
+        !attn_parse_uint(words[5], sizes[5], &n_judged) ||
+        !attn_parse_uint(words[6], sizes[6], &n_right))
+        return false;
+    study->base.n = (size_t)n;
+    study->n_judged = (size_t)n_judged;
+    study->n_right = (size_t)n_right;
+    for (int m = 0; m < ATTN_N_ANSWER_METRIC; m++) {
+        const char *name = attn_answer_metric_name((enum attn_answer_metric)m);
+
+        if (is_word(words[0], sizes[0], name))
+            study->sum.metric = name;
+    }
+    for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
+        if (is_word(words[1], sizes[1], row_names[i]))
+            study->sum.row = row_names[i];
+    return attn_fold_load(study->fold, rest);
+}
+
+/* How many numbers stood beside the rows of each item. */
+static enum attn_status make_nothing(struct attn_study *study, struct attn_error *err)
+{
+    const char *words[N_SAVED];
+    size_t sizes[N_SAVED];
+    uint64_t n = 0;
+
+    if (study->nothing)
+        return ATTN_OK;
+    if (cut_saved(attn_each_saved(study->each), words, sizes) &&
+        attn_parse_uint(words[7], sizes[7], &n) && n < SIZE_MAX / sizeof *study->nothing)
+        study->n_nothing = (size_t)n;
+    study->nothing = attn_alloc(study->n_nothing, sizeof *study->nothing, err);
+    return study->nothing ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* An attn_each_fn: takes an item that was done before. */
+static enum attn_status take_again(void *user, const struct attn_item *item,
+                                   const struct attn_table *table, const struct attn_error *failed,
+                                   struct attn_error *err)
+{
+    struct attn_study *study = user;
+    struct attn_fold_entry entry = {.item = item, .table = table};
+
+    ATTN_TRY(make_nothing(study, err));
+    look_for_twice(study, item);
+    study->sum.n_item++;
+    study->sum.n_failed += failed != NULL;
+    if (failed)
+        return ATTN_OK;
+    entry.more = study->nothing;
+    entry.n_more = study->n_nothing;
+    ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
+}
+
+/* Hands on a note of the lines of items. */
+static void note_each(void *user, const char *message)
+{
+    note(user, "%s", message);
+}
+
+/* Opens where a line for each item goes, and takes those that earlier runs did. */
+static enum attn_status begin(struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_each_rows rows = {.columns = study->form.columns,
+                                        .n_column = study->form.n_column,
+                                        .on_note = note_each,
+                                        .note_user = study,
+                                        .save = save,
+                                        .user = study};
+
+    study->has_begun = true;
+    if (!study->args->each)
+        return ATTN_OK;
+    ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
+                            err));
+    ATTN_TRY(attn_each_resume(study->each, take_again, study, err));
+    if (*attn_each_saved(study->each) == '\0' || load(study, attn_each_saved(study->each)))
+        return check_failures(study, err);
+    attn_error_set(err, ATTN_INVALID, "what was kept of the items is not as it was written");
+    attn_error_hint(err, "without `is_resumed` all is computed anew");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
 
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err)
@@ -252,7 +418,12 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
 {
     char names[ATTN_ERROR_HINT_SIZE];
 
+    if (!study->has_begun)
+        ATTN_TRY(begin(study, err));
     ATTN_TRY(attn_items_next(study->args->items, item, err));
+    attn_monitor_enter(study->monitor);
+    study->share = attn_items_share(study->args->items);
+    attn_monitor_leave(study->monitor);
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
@@ -276,23 +447,28 @@ bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err
 static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
                                      const struct attn_error *failed, struct attn_error *err)
 {
-    const int64_t most = study->args->max_failed;
-
     study->sum.n_failed++;
     if (study->sum.n_failed <= MOST_NAMED)
         note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
              failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
-    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
-                   study->sum.n_failed, study->sum.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return check_failures(study, err);
+}
+
+/* Appends what came of ITEM, TABLE or why it FAILED, to the lines of all. */
+static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
+                                   const struct attn_table *table, const struct attn_error *failed,
+                                   struct attn_error *err)
+{
+    return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
 }
 
 void attn_study_report(const struct attn_study *study)
 {
-    const double share = attn_items_share(study->args->items);
+    double share;
 
+    attn_monitor_enter(study->monitor);
+    share = study->share;
+    attn_monitor_leave(study->monitor);
     if (study->on_progress && share > 0)
         study->on_progress(
             study->user, study->sum.n_item,
@@ -308,15 +484,15 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     struct attn_error why = {0};
 
     study->sum.n_item++;
-    if (failed)
+    if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
+        failed = &why;
+    if (failed) {
+        ATTN_TRY(write_each(study, item, NULL, failed, err));
         return take_failure(study, item, failed, err);
-    if (attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
-        return take_failure(study, item, &why, err);
-    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (!study->has_noted_spaces && attn_spaces_describe(&answer->spaces, message)) {
-        study->has_noted_spaces = true;
-        note(study, "%s", message);
     }
+    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;
@@ -324,7 +500,7 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
     }
-    return ATTN_OK;
+    return write_each(study, item, answer->table, NULL, err);
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -333,6 +509,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     struct attn_study_sum *sum = &study->sum;
     const size_t n_single = attn_fold_n_single(study->fold);
 
+    if (study->each)
+        ATTN_TRY(attn_each_finish(study->each, err));
     ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
     if (sum->n_failed > MOST_NAMED)
         note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
@@ -349,6 +527,12 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     if (study->args->sum)
         *study->args->sum = *sum;
     return ATTN_OK;
+}
+
+void attn_study_keep(struct attn_study *study, const struct attn_error *err)
+{
+    if (study->each)
+        attn_each_keep(study->each, err);
 }
 
 /* --- Side by side ----------------------------------------------------------------------------- */

@@ -26,11 +26,12 @@
  * asked about side by side on the host's threads, each on one, and taken in their order: results
  * do not depend on threads. Memory does not grow with their number, but for n_bootstrap, which
  * keeps the numbers of all items, and paired, which keeps the table of an item until its partner
- * comes.
+ * comes. Where each says, what came of every item is a line for each of its rows.
  */
 #ifndef ATTN_EXPERIMENT_STUDY_H
 #define ATTN_EXPERIMENT_STUDY_H
 
+#include "records/each.h"
 #include "records/items.h"
 
 /* What was found, beside the table. */
@@ -58,7 +59,10 @@ struct attn_study_args {
     double interval;    /* in percent; 0: 95 */
     int64_t max_failed; /* so many may fail, one more ends it; negative: all may */
     bool lists_labels;  /* a note says what was taken as a label */
-    struct attn_study_sum *sum; /* filled; or NULL */
+    struct attn_study_sum *sum;           /* filled; or NULL */
+    const struct attn_each_options *each; /* where a line goes for each item and row, in their
+                                             order; it can be resumed, and ends with the table of
+                                             all items. Or NULL */
 };
 
 #define ATTN_STUDY_ARGS_DEFAULT                                                                    \

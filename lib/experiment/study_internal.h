@@ -2,7 +2,7 @@
  * study_internal.h - a study on its way: it reads the items, counts those that fail, and folds the
  * tables of the others. For the files of this layer.
  *
- *     attn_study_open(args, &form, &request, &study, &err);
+ *     attn_study_open(args, &form, &study, &err);
  *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
@@ -39,13 +39,22 @@ struct attn_study_answer {
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
-/* ARGS and what FORM points to are borrowed. PAIRS, ATTN_ITEM_BIT: the texts that an item may have.
- * REQUEST hears notes and progress. */
+/* What is asked about items. Borrowed. */
+struct attn_study_form {
+    struct attn_fold_form fold;
+    unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
+    struct attn_host *host;
+    const struct attn_request *request; /* hears notes and progress */
+};
+
+/* ARGS and what FORM points to are borrowed. */
 enum attn_status attn_study_open(const struct attn_study_args *args,
-                                 const struct attn_fold_form *form, unsigned pairs,
-                                 const struct attn_request *request, struct attn_study **study,
+                                 const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
+
+/* It ends early, by ERR: what is done can be resumed. */
+void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 
 /* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
  * Side by side on several threads. */
@@ -56,7 +65,8 @@ void attn_study_note_once(void *user, const char *message);
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
-/* The next item, the caller's; NULL after the last. One call at a time, on any thread. */
+/* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
+ * taken, and those items are not given. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 

@@ -132,6 +132,12 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
+void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
+{
+    attn_run_find_effects(run, session, 0);
+    attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
+}
+
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
                                   size_t n_feed, struct attn_error *err)
 {
@@ -143,6 +149,8 @@ enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_
     trial.has_logits = false;
     trial.n_feed = n_feed;
     status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK)
+        attn_run_find_effects(run, session, 0);
     attn_session_free(session);
     return status;
 }
@@ -150,8 +158,16 @@ enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err)
 {
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_session *session = NULL;
+
     ATTN_TRY(attn_capture_create(selection, capture, err));
-    return attn_trial_watch(run, attn_capture_trace(*capture), 0, err);
+    trial.trace = attn_capture_trace(*capture);
+    trial.has_logits = false;
+    ATTN_TRY(attn_trial_run(&trial, &session, err));
+    attn_trial_note_idle(run, session);
+    attn_session_free(session);
+    return ATTN_OK;
 }
 
 /* --- Many: the unchanged run ------------------------------------------------------------------ */
@@ -186,6 +202,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     }
     trials->n_feed++;
     ATTN_TRY(attn_trial_run(&trial, &session, err));
+    attn_trial_note_idle(run, session);
+    trials->n_edited_row = attn_session_n_edited_row(session);
     reading.logits = trials->logits;
     status = attn_answer_read(answer, session, &reading, err);
     attn_session_free(session);
@@ -324,6 +342,8 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK) {
         outcome->n_row = attn_session_n_edited_row(session);
+        outcome->n_row -=
+            outcome->n_row < trials->n_edited_row ? outcome->n_row : trials->n_edited_row;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);

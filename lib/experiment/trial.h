@@ -46,13 +46,16 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
+/* Names what the request of RUN edits without effect in SESSION, which was fed. */
+void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session);
+
 /* A pass over all of RUN without logits, whose events TRACE gets; fed N_FEED positions at a time,
  * or all at once for 0. Errors have a stage. */
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
                                   size_t n_feed, struct attn_error *err);
 
 /* Such a pass: *CAPTURE, the caller's, also where it fails, keeps the
- * tensors of SELECTION. Errors have a stage. */
+ * tensors of SELECTION. What is edited without effect is noted. Errors have a stage. */
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
@@ -69,6 +72,7 @@ struct attn_trials {
     struct attn_capture *capture;     /* owns; of the unchanged run */
     float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
     struct attn_reply base;           /* its reply */
+    size_t n_edited_row;              /* by the run's own edits */
     size_t n_feed;                    /* runs so far */
     size_t n_expected;                /* in all, where the experiment knows; for progress */
 };

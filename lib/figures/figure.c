@@ -24,8 +24,15 @@ enum {
     MOST_VALUES = 40000,    /* numbers in cells: 200 tokens */
     THUMBNAIL_CELLS = 128,  /* a side in a grid */
     TITLE_SIZE = 15,
+    TITLE_LINE = 19,    /* from one line of it to the next */
+    TITLE_COLUMNS = 44, /* of a line, at least, where it is that long */
+    WORD = 8,           /* columns that are left at the end of its first line */
     SUBTITLE_SIZE = 12,
-    SUBTITLE_COLUMNS = 44, /* of the text, at least, where it is that long */
+    SUBTITLE_LINE = 16,
+    SUBTITLE_COLUMNS = 44, /* likewise */
+    MOST_LINES = 6,
+    NAME_COLUMNS = 18, /* of a line of what the legend shows */
+    NAME_LINE = 13,
     RAMP_WIDTH = 14,
     RAMP_HEIGHT = 128,
     TICK = 4,    /* the length of a tick */
@@ -33,6 +40,7 @@ enum {
     ENTRY = 18,  /* the height of a line of the legend */
     LEGEND_COLUMNS = 11,
     LABEL_COLUMNS = 14,
+    OWN_COLUMNS = 30, /* of a label of a table: two tokens */
 };
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
@@ -62,7 +70,8 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         attn_buffer_append_format(label, "'%.*s'",
                                   (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
     } else {
-        attn_text_append_cut(label, text, size, LABEL_COLUMNS, ATTN_ELLIPSIS);
+        attn_text_append_cut(label, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
+                             ATTN_ELLIPSIS);
     }
     *n = label->size;
     return label->data;
@@ -182,11 +191,17 @@ static const char *name_of(const struct attn_figure_pen *pen)
                               : attn_site_name(attn_figure_matrix(pen, 0)->site);
 }
 
-/* "fable, layer 2, head 5: pattern" */
+/* "fable, layer 2, head 5: pattern"; of a table what was asked, or "fable: change". */
 static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
+    const struct attn_figure_grid *grid = pen->content->grid;
+
     if (pen->options->title) {
         attn_buffer_append_string(out, pen->options->title);
+        return;
+    }
+    if (grid && grid->title) {
+        attn_buffer_append_string(out, grid->title);
         return;
     }
     append_subject(pen, out);
@@ -197,17 +212,24 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 }
 
 /* What was hidden or merged, and a scale that is not the usual one: the parts of the subtitle that
- * are never shortened. */
+ * are never shortened. Where the title does not name the model of a table, they do. */
 static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
+    const struct attn_figure_grid *grid = pen->content->grid;
     const bool has_view[] = {options->hides_first, options->renormalizes, options->merges_words};
-    const bool is_said = pen->content->grid && pen->scale.span == ATTN_SPAN_MATRIX;
+    const bool is_said = grid && pen->scale.span == ATTN_SPAN_MATRIX;
 
+    if (grid && grid->title) {
+        append_subject(pen, &pen->subtitle);
+        attn_buffer_append_string(&pen->subtitle, pen->subtitle.size > 0 ? "; " : "");
+    }
     if (pen->scale.span != ATTN_SPAN_UNIT && !is_said) { /* the legend says it of one matrix */
         attn_color_scale_append(&pen->scale, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, "; ");
     }
+    if (grid && grid->note)
+        attn_buffer_append_format(&pen->subtitle, "%s; ", grid->note);
     for (size_t i = 0; i < sizeof has_view / sizeof *has_view; i++)
         if (has_view[i]) {
             attn_buffer_append_string(&pen->subtitle, view_texts[i]);
@@ -229,54 +251,110 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
     const char *title = attn_shapes_note(pen->shapes, "Title", &n_title);
     const char *text = run_text(pen, &n_text);
     size_t n_column = text ? attn_text_width(text, n_text) : 0;
-    double width = title ? attn_figure_text_width(attn_text_width(title, n_title), TITLE_SIZE) : 0;
+    double width;
 
-    n_column = n_column < SUBTITLE_COLUMNS ? n_column : SUBTITLE_COLUMNS;
+    n_title = title ? attn_text_width(title, n_title) : 0;
+    if (n_title > TITLE_COLUMNS) /* it takes two lines, and the first is not full */
+        n_title = n_title / 2 + WORD > TITLE_COLUMNS ? n_title / 2 + WORD : TITLE_COLUMNS;
+    width = attn_figure_text_width(n_title, TITLE_SIZE);
     n_column += pen->subtitle.size;
+    n_column = n_column < SUBTITLE_COLUMNS ? n_column : SUBTITLE_COLUMNS;
     width = fmax(width, attn_figure_text_width(n_column, SUBTITLE_SIZE));
     return ceil(width) + 2 * ATTN_FIGURE_PAD;
 }
 
-double attn_figure_heading_height(struct attn_figure_pen *pen)
-{
-    size_t n;
-    const bool has_title = attn_shapes_note(pen->shapes, "Title", &n);
-    const bool has_subtitle = pen->subtitle.size > 0 || run_text(pen, &n);
+/* Title and subtitle in lines. */
+struct heading {
+    struct attn_buffer text;
+    size_t ends[MOST_LINES]; /* [n] of lines in `text` */
+    size_t n_title, n;       /* lines of the title, and in all */
+};
 
-    return ATTN_FIGURE_PAD + (has_title ? 22 : 0) + (has_subtitle ? 18 : 0) + 4;
+/* Breaks TEXT [size] between words into at most N_MOST lines of N_COLUMN columns; what is left is
+ * cut. */
+static void add_lines(struct heading *heading, const char *text, size_t size, size_t n_column,
+                      size_t n_most)
+{
+    while (size > 0 && n_most-- > 0) {
+        const size_t n_fit = attn_text_fit(text, size, n_column);
+        size_t n = n_fit > 0 ? n_fit : size;
+
+        while (n_most > 0 && n < size && n > 0 && text[n] != ' ' && text[n - 1] != ' ')
+            n--;
+        if (n == 0) /* one long word */
+            n = n_fit;
+        if (n_most == 0)
+            attn_text_append_cut(&heading->text, text, size, n_column, ATTN_ELLIPSIS);
+        else
+            attn_buffer_append(&heading->text, text, n - (n > 0 && text[n - 1] == ' '));
+        heading->ends[heading->n++] = heading->text.size;
+        for (; n < size && text[n] == ' '; n++)
+            ;
+        text += n;
+        size -= n;
+    }
 }
 
-void attn_figure_add_heading(struct attn_figure_pen *pen)
+/* The lines of a heading as wide as the shapes; release its text. */
+static struct heading break_heading(struct attn_figure_pen *pen)
 {
+    enum { OF_TITLE = 2, OF_TEXT = 2 };
     const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
+    const size_t n_wide = (size_t)(room / attn_figure_text_width(1, TITLE_SIZE));
     const size_t n_column = (size_t)(room / attn_figure_text_width(1, SUBTITLE_SIZE));
-    struct attn_shape_text line = {.x = ATTN_FIGURE_PAD,
-                                   .y = ATTN_FIGURE_PAD + 14,
-                                   .size = TITLE_SIZE,
-                                   .color = pen->ink,
-                                   .is_bold = true};
+    struct heading heading = {0};
     struct attn_buffer said = {0};
     size_t n;
     const char *text = attn_shapes_note(pen->shapes, "Title", &n);
 
-    if (text) { /* the shapes may move the bytes of their notes */
-        attn_buffer_append(&said, text, n);
-        attn_shapes_add_text(pen->shapes, &line, said.data, said.size);
-        line.y += 20;
-    }
-    said.size = 0;
-    text = run_text(pen, &n);
+    if (text)
+        add_lines(&heading, text, n, n_wide, OF_TITLE);
+    heading.n_title = heading.n;
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
-    if (text && n_column > said.size + 1)
-        attn_text_append_cut(&said, text, n, n_column - said.size, ATTN_ELLIPSIS);
+    text = run_text(pen, &n);
+    if (text)
+        attn_buffer_append(&said, text, n);
     else if (said.size > 0)
         said.size -= 2; /* without "; " */
-    line.size = SUBTITLE_SIZE;
-    line.color = pen->faint;
-    line.is_bold = false;
-    attn_shapes_add_text(pen->shapes, &line, said.data, said.size);
-    pen->shapes->text.has_failed |= said.has_failed;
+    add_lines(&heading, said.data, said.size, n_column, OF_TEXT);
+    text = attn_shapes_note(pen->shapes, "Other text", &n);
+    if (text && pen->has_text)
+        add_lines(&heading, text, n, n_column, OF_TEXT);
+    pen->shapes->text.has_failed |= said.has_failed | heading.text.has_failed;
     attn_buffer_release(&said);
+    return heading;
+}
+
+double attn_figure_heading_height(struct attn_figure_pen *pen)
+{
+    struct heading heading = break_heading(pen);
+    const size_t n_title = heading.n_title, n = heading.n;
+
+    attn_buffer_release(&heading.text);
+    return ATTN_FIGURE_PAD + (n_title > 0 ? 22 + (double)(n_title - 1) * TITLE_LINE : 0) +
+           (n > n_title ? 18 + (double)(n - n_title - 1) * SUBTITLE_LINE : 0) + 4;
+}
+
+void attn_figure_add_heading(struct attn_figure_pen *pen)
+{
+    struct heading heading = break_heading(pen);
+    struct attn_shape_text line = {
+        .x = ATTN_FIGURE_PAD, .y = ATTN_FIGURE_PAD + 14, .size = TITLE_SIZE, .color = pen->ink};
+    size_t begin = 0;
+
+    for (size_t i = 0; i < heading.n; begin = heading.ends[i++]) {
+        const bool is_title = i < heading.n_title;
+
+        if (!is_title && i == heading.n_title) {
+            line.size = SUBTITLE_SIZE;
+            line.color = pen->faint;
+        }
+        line.is_bold = is_title;
+        attn_shapes_add_text(pen->shapes, &line, heading.text.data + begin,
+                             heading.ends[i] - begin);
+        line.y += i + 1 == heading.n_title ? 20 : is_title ? TITLE_LINE : SUBTITLE_LINE;
+    }
+    attn_buffer_release(&heading.text);
 }
 
 /* --- The legend ---------------------------------------------------------------------------- */
@@ -288,13 +366,89 @@ static bool is_relative(const struct attn_figure_pen *pen)
            (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->n > 1);
 }
 
+/* What its colors show, with its unit, and the scale where that is not linear: "weight, %". */
+static const char *quantity_of(const struct attn_figure_pen *pen)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const bool is_percent = attn_figure_is_percent(pen, matrix);
+
+    if (pen->content->grid)
+        return pen->content->grid->quantity ? pen->content->grid->quantity : name_of(pen);
+    if (matrix->site != ATTN_SITE_PATTERN)
+        return name_of(pen);
+    if (pen->options->is_difference)
+        return is_percent ? "difference of weights, %" : "difference of weights";
+    return is_percent ? "weight, %" : "weight";
+}
+
+/* The name of the ramp in lines; release its text. */
+static struct heading break_name(const struct attn_figure_pen *pen)
+{
+    static const char *const curves[] = {
+        [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
+    const char *name = quantity_of(pen), *curve = curves[pen->scale.curve];
+    struct heading lines = {0};
+
+    add_lines(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
+    add_lines(&lines, curve, strlen(curve), NAME_COLUMNS, 1);
+    pen->shapes->text.has_failed |= lines.text.has_failed;
+    return lines;
+}
+
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
     const int n_entry = 1 + pen->options->hides_first;
+    struct heading name = break_name(pen);
+    double n_column = LEGEND_COLUMNS;
 
+    for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++])
+        n_column =
+            fmax(n_column, (double)attn_text_width(name.text.data + begin, name.ends[i] - begin));
+    attn_buffer_release(&name.text);
     return (struct attn_figure_size){
-        ceil(attn_figure_text_width(LEGEND_COLUMNS, ATTN_FIGURE_SMALL)) + 8,
-        ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
+        ceil(attn_figure_text_width((size_t)n_column, ATTN_FIGURE_SMALL)) + 8,
+        fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
+}
+
+/* The largest of 1, 2, 2.5 and 5 times a power of ten that is not above SIZE. */
+static double round_down(double size)
+{
+    static const double steps[] = {5, 2.5, 2, 1};
+    const double power = pow(10, floor(log10(size)));
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i] * power <= size * (1 + 1e-9))
+            return steps[i] * power;
+    return power;
+}
+
+size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS])
+{
+    const double step = high > low ? round_down((high - low) / 3) : 0;
+    size_t n = 0;
+
+    if (!(step > 0) || !isfinite(high - low))
+        return 0;
+    for (double i = ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
+        if (n < ATTN_MOST_TICKS)
+            ticks[n++] = i * step + 0.0; /* no -0 */
+    return n;
+}
+
+/* The numbers at which the ramp has ticks, ascending: round ones, and the ends of a share. */
+static size_t find_ticks(const struct attn_figure_pen *pen, struct attn_color_range range,
+                         double ticks[ATTN_MOST_TICKS])
+{
+    const bool is_unit = range.high == 1 && (range.low == 0 || range.low == -1);
+    size_t n;
+
+    if (pen->scale.curve == ATTN_CURVE_LINEAR && !is_relative(pen))
+        return attn_figure_round_ticks(range.low, range.high, ticks);
+    n = attn_color_ticks(&pen->scale, range, ticks);
+    for (size_t i = 0; !is_unit && i < n; i++)
+        if (ticks[i] != 0)
+            ticks[i] = copysign(round_down(fabs(ticks[i])), ticks[i]);
+    return n;
 }
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
@@ -316,8 +470,9 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
         is_relative(pen)
             ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
             : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
+    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
     double ticks[ATTN_MOST_TICKS], last = HUGE_VAL;
-    const size_t n = attn_color_ticks(&pen->scale, range, ticks);
+    const size_t n = find_ticks(pen, range, ticks);
     char text[ATTN_TICK_TEXT_SIZE];
 
     for (size_t i = 0; i < n; i++) {
@@ -325,7 +480,7 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
         size_t size = 0;
 
         if (!is_relative(pen) || ticks[i] == 0)
-            size = attn_color_tick_text(ticks[i], text);
+            size = attn_color_tick_text(unit * ticks[i], text);
         else if (fabs(ticks[i]) == 1)
             size = (size_t)snprintf(text, sizeof text, ticks[i] < 0 ? "-largest" : "largest");
         if (size == 0 || last - at < ATTN_FIGURE_SMALL)
@@ -337,22 +492,30 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
     }
 }
 
+static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
+{
+    struct heading name = break_name(pen);
+    struct attn_shape_text line = {
+        .x = x - 1, .y = *y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+
+    for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++]) {
+        attn_shapes_add_text(pen->shapes, &line, name.text.data + begin, name.ends[i] - begin);
+        line.y += NAME_LINE;
+    }
+    *y = line.y - NAME_LINE - 9 + ENTRY;
+    attn_buffer_release(&name.text);
+}
+
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 {
-    static const char *const curves[] = {[ATTN_CURVE_LINEAR] = "linear",
-                                         [ATTN_CURVE_SQRT] = "square root",
-                                         [ATTN_CURVE_LOG] = "log"};
     const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
                                  [ATTN_CELL_HIDDEN] = "left out",
                                  [ATTN_CELL_NOT_FINITE] = "not finite"};
-    const struct attn_shape_text name = {
-        .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
     struct attn_shape_cells ramp = {
         .x = x, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
     uint16_t *colors;
 
-    attn_shapes_add_string(pen->shapes, &name, curves[pen->scale.curve]);
-    y += ENTRY;
+    add_ramp_name(pen, x, &y);
     ramp.y = y;
     colors = attn_shapes_add_cells(pen->shapes, &ramp);
     for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
@@ -364,7 +527,7 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
         if (!pen->has_kind[kind])
             continue;
         attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
-                                (struct attn_figure_place){x, y, SWATCH});
+                                (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
         add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
         y += ENTRY;
     }
@@ -390,19 +553,34 @@ static void add_note(struct attn_figure_pen *pen, const char *name)
     pen->scratch.size = 0;
 }
 
+/* Text I of a table: "clean: The keys". */
+static void append_text(struct attn_figure_pen *pen, int i)
+{
+    const struct attn_figure_text *text = &pen->content->grid->texts[i];
+
+    if (text->name)
+        attn_buffer_append_format(&pen->scratch, "%s: ", text->name);
+    attn_escape_append(&pen->scratch, text->text, text->n);
+}
+
 static void add_notes(struct attn_figure_pen *pen)
 {
     append_title(pen, &pen->scratch);
     add_note(pen, "Title");
     if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
         attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
-    else if (pen->content->grid && pen->content->grid->text)
-        attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
+    else if (pen->content->grid && pen->content->grid->texts[0].text)
+        append_text(pen, 0);
     add_note(pen, "Text");
+    if (pen->content->grid && pen->content->grid->texts[1].text)
+        append_text(pen, 1);
+    add_note(pen, "Other text");
     append_subject(pen, &pen->scratch);
     add_note(pen, "Subject");
     attn_buffer_append_string(&pen->scratch, name_of(pen));
-    add_note(pen, "Site");
+    add_note(pen, pen->content->grid ? "Column" : "Site");
+    attn_buffer_append_string(&pen->scratch, quantity_of(pen));
+    add_note(pen, "Shows");
     attn_color_scale_append(&pen->scale, &pen->scratch);
     add_note(pen, "Scale");
     for (size_t i = 0; !pen->content->grid && i < pen->content->writer->labels.n_option; i++) {
@@ -424,7 +602,7 @@ static void open_pen(struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
-    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
+    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
     pen->scale = pen->content->grid
                      ? pen->content->grid->scale
@@ -441,6 +619,7 @@ static void open_pen(struct attn_figure_pen *pen)
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         palette[ATTN_N_COLOR - 1 + kind] =
             attn_cell_look((enum attn_cell_kind)kind, pen->options->theme).ground;
+    palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE] = pen->shapes->paper;
     attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
     find_subtitle(pen);
@@ -467,6 +646,12 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
+    if ((kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE) && !pen->content->grid) {
+        attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
+                       attn_figure_name(kind));
+        attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
+        return ATTN_INVALID;
+    }
     if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
         matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
@@ -490,7 +675,9 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
 
 static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
 {
-    const double width = pen->shapes->width, height = pen->shapes->height;
+    const double scale = pen->content->is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
+    const double width = ceil(pen->shapes->width * scale);
+    const double height = ceil(pen->shapes->height * scale);
     const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
 
     if (!is_long && width * height <= MOST_AREA)
@@ -503,7 +690,17 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     return ATTN_INVALID;
 }
 
-/* Checks and draws the content of PEN. */
+void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options)
+{
+    if (shapes->points == 0)
+        shapes->points = attn_figure_unit(options);
+    if (options->figure_width > 0 && shapes->width > 0)
+        shapes->points = options->figure_width / shapes->width;
+    shapes->dpi = options->dpi;
+    shapes->font = options->font;
+}
+
+/* Draws the content of PEN. */
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
@@ -513,13 +710,44 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_TOKENS] = attn_figure_draw_tokens,
         [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
+        [ATTN_FIGURE_BARS] = attn_figure_draw_plot,
+        [ATTN_FIGURE_CURVE] = attn_figure_draw_plot,
     };
 
-    ATTN_TRY(check_content(pen, err));
     ATTN_TRY(kinds[pen->content->kind](pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
-    ATTN_TRY(attn_shapes_check(pen->shapes, err));
+    return attn_shapes_check(pen->shapes, err);
+}
+
+/* The largest growth of cells with which the figure is as wide as is asked for, where its text has
+ * the size that is asked for too. */
+static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const size_t n_subtitle = pen->subtitle.size;
+    const bool is_measuring = pen->is_measuring;
+
+    if (pen->options->figure_width == 0 || pen->options->font_size == 0)
+        return ATTN_OK;
+    pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options));
+    pen->is_measuring = true;
+    for (pen->growth = 3; pen->growth > 0.05; pen->growth -= pen->growth > 1 ? 0.05 : 0.02) {
+        ATTN_TRY(draw_content(pen, err));
+        pen->subtitle.size = n_subtitle;
+        if (pen->shapes->width <= pen->room)
+            break;
+    }
+    pen->is_measuring = is_measuring;
+    return ATTN_OK;
+}
+
+static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    ATTN_TRY(check_content(pen, err));
+    ATTN_TRY(find_growth(pen, err));
+    ATTN_TRY(draw_content(pen, err));
+    pen->shapes->width = fmax(pen->shapes->width, pen->room);
+    attn_figure_set_size(pen->shapes, pen->options);
     return check_size(pen, err);
 }
 
@@ -530,11 +758,12 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
                                   .options = content->picture,
                                   .shapes = shapes,
                                   .is_measuring = is_measuring,
+                                  .growth = 1,
                                   .has_text = true};
     enum attn_status status;
 
     open_pen(&pen);
-    status = draw_content(&pen, err);
+    status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
     return status;

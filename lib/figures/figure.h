@@ -22,17 +22,30 @@
 
 struct attn_figure_axis; /* figure_internal.h */
 
+/* A text that numbers are of. Borrowed. */
+struct attn_figure_text {
+    const char *name; /* "clean", which stands before it; or NULL */
+    const char *text; /* [n]; NULL: there is none */
+    size_t n;
+};
+
 /* Numbers of a table, instead of a matrix of a run. Borrowed. */
 struct attn_figure_grid {
     struct attn_level_matrix matrix;
     const struct attn_figure_axis *rows, *columns;
-    const char *name;  /* of the numbers: "effect" */
-    const char *model; /* that they are of, or NULL */
-    const char *text;  /* [n_text] likewise */
-    size_t n_text;
-    struct attn_color_scale scale; /* nothing is left open */
-    bool is_share;                 /* numbers are shown in percent */
-    int digits;                    /* of other numbers after the point */
+    const char *name;     /* of the numbers: "effect" */
+    const char *title;    /* what was asked, printable; NULL: model and name */
+    const char *quantity; /* what the numbers are, with their unit, printable; NULL: the name */
+    const char *note;     /* what the subtitle says of them, printable, or NULL */
+    const char *model;    /* that they are of, or NULL */
+    struct attn_figure_text texts[2]; /* likewise; the second of a pair */
+    const float *lows, *highs; /* of bars and curves, of each cell: where its number may be, NaN:
+                                  nobody knows; NULL: of none */
+    const struct attn_token_texts *cells; /* what stands in the cells, row by row, instead of the
+                                             numbers; NULL: these do */
+    struct attn_color_scale scale;        /* nothing is left open */
+    bool is_share;                        /* numbers are shown in percent */
+    int digits;                           /* of other numbers after the point */
 };
 
 struct attn_figure_content {
@@ -51,6 +64,9 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
 {
     return format != &attn_png_format;
 }
+
+/* Gives SHAPES, which have their width, the size and the font that OPTIONS ask for. */
+void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options);
 
 /* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
 size_t attn_figure_most_cells(enum attn_figure kind);

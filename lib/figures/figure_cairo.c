@@ -23,7 +23,7 @@
 #include <string.h>
 
 static const char library_name[] = "libpangocairo-1.0.so.0"; /* brings cairo, pango and GObject */
-static const char families[] = "DejaVu Sans Mono, Menlo, Consolas, monospace";
+static const char usual_families[] = "DejaVu Sans Mono, Menlo, Consolas, monospace";
 static const double pi = 3.14159265358979323846;
 
 /* The functions of the library that is open. */
@@ -45,28 +45,11 @@ struct drawing {
     PangoLayout *layout;
     PangoFontDescription *font;
     bool is_pixels;   /* the surface is an image */
+    double unit;      /* of the surface, pixels or points, a unit of the shapes */
     size_t n_unknown; /* texts with characters that no font has */
 };
 
 /* --- The library --------------------------------------------------------------------------- */
-
-#ifdef ATTN_IS_STATIC
-/* A static program cannot open a library: it has a C library of its own. */
-static void *open_library(void)
-{
-    return NULL;
-}
-static const char why_not[] = "which this program, linked statically, cannot open";
-static const char hint[] = "`svg` needs nothing";
-#else
-/* It stays in memory when it is closed: GObject cannot be unloaded. */
-static void *open_library(void)
-{
-    return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-static const char why_not[] = "which is not installed";
-static const char hint[] = "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing";
-#endif
 
 /*
  * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
@@ -91,7 +74,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     void *found;
 
     ATTN_TRY(check_room(name, err));
-    cairo->library = open_library();
+    /* It stays in memory when it is closed: GObject cannot be unloaded. */
+    cairo->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (cairo->library) { /* ISO C converts no pointer to an object into one to a function */
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
     found = dlsym(cairo->library, #function);                                                      \
@@ -103,8 +87,8 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     if (cairo->library && has_all)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
-                   cairo->library ? "which is too old" : why_not);
-    attn_error_hint(err, "%s", hint);
+                   cairo->library ? "which is too old" : "which is not installed");
+    attn_error_hint(err, "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing");
     attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
     if (cairo->library)
         dlclose(cairo->library);
@@ -120,6 +104,11 @@ enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *er
     return ATTN_OK;
 }
 
+static double points_a_unit(const struct attn_shapes *shapes)
+{
+    return shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
+}
+
 /* --- Cells --------------------------------------------------------------------------------- */
 
 static void set_color(const struct drawing *drawing, uint32_t color, double opacity)
@@ -129,30 +118,39 @@ static void set_color(const struct drawing *drawing, uint32_t color, double opac
                                           (double)(color & 255) / 255, opacity);
 }
 
-/* Puts the cluster into the pixels of SURFACE at X, Y, a unit of the cluster SCALE pixels wide. */
+/* Pixel rows or columns [*begin, *end) of a length from FROM to TO, SCALE pixels a unit: a pixel
+ * belongs to the unit in which its middle is. */
+static void find_pixels(double from, double to, double scale, size_t *begin, size_t *end)
+{
+    *begin = (size_t)fmax(0, ceil(from * scale - 0.5));
+    *end = (size_t)fmax(0, ceil(to * scale - 0.5));
+}
+
+/* Puts the cluster, moved by AT, into the pixels of SURFACE, SCALE pixels a unit. */
 static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_t *surface,
                                    const struct attn_shape_cluster *cluster, const double at[2],
-                                   size_t scale, struct attn_error *err)
+                                   double scale, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
-    const size_t width = (size_t)cluster->width, height = (size_t)cluster->height;
-    uint32_t *row = attn_alloc(width, sizeof *row, err);
+    uint32_t *row = attn_alloc((size_t)cluster->width, sizeof *row, err);
+    size_t stride, left, right, top, bottom, last = SIZE_MAX;
     unsigned char *pixels;
-    size_t stride;
 
     if (!row)
         return ATTN_NO_MEMORY;
     cairo->cairo_surface_flush(surface);
     pixels = cairo->cairo_image_surface_get_data(surface);
     stride = (size_t)cairo->cairo_image_surface_get_stride(surface);
-    for (size_t y = 0; y < height * scale; y++) {
-        uint32_t *to = (uint32_t *)(void *)(pixels + ((size_t)at[1] + y) * stride) + (size_t)at[0];
+    find_pixels(at[0], at[0] + cluster->width, scale, &left, &right);
+    find_pixels(at[1], at[1] + cluster->height, scale, &top, &bottom);
+    for (size_t y = top; y < bottom; y++) {
+        const size_t unit = (size_t)(((double)y + 0.5) / scale - at[1]);
+        uint32_t *to = (uint32_t *)(void *)(pixels + y * stride);
 
-        if (y % scale == 0)
-            attn_shapes_cluster_row(drawing->shapes, cluster, y / scale, row);
-        for (size_t x = 0; x < width; x++)
-            for (size_t i = 0; i < scale; i++)
-                *to++ = row[x];
+        if (unit != last)
+            attn_shapes_cluster_row(drawing->shapes, cluster, last = unit, row);
+        for (size_t x = left; x < right; x++)
+            to[x] = row[(size_t)(((double)x + 0.5) / scale - at[0])];
     }
     cairo->cairo_surface_mark_dirty(surface);
     attn_free(row);
@@ -188,7 +186,7 @@ static enum attn_status draw_image(const struct drawing *drawing,
         cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)cluster->width * (int)scale,
                                           (int)cluster->height * (int)scale);
     enum attn_status status = cairo->cairo_surface_status(image) == 0
-                                  ? put_pixels(drawing, image, cluster, origin, scale, err)
+                                  ? put_pixels(drawing, image, cluster, origin, (double)scale, err)
                                   : attn_error_no_memory(err);
 
     if (status == ATTN_OK) {
@@ -240,13 +238,54 @@ static void draw_text(struct drawing *drawing, const struct attn_shape_text *tex
     cairo->cairo_restore(drawing->cr);
 }
 
+/* Bands that look alike, from the first of LIST [n], as one area. Returns how many. */
+static size_t draw_bands(const struct drawing *drawing, const struct attn_shape *list, size_t n)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const struct attn_shape_band *first = &list[0].band;
+    size_t i = 0;
+
+    for (; i < n && list[i].kind == ATTN_SHAPE_BAND && list[i].band.color == first->color; i++) {
+        const struct attn_shape_band *band = &list[i].band;
+
+        cairo->cairo_move_to(drawing->cr, band->x, band->top);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->top2);
+        cairo->cairo_line_to(drawing->cr, band->x2, band->bottom2);
+        cairo->cairo_line_to(drawing->cr, band->x, band->bottom);
+    }
+    set_color(drawing, first->color, first->opacity);
+    cairo->cairo_fill(drawing->cr);
+    return i;
+}
+
+/* Lines along pixels take whole ones, as cells do. */
+static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const double unit = drawing->unit;
+    double x = line->x, y = line->y, x2 = line->x2, y2 = line->y2, width = line->width;
+
+    if (drawing->is_pixels && (x == x2 || y == y2)) {
+        const double pixels = fmax(1, round(width * unit));
+        double *from = x == x2 ? &x : &y, *to = x == x2 ? &x2 : &y2;
+
+        *from = *to = (ceil((*from - width / 2) * unit - 0.5) + pixels / 2) / unit;
+        width = pixels / unit;
+    }
+    set_color(drawing, line->color, line->opacity);
+    cairo->cairo_set_line_width(drawing->cr, width);
+    cairo->cairo_move_to(drawing->cr, x, y);
+    cairo->cairo_line_to(drawing->cr, x2, y2);
+    cairo->cairo_stroke(drawing->cr);
+}
+
 static enum attn_status draw_cells(const struct drawing *drawing,
                                    const struct attn_shape_cluster *cluster, struct attn_error *err)
 {
     const double at[2] = {cluster->x, cluster->y};
 
     if (drawing->is_pixels)
-        return put_pixels(drawing, drawing->surface, cluster, at, 1, err);
+        return put_pixels(drawing, drawing->surface, cluster, at, drawing->unit, err);
     return cluster->is_image ? draw_image(drawing, cluster, err)
                              : draw_paths(drawing, cluster, err);
 }
@@ -259,9 +298,9 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     size_t n;
     const struct attn_shape *list = attn_shapes_list(shapes, &n);
 
-    draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width, shapes->height, shapes->paper});
+    draw_box(drawing,
+             &(struct attn_shape_box){0, 0, shapes->width + 1, shapes->height + 1, shapes->paper});
     for (size_t i = 0; i < n; i++) {
-        const struct attn_shape_line *line = &list[i].line;
         const struct attn_shape_dot *dot = &list[i].dot;
 
         switch (list[i].kind) {
@@ -278,12 +317,11 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
             cairo->cairo_fill(drawing->cr);
             break;
+        case ATTN_SHAPE_BAND:
+            i += draw_bands(drawing, list + i, n - i) - 1;
+            break;
         case ATTN_SHAPE_LINE:
-            set_color(drawing, line->color, line->opacity);
-            cairo->cairo_set_line_width(drawing->cr, line->width);
-            cairo->cairo_move_to(drawing->cr, line->x, line->y);
-            cairo->cairo_line_to(drawing->cr, line->x2, line->y2);
-            cairo->cairo_stroke(drawing->cr);
+            draw_line(drawing, &list[i].line);
             break;
         case ATTN_SHAPE_TEXT:
             draw_text(drawing, &list[i].text);
@@ -292,27 +330,34 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     return ATTN_OK;
 }
 
-/* Draws on drawing->surface, UNIT of it a unit of the shapes. */
-static enum attn_status draw(struct drawing *drawing, double unit, struct attn_error *err)
+/* Draws on drawing->surface. */
+static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
+    const char *font = drawing->shapes->font;
+    struct attn_buffer families = {0};
     enum attn_status status;
 
     if (cairo->cairo_surface_status(drawing->surface) != 0)
         return attn_error_no_memory(err);
     if (check_room(drawing->name, err) != ATTN_OK) /* the pixels have taken their part */
         return ATTN_NO_MEMORY;
+    attn_buffer_append_format(&families, "%s%s%s", font ? font : "", font ? ", " : "",
+                              usual_families);
+    if (!attn_buffer_string(&families))
+        return attn_buffer_check(&families, err);
     drawing->cr = cairo->cairo_create(drawing->surface);
-    cairo->cairo_scale(drawing->cr, unit, unit);
+    cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
     drawing->font = cairo->pango_font_description_new();
-    cairo->pango_font_description_set_family(drawing->font, families);
+    cairo->pango_font_description_set_family(drawing->font, families.data);
     status = draw_shapes(drawing, err);
     if (status == ATTN_OK && cairo->cairo_status(drawing->cr) != 0)
         status = attn_error_no_memory(err);
     cairo->pango_font_description_free(drawing->font);
     cairo->g_object_unref(drawing->layout);
     cairo->cairo_destroy(drawing->cr);
+    attn_buffer_release(&families);
     return status;
 }
 
@@ -340,17 +385,17 @@ static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sin
     const struct attn_shapes *shapes = drawing->shapes;
     struct attn_png_text texts[ATTN_SHAPES_NOTES];
     struct pixels pixels;
-    struct attn_png_image image = {.width = (size_t)shapes->width,
-                                   .height = (size_t)shapes->height,
-                                   .density = 1 / ATTN_SHAPES_POINTS,
+    struct attn_png_image image = {.width = (size_t)ceil(shapes->width * drawing->unit - 1e-6),
+                                   .height = (size_t)ceil(shapes->height * drawing->unit - 1e-6),
+                                   .density = drawing->unit / points_a_unit(shapes),
                                    .fill_row = fill_row,
                                    .user = &pixels,
                                    .texts = texts,
                                    .n_text = shapes->n_note};
 
-    drawing->surface = cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24,
-                                                         (int)shapes->width, (int)shapes->height);
-    ATTN_TRY(draw(drawing, 1, err));
+    drawing->surface = cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)image.width,
+                                                         (int)image.height);
+    ATTN_TRY(draw(drawing, err));
     cairo->cairo_surface_flush(drawing->surface);
     pixels.data = cairo->cairo_image_surface_get_data(drawing->surface);
     pixels.stride = (size_t)cairo->cairo_image_surface_get_stride(drawing->surface);
@@ -407,12 +452,11 @@ static enum attn_status write_pdf(struct drawing *drawing, struct attn_sink *sin
                                   struct attn_error *err)
 {
     const struct attn_shapes *shapes = drawing->shapes;
-    const double unit = shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
 
     drawing->surface = drawing->cairo->cairo_pdf_surface_create_for_stream(
-        write_bytes, sink, shapes->width * unit, shapes->height * unit);
+        write_bytes, sink, shapes->width * drawing->unit, shapes->height * drawing->unit);
     ATTN_TRY(set_notes(drawing, err));
-    ATTN_TRY(draw(drawing, unit, err));
+    ATTN_TRY(draw(drawing, err));
     drawing->cairo->cairo_surface_finish(drawing->surface);
     return drawing->cairo->cairo_surface_status(drawing->surface) == 0 ? ATTN_OK
                                                                        : attn_error_no_memory(err);
@@ -428,7 +472,9 @@ static enum attn_status write_file(const struct attn_shapes *shapes, bool is_pix
     struct drawing drawing = {.cairo = &cairo,
                               .shapes = shapes,
                               .name = is_pixels ? "`png`" : "`pdf`",
-                              .is_pixels = is_pixels};
+                              .is_pixels = is_pixels,
+                              .unit =
+                                  is_pixels ? attn_shapes_pixels(shapes) : points_a_unit(shapes)};
     enum attn_status status;
 
     ATTN_TRY(open_cairo(&cairo, drawing.name, err));

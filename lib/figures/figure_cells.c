@@ -8,6 +8,7 @@
 
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
+#include "encode/text_table.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -16,9 +17,11 @@
 
 enum {
     FIRST_NOTHING = ATTN_N_COLOR - 1, /* plus the kind: index in the palette */
-    MOST_LINED = 1 << 16,             /* cells of a matrix that has hatches and lines */
-    VALUE_SIDE = 28,                  /* of a cell from which numbers stand in it, */
-    VALUE_COLUMNS = 24,               /* in matrices of so many columns at most */
+    PAPER = FIRST_NOTHING + ATTN_CELL_NOT_FINITE + 1,
+    MOST_LINED = 1 << 16, /* cells of a matrix that has hatches and lines */
+    VALUE_SIDE = 28,      /* of a cell from which numbers stand in it, */
+    VALUE_COLUMNS = 24,   /* in matrices of so many columns at most */
+    SMALLEST = 8,         /* size of the font of numbers, but where they are asked for */
 };
 
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
@@ -31,10 +34,15 @@ bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
     return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
 }
 
+static size_t stride_of(struct attn_figure_view view)
+{
+    return view.stride > 0 ? view.stride : view.n_col;
+}
+
 /* The cell of row R and column C of VIEW. */
 static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
 {
-    const size_t at = view.first + r * view.n_col + c, n = view.matrix->n_cell_column;
+    const size_t at = view.first + r * stride_of(view) + c, n = view.matrix->n_cell_column;
 
     return attn_level_cell(view.matrix, at / n, at % n, value);
 }
@@ -51,7 +59,7 @@ static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
     return attn_level_range(view.matrix, &pen->scale,
-                            (view.first + r * view.n_col) / view.matrix->n_cell_column);
+                            (view.first + r * stride_of(view)) / view.matrix->n_cell_column);
 }
 
 void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
@@ -59,7 +67,7 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
 {
     const struct attn_shape_cells cells = {.x = place.x,
                                            .y = place.y,
-                                           .width = place.side,
+                                           .width = attn_figure_cell_width(place),
                                            .height = place.side,
                                            .n_row = view.n_row,
                                            .n_col = view.n_col};
@@ -72,6 +80,10 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
             float value = 0;
             const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
+            if (view.is_scarce && kind == ATTN_CELL_MASKED) {
+                *colors++ = PAPER;
+                continue;
+            }
             pen->has_kind[kind] = true;
             *colors++ = kind == ATTN_CELL_VALUE
                             ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
@@ -105,9 +117,10 @@ static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
 {
     const double bottom = place.y + place.side;
 
-    attn_figure_add_line(pen, (double[]){place.x, is_downwards ? place.y : bottom},
-                         (double[]){place.x + place.side, is_downwards ? bottom : place.y}, 1,
-                         attn_cell_look(kind, pen->options->theme).hatch);
+    attn_figure_add_line(
+        pen, (double[]){place.x, is_downwards ? place.y : bottom},
+        (double[]){place.x + attn_figure_cell_width(place), is_downwards ? bottom : place.y}, 1,
+        attn_cell_look(kind, pen->options->theme).hatch);
 }
 
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
@@ -117,18 +130,19 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
     const size_t n_row = view.n_row;
     const size_t first = sum < n_row ? 0 : sum - n_row + 1;
     const size_t end = sum < view.n_col ? sum + 1 : view.n_col;
+    const double width = attn_figure_cell_width(place);
 
     for (size_t c = first, begin; c < end; c++) {
         if (kind_at(view, sum - c, c) != kind)
             continue;
         for (begin = c; c + 1 < end && kind_at(view, sum - c - 1, c + 1) == kind;)
             c++;
-        attn_figure_add_line(pen,
-                             (double[]){place.x + (double)begin * place.side,
-                                        place.y + (double)(sum - begin + 1) * place.side},
-                             (double[]){place.x + (double)(c + 1) * place.side,
-                                        place.y + (double)(sum - c) * place.side},
-                             1, attn_cell_look(kind, pen->options->theme).hatch);
+        attn_figure_add_line(
+            pen,
+            (double[]){place.x + (double)begin * width,
+                       place.y + (double)(sum - begin + 1) * place.side},
+            (double[]){place.x + (double)(c + 1) * width, place.y + (double)(sum - c) * place.side},
+            1, attn_cell_look(kind, pen->options->theme).hatch);
     }
 }
 
@@ -143,13 +157,15 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
         return;
     for (size_t i = 0; has_kind[ATTN_CELL_NOT_FINITE] && i < view.n_row * view.n_col; i++) {
         const size_t r = i / view.n_col, c = i % view.n_col;
-        const struct attn_figure_place cell = {place.x + (double)c * place.side,
-                                               place.y + (double)r * place.side, place.side};
+        const struct attn_figure_place cell = {place.x + (double)c * attn_figure_cell_width(place),
+                                               place.y + (double)r * place.side, place.side,
+                                               place.width};
 
         if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
             add_stroke(pen, ATTN_CELL_NOT_FINITE, cell, true);
     }
-    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+    for (int kind = view.is_scarce ? ATTN_CELL_MASKED + 1 : ATTN_CELL_MASKED;
+         kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
             hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
 }
@@ -170,7 +186,9 @@ static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
                      struct attn_figure_place place, bool is_down, size_t k)
 {
     const size_t n = is_down ? view.n_row : view.n_col;
-    const double at = (is_down ? place.x : place.y) + (double)k * place.side + 0.5;
+    const double width = attn_figure_cell_width(place), along = is_down ? place.side : width;
+    const double at =
+        (is_down ? place.x : place.y) + (double)k * (is_down ? width : place.side) + 0.5;
     const double origin = is_down ? place.y : place.x;
 
     for (size_t i = 0, begin; i < n; i++) {
@@ -180,8 +198,8 @@ static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
             continue;
         for (begin = i; i + 1 < n && is_ruled(view, is_down, k, i + 1);)
             i++;
-        from[is_down] = origin + (double)begin * place.side;
-        to[is_down] = origin + (double)(i + 1) * place.side + 1;
+        from[is_down] = origin + (double)begin * along;
+        to[is_down] = origin + (double)(i + 1) * along + 1;
         attn_figure_add_line(pen, from, to, 1, pen->rule);
     }
 }
@@ -225,12 +243,12 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 
 /* --- Numbers in cells ---------------------------------------------------------------------- */
 
-/* Whether the numbers are shares of 1, which are shown in percent. */
-static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)
+bool attn_figure_is_percent(const struct attn_figure_pen *pen,
+                            const struct attn_level_matrix *matrix)
 {
     if (pen->content->grid)
         return pen->content->grid->is_share;
-    return attn_site_range(view.matrix->site) == ATTN_RANGE_SHARE &&
+    return attn_site_range(matrix->site) == ATTN_RANGE_SHARE &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
@@ -261,42 +279,82 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
-void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
-                            struct attn_figure_place place)
+/* What stands in the cell of row R and column C, of VALUE: a number, put into NUMBER, or the text
+ * of a table. */
+static const char *text_in(const struct attn_figure_pen *pen, struct attn_figure_view view,
+                           size_t at, float value, char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
-    const enum attn_cell_text wish = pen->options->values;
-    const bool is_share = is_percent(pen, view);
-    struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
+    const struct attn_figure_grid *grid = pen->content->grid;
+    const char *text;
+
+    if (!grid || !grid->cells) {
+        *n = write_value(pen, (double)value, attn_figure_is_percent(pen, view.matrix), number);
+        return number;
+    }
+    text = attn_token_text(grid->cells, at, n);
+    for (; *n > 1 && *text == ' '; --*n)
+        text++;
+    return text;
+}
+
+size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view)
+{
     char number[ATTN_FIXED_TEXT_SIZE];
     size_t longest = 2;
     float value;
 
-    if (wish == ATTN_CELL_TEXT_NEVER ||
-        (wish == ATTN_CELL_TEXT_AUTO && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
-        return;
-    for (size_t i = 0; i < view.n_row * view.n_col;
-         i++) /* of one size, in which the longest fits */
-        if (cell_of(view, i / view.n_col, i % view.n_col, &value) == ATTN_CELL_VALUE) {
-            const size_t n = write_value(pen, (double)value, is_share, number);
+    for (size_t r = 0; r < view.n_row; r++)
+        for (size_t c = 0; c < view.n_col; c++) {
+            const size_t at = view.first + r * stride_of(view) + c;
+            size_t n;
+            const char *text;
 
+            if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
+                continue;
+            text = text_in(pen, view, at, value, number, &n);
+            n = attn_text_width(text, n);
             longest = n > longest ? n : longest;
         }
-    text.size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
-                     place.side * 0.94 / attn_figure_text_width(longest, 1));
+    return longest;
+}
+
+void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
+                            struct attn_figure_place place)
+{
+    const enum attn_cell_text wish = pen->options->values;
+    const bool is_auto = wish == ATTN_CELL_TEXT_AUTO, is_table = pen->content->grid;
+    const double width = attn_figure_cell_width(place);
+    struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE];
+    float value;
+
+    if (wish == ATTN_CELL_TEXT_NEVER ||
+        (is_auto && !is_table && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
+        return;
+    /* of one size, in which the longest fits, with room around it */
+    text.size =
+        fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+             width * 0.88 / attn_figure_text_width(attn_figure_value_columns(pen, view), 1));
+    text.size = fmin(text.size, place.side * 0.8);
+    if (is_auto && text.size < SMALLEST)
+        return;
     for (size_t r = 0; r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view, r);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
         for (size_t c = 0; c < view.n_col; c++) {
-            int level;
+            size_t n;
+            const char *bytes;
 
             if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
                 continue;
-            level = attn_color_level(&pen->scale, range, (double)value);
-            text.color = attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
-            text.x = place.x + ((double)c + 0.5) * place.side;
-            attn_shapes_add_text(pen->shapes, &text, number,
-                                 write_value(pen, (double)value, is_share, number));
+            text.color =
+                attn_figure_takes_black(pen, attn_color_level(&pen->scale, range, (double)value))
+                    ? 0
+                    : 0xffffff;
+            text.x = place.x + ((double)c + 0.5) * width;
+            bytes = text_in(pen, view, view.first + r * stride_of(view) + c, value, number, &n);
+            attn_shapes_add_text(pen->shapes, &text, bytes, n);
         }
     }
 }
@@ -304,13 +362,16 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
 double attn_figure_side(struct attn_figure_pen *pen, double usual)
 {
     const double asked = (double)pen->options->cell;
-    double side;
+    const double dpi = pen->options->dpi > 0 ? pen->options->dpi : ATTN_SHAPES_DPI;
+    const double to_points = pen->content->is_in_points ? 1 : 72 / dpi;
+    double side = usual;
 
-    if (asked == 0)
-        return usual;
-    if (!pen->content->is_in_points)
-        return asked;
-    side = ceil(asked / ATTN_SHAPES_POINTS); /* cells are whole units */
-    pen->shapes->points = asked / side;
+    if (asked > 0) { /* cells are whole units */
+        side = ceil(asked * to_points / attn_figure_unit(pen->options));
+        pen->shapes->points = asked * to_points / side;
+    } else if (pen->room > 0) {
+        side = fmax(1, floor(usual * pen->growth));
+    }
+    pen->shapes->cell = side;
     return side;
 }

@@ -100,11 +100,11 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct grid *grid, str
     }
     grid->side = attn_figure_side(pen, ceil(SIDE / n_cell));
     right = place_lines(grid->columns, grid->n_column, ATTN_FIGURE_PAD + AXIS + NUMBER, grid->side);
-    grid->height = attn_figure_heading_height(pen) + AXIS + ABOVE;
-    bottom = place_lines(grid->rows, grid->n_row, grid->height, grid->side);
     grid->width = right;
     pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
                                    attn_figure_heading_width(pen)));
+    grid->height = attn_figure_heading_height(pen) + AXIS + ABOVE;
+    bottom = place_lines(grid->rows, grid->n_row, grid->height, grid->side);
     pen->shapes->height = ceil(fmax(bottom, grid->rows[0].at + legend.height) + ATTN_FIGURE_PAD);
     return ATTN_OK;
 }
@@ -113,8 +113,9 @@ static struct attn_figure_place place_of(struct attn_figure_pen *pen, struct gri
                                          const struct attn_level_matrix *matrix)
 {
     return (struct attn_figure_place){
-        line_of(grid->columns, &grid->n_column, column_number(pen, matrix))->at,
-        line_of(grid->rows, &grid->n_row, row_number(pen, matrix))->at, grid->side};
+        .x = line_of(grid->columns, &grid->n_column, column_number(pen, matrix))->at,
+        .y = line_of(grid->rows, &grid->n_row, row_number(pen, matrix))->at,
+        .side = grid->side};
 }
 
 static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)

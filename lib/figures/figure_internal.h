@@ -23,6 +23,12 @@ enum {
 
 #define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
 
+/* Points a unit, by the size of the font. */
+static inline double attn_figure_unit(const struct attn_picture_options *options)
+{
+    return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size / 9 : 1);
+}
+
 /* A figure that is being drawn. */
 struct attn_figure_pen {
     const struct attn_figure_content *content;
@@ -31,6 +37,8 @@ struct attn_figure_pen {
     struct attn_color_scale scale;
     const struct attn_colormap *map;
     bool is_measuring; /* only shapes->width and ->height are wanted */
+    double room;       /* the width that is asked for, in units; 0: none */
+    double growth;     /* of cells, as they have room */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
@@ -47,6 +55,7 @@ enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
@@ -71,6 +80,8 @@ struct attn_figure_axis {
     const char *title;                    /* "query: attends" */
     size_t most_columns;                  /* of text that a label has */
     size_t n_digit;                       /* that a position has */
+    size_t n_main;                        /* rows or columns after these stand apart; 0: none do */
+    const bool *begins;                   /* [n] whether a line runs before it; NULL: before none */
 };
 
 /* The rows and the columns of MATRIX. */
@@ -94,11 +105,13 @@ static inline double attn_figure_text_width(size_t n, double size)
     return (double)n * size * ATTN_SHAPES_EM;
 }
 
-/* The smallest width of a figure with its title, and the height of title and subtitle. */
+/* The smallest width of a figure with its title, and the height of title and subtitle in shapes
+ * whose width is known. */
 double attn_figure_heading_width(struct attn_figure_pen *pen);
 double attn_figure_heading_height(struct attn_figure_pen *pen);
 
-/* Adds title and subtitle at the top; the subtitle is shortened to the width of the shapes. */
+/* Adds title and subtitle at the top, in lines as wide as the shapes: two of the title, and two of
+ * each text, which is cut where they do not hold it. */
 void attn_figure_add_heading(struct attn_figure_pen *pen);
 
 /* The legend: a ramp with ticks, and what kinds of cells without a value there are. */
@@ -108,6 +121,9 @@ struct attn_figure_size {
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 
+/* Round numbers from LOW to HIGH [n], ascending: steps of 1, 2, 2.5 or 5 times a power of ten. */
+size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
+
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
 /* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
@@ -115,17 +131,26 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 struct attn_figure_view {
     const struct attn_level_matrix *matrix;
     size_t first, n_row, n_col;
+    size_t stride;  /* from one row to the next, 0: n_col */
+    bool is_scarce; /* cells without a value are not drawn */
 };
 
 static inline struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
 {
-    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
+    return (struct attn_figure_view){
+        .matrix = matrix, .n_row = matrix->n_cell_row, .n_col = matrix->n_cell_column};
 }
 
-/* Where a rectangle of cells goes. */
+/* Where a rectangle of cells goes; whole numbers. */
 struct attn_figure_place {
-    double x, y, side; /* of a cell; whole numbers */
+    double x, y, side; /* side: the height of a cell */
+    double width;      /* of a cell, 0: its height */
 };
+
+static inline double attn_figure_cell_width(struct attn_figure_place place)
+{
+    return place.width > 0 ? place.width : place.side;
+}
 
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
 
@@ -149,15 +174,23 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
-/* The numbers in cells of SIDE, where they are wanted. */
+/* The columns of the longest number, or text of a table, in the cells of VIEW. */
+size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view);
+
+/* The numbers in cells, where they are wanted and fit. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
+
+/* Whether the numbers of MATRIX are shares of 1, which are shown in percent. */
+bool attn_figure_is_percent(const struct attn_figure_pen *pen,
+                            const struct attn_level_matrix *matrix);
 
 /* A number of a table that is not in percent, as it stands in a cell; not terminated. */
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The side that a cell is asked to have, in units, whole; USUAL without it. Sets shapes->points. */
+/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room. Sets
+ * shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */

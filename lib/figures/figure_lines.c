@@ -112,12 +112,12 @@ static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
 
     layout->queries = attn_figure_rows(pen, layout->matrix);
     layout->keys = attn_figure_columns(pen, layout->matrix);
-    layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
     layout->left = ceil(ATTN_FIGURE_PAD + column_width(&layout->queries) + ATTN_FIGURE_GAP);
     layout->right = layout->left + SPAN;
     pen->shapes->width = layout->right + ATTN_FIGURE_GAP + column_width(&layout->keys);
     pen->shapes->width =
         ceil(fmax(pen->shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
     pen->shapes->height =
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
 }

@@ -17,11 +17,15 @@ enum {
     LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
     OF_TABLE = 40, /* of a table with up to 24, whose numbers are what one looks for */
     FEW_OF_TABLE = 24,
-    FEW = 40,        /* rows or columns */
-    WHOLE = 720,     /* side of matrices with more */
-    APART = 12,      /* positions without labels, at least */
-    BETWEEN = 8,     /* labels and positions */
-    TITLE_ROOM = 18, /* of an axis */
+    OF_TEXTS = 26,    /* height of cells with texts, */
+    TEXT_SIZE = 12,   /* which have this size, */
+    TEXT_MARGIN = 10, /* and this around them */
+    BESIDE = 12,      /* between columns that stand apart */
+    FEW = 40,         /* rows or columns */
+    WHOLE = 720,      /* side of matrices with more */
+    APART = 12,       /* positions without labels, at least */
+    BETWEEN = 11,     /* labels and positions */
+    TITLE_ROOM = 18,  /* of an axis */
 };
 
 /* How one axis is written. */
@@ -39,9 +43,18 @@ struct axis_labels {
 struct matrix_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_place place;
-    double width, height; /* of the matrix */
+    double width, height; /* of the matrix, with what stands apart */
     struct axis_labels rows, columns;
 };
+
+/* Where column I, or at the end of them all their right end, is from the left end of the first. */
+static double column_at(const struct matrix_layout *layout, double i)
+{
+    const size_t n_main = layout->columns.axis.n_main;
+
+    return i * attn_figure_cell_width(layout->place) +
+           (n_main > 0 && i > (double)n_main ? BESIDE : 0);
+}
 
 /* The least of 1, 2, 5, 10, 20, ... of which positions are far enough apart. */
 static size_t step_of(double side)
@@ -54,7 +67,7 @@ static size_t step_of(double side)
                 return steps[i] * factor;
 }
 
-/* Room for labels of AXIS beside, or where IS_ABOVE above, cells of SIDE. */
+/* Room for labels of AXIS beside cells of SIDE, or where IS_ABOVE above cells as wide. */
 static struct axis_labels plan_labels(struct attn_figure_axis axis, double side, bool is_above)
 {
     struct axis_labels labels = {.axis = axis, .step = step_of(side)};
@@ -73,32 +86,46 @@ static struct axis_labels plan_labels(struct attn_figure_axis axis, double side,
     labels.room = labels.depth;
     if (labels.has_positions)
         labels.room +=
-            ATTN_FIGURE_GAP + (is_above && !labels.is_turned ? labels.size * 0.8 * 0.8 : positions);
+            BETWEEN - 3 + (is_above && !labels.is_turned ? labels.size * 0.8 * 0.8 : positions);
     return labels;
+}
+
+/* The width of cells in which the longest text fits. */
+static double text_width(const struct attn_figure_pen *pen, const struct matrix_layout *layout)
+{
+    const size_t n = attn_figure_value_columns(pen, attn_figure_whole(layout->matrix));
+
+    return fmax(layout->place.side, ceil(attn_figure_text_width(n, TEXT_SIZE)) + TEXT_MARGIN);
 }
 
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    const struct attn_figure_grid *grid = pen->content->grid;
     struct attn_shapes *shapes = pen->shapes;
     double n, below;
 
     layout->matrix = attn_figure_matrix(pen, 0);
     n = fmax((double)layout->matrix->n_row, (double)layout->matrix->n_column);
-    layout->place.side = attn_figure_side(pen, pen->content->grid && n <= FEW_OF_TABLE ? OF_TABLE
-                                               : n <= FEW                              ? LARGEST
+    layout->place.side = attn_figure_side(pen, grid && grid->cells         ? OF_TEXTS
+                                               : grid && n <= FEW_OF_TABLE ? OF_TABLE
+                                               : n <= FEW                  ? LARGEST
                                                           : fmax(1, floor(WHOLE / n)));
-    layout->width = (double)layout->matrix->n_column * layout->place.side;
-    layout->height = (double)layout->matrix->n_row * layout->place.side;
+    if (grid && grid->cells)
+        layout->place.width = text_width(pen, layout);
     layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);
-    layout->columns =
-        plan_labels(attn_figure_columns(pen, layout->matrix), layout->place.side, true);
+    layout->columns = plan_labels(attn_figure_columns(pen, layout->matrix),
+                                  attn_figure_cell_width(layout->place), true);
+    layout->width = column_at(layout, (double)layout->matrix->n_column);
+    layout->height = (double)layout->matrix->n_row * layout->place.side;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
-    layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     shapes->width = layout->place.x + layout->width + ATTN_FIGURE_ASIDE + legend.width;
     shapes->width = ceil(fmax(shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     below = attn_figure_text_width(strlen(layout->rows.axis.title), ATTN_FIGURE_AXIS);
-    below = fmax(fmax(layout->height, below), legend.height);
+    below = fmax(layout->height, below);
+    if (pen->is_measuring) /* what cells there are is not known */
+        below = fmax(below, legend.height);
     shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
 }
 
@@ -111,12 +138,13 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     const struct attn_figure_place place = layout->place;
     const bool is_above = labels == &layout->columns;
     struct attn_shape_text text = {.size = labels->size};
-    const double middle = ((double)i + 0.5) * place.side;
+    const double middle = is_above ? column_at(layout, (double)i + 0.5) //
+                                   : ((double)i + 0.5) * place.side;
 
     text.x = is_above ? place.x + middle : place.x - away;
     text.y = is_above ? place.y - away : place.y + middle + 0.35 * text.size;
     text.anchor = is_above ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END;
-    if (labels->is_turned) {
+    if (labels->is_turned && i >= labels->axis.n_main) {
         text.anchor = ATTN_ANCHOR_START;
         text.x += 0.35 * text.size;
         text.is_turned = true;
@@ -164,10 +192,15 @@ static void add_axis_titles(struct attn_figure_pen *pen, const struct matrix_lay
     const char *row = layout->rows.axis.title, *column = layout->columns.axis.title;
     const double row_width = attn_figure_text_width(strlen(row), ATTN_FIGURE_AXIS);
     const double column_width = attn_figure_text_width(strlen(column), ATTN_FIGURE_AXIS);
+    const size_t n_main = layout->columns.axis.n_main;
+    const double width =
+        column_at(layout, (double)(n_main > 0 ? n_main : layout->matrix->n_column));
     struct attn_shape_text text = {.size = ATTN_FIGURE_AXIS, .color = pen->faint};
 
-    text.x = layout->place.x + fmax(0, (layout->width - column_width) / 2);
+    text.x = layout->place.x + fmax(0, (width - column_width) / 2);
     text.y = layout->place.y - layout->columns.room - 8;
+    if (n_main > 0 && layout->columns.is_turned) /* over the numbers, which are not turned */
+        text.y = layout->place.y - ATTN_FIGURE_GAP - layout->columns.size - 5;
     attn_shapes_add_string(pen->shapes, &text, column);
     text.is_turned = true;
     text.x = ATTN_FIGURE_PAD + 9;
@@ -175,21 +208,65 @@ static void add_axis_titles(struct attn_figure_pen *pen, const struct matrix_lay
     attn_shapes_add_string(pen->shapes, &text, row);
 }
 
+/* Lines where groups of rows or columns begin. */
+static void add_separators(struct attn_figure_pen *pen, const struct matrix_layout *layout)
+{
+    const struct attn_figure_place place = layout->place;
+    const bool *rows = layout->rows.axis.begins, *columns = layout->columns.axis.begins;
+
+    for (size_t r = 1; rows && r < layout->rows.axis.n; r++)
+        if (rows[r]) {
+            const double y = place.y + (double)r * place.side + 0.5;
+
+            attn_figure_add_line(pen, (double[]){place.x, y},
+                                 (double[]){place.x + layout->width, y}, 1, pen->ink);
+        }
+    for (size_t c = 1; columns && c < layout->columns.axis.n; c++)
+        if (columns[c]) {
+            const double x = place.x + column_at(layout, (double)c) + 0.5;
+
+            attn_figure_add_line(pen, (double[]){x, place.y},
+                                 (double[]){x, place.y + layout->height}, 1, pen->ink);
+        }
+}
+
+/* The cells of columns FROM to END, which stand side by side. */
+static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *layout, size_t from,
+                      size_t end)
+{
+    struct attn_figure_place place = layout->place;
+    struct attn_figure_view view = attn_figure_whole(layout->matrix);
+
+    view.first = from;
+    view.n_col = end - from;
+    view.stride = layout->matrix->n_cell_column;
+    view.is_scarce = from > 0;
+    place.x += column_at(layout, (double)from + 0.5) - attn_figure_cell_width(place) / 2;
+    attn_figure_add_cells(pen, view, place);
+    attn_figure_add_hatches(pen, view, place);
+    attn_figure_add_rules(pen, view, place);
+    attn_figure_add_values(pen, view, place);
+    if (!view.is_scarce)
+        attn_figure_add_frame(pen, place.x, place.y,
+                              (double)view.n_col * attn_figure_cell_width(place), layout->height);
+}
+
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    const struct attn_figure_view view = attn_figure_whole(attn_figure_matrix(pen, 0));
     struct matrix_layout layout = {0};
+    size_t n, n_main;
 
     (void)err;
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
+    n = layout.matrix->n_cell_column;
+    n_main = layout.columns.axis.n_main;
     attn_figure_add_heading(pen);
-    attn_figure_add_cells(pen, view, layout.place);
-    attn_figure_add_hatches(pen, view, layout.place);
-    attn_figure_add_rules(pen, view, layout.place);
-    attn_figure_add_values(pen, view, layout.place);
-    attn_figure_add_frame(pen, layout.place.x, layout.place.y, layout.width, layout.height);
+    add_block(pen, &layout, 0, n_main > 0 ? n_main : n);
+    if (n_main > 0)
+        add_block(pen, &layout, n_main, n);
+    add_separators(pen, &layout);
     add_axis_titles(pen, &layout);
     add_labels(pen, &layout, &layout.rows);
     add_labels(pen, &layout, &layout.columns);

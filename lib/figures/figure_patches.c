@@ -51,10 +51,10 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     if (layout->n_across > n)
         layout->n_across = n;
     layout->left = ATTN_FIGURE_PAD;
-    layout->top = attn_figure_heading_height(pen) + 4;
     pen->shapes->width = layout->left + (double)layout->n_across * layout->width - BETWEEN;
     pen->shapes->width += ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD;
     pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    layout->top = attn_figure_heading_height(pen) + 4;
     n_down = (n - 1) / layout->n_across + 1;
     pen->shapes->height = (double)n_down * layout->height - BETWEEN;
     pen->shapes->height =
@@ -65,16 +65,16 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
 {
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
-    return (struct attn_figure_place){layout->left + (double)across * layout->width,
-                                      layout->top + CAPTION + (double)down * layout->height,
-                                      layout->side};
+    return (struct attn_figure_place){.x = layout->left + (double)across * layout->width,
+                                      .y = layout->top + CAPTION + (double)down * layout->height,
+                                      .side = layout->side};
 }
 
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
     const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
-    struct attn_figure_view view = {layout.matrix, 0, n_row, n_column};
+    struct attn_figure_view view = {.matrix = layout.matrix, .n_row = n_row, .n_col = n_column};
 
     ATTN_TRY(attn_figure_check_keys(pen, err));
     if (n_row * n_column != layout.matrix->n_column)

@@ -193,6 +193,36 @@ static void append_stroke(struct attn_buffer *out, const struct attn_shape_line 
     append_number(out, line->y2);
 }
 
+/* The bands at the beginning of SHAPES [n] that look alike, as one path. Returns how many. */
+static size_t append_bands(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
+{
+    const struct attn_shape_band *first = &shapes[0].band;
+    size_t i = 0;
+
+    attn_buffer_append_string(out, "<path");
+    append_color(out, "fill", first->color);
+    append_attribute(out, "fill-opacity", first->opacity);
+    attn_buffer_append_string(out, " d=\"");
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_BAND && shapes[i].band.color == first->color;
+         i++) {
+        const struct attn_shape_band *band = &shapes[i].band;
+        const double corners[][2] = {{band->x, band->top},
+                                     {band->x2, band->top2},
+                                     {band->x2, band->bottom2},
+                                     {band->x, band->bottom}};
+
+        for (size_t k = 0; k < 4; k++) {
+            attn_buffer_append_char(out, k == 0 ? 'M' : 'L');
+            append_number(out, corners[k][0]);
+            attn_buffer_append_char(out, ' ');
+            append_number(out, corners[k][1]);
+        }
+        attn_buffer_append_char(out, 'z');
+    }
+    attn_buffer_append_string(out, "\"/>\n");
+    return i;
+}
+
 /* The lines at the beginning of SHAPES [n] that look alike, as one path. Returns how many. */
 static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
@@ -287,8 +317,12 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     append_number(out, figure->width);
     attn_buffer_append_char(out, ' ');
     append_number(out, figure->height);
-    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"" //
-                                   "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
+    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"");
+    if (figure->font) {
+        attn_markup_append(out, figure->font, strlen(figure->font), true);
+        attn_buffer_append_string(out, ", ");
+    }
+    attn_buffer_append_string(out, "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
     if (title) {
         attn_buffer_append_string(out, "<title>");
         attn_markup_append(out, title, n, false);
@@ -332,6 +366,9 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         append_attribute(out, "r", shapes[0].dot.radius);
         append_color(out, "fill", shapes[0].dot.color);
         attn_buffer_append_string(out, "/>\n");
+        break;
+    case ATTN_SHAPE_BAND:
+        *n_written = append_bands(out, shapes, n);
         break;
     case ATTN_SHAPE_LINE:
         *n_written = append_lines(out, shapes, n);

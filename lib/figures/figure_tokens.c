@@ -35,7 +35,8 @@ struct text_layout {
 
 static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_layout *layout)
 {
-    return attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
+    return !pen->content->grid &&
+           attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
 }
 
 /* The text of key I, with the blanks around it; its position where there are no tokens. */
@@ -51,7 +52,7 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 {
     size_t n;
     const char *text = token_of(pen, layout, i, &n);
-    const struct attn_labels *labels = &pen->content->writer->labels;
+    const struct attn_labels *labels = pen->content->grid ? NULL : &pen->content->writer->labels;
     struct spot *spot = &layout->spot;
     const double width = attn_figure_text_width(attn_text_width(text, n), SIZE) + 2 * MARGIN;
 
@@ -77,7 +78,6 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
     double right;
 
     layout->left = right = ATTN_FIGURE_PAD;
-    layout->top = attn_figure_heading_height(pen) + 4;
     layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
     for (size_t i = 0; i < layout->matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, layout, i);
@@ -86,6 +86,8 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
     }
     pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
                                    attn_figure_heading_width(pen)));
+    layout->top = attn_figure_heading_height(pen) + 4;
+    layout->spot.y += layout->top;
     pen->shapes->height =
         ceil(fmax(layout->spot.y + LINE, layout->top + legend.height) + ATTN_FIGURE_PAD);
 }
@@ -142,7 +144,8 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         return ATTN_INVALID;
     }
     pen->has_text = false;
-    name_query(pen, &layout);
+    if (!pen->content->grid)
+        name_query(pen, &layout);
     layout.keys = attn_figure_columns(pen, layout.matrix);
     plan(pen, &layout);
     if (pen->is_measuring)

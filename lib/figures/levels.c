@@ -292,9 +292,13 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     ATTN_TRY(open_cells(m, err));
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t begin = (place->row + r) / k * m->n_cell_column;
+        const bool has_others =
+            (place->row + r) % k > 0 || (k > 1 && place->row + r + 1 < m->n_row);
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 
+        if (levels->leaves_out_first && has_others && attn_event_is_certain(event, r))
+            row.at = row.n;
         while (attn_row_next(&row, &cells))
             for (size_t c = cells.first, end = c + cells.n, next; c < end; c = next) {
                 next = (c / k + 1) * k;

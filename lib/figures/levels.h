@@ -45,6 +45,8 @@ struct attn_levels {
     struct attn_level_matrix *items; /* [n] owns */
     size_t n;
     size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
+    bool leaves_out_first; /* a pooled cell has other rows than the first of a causal pattern, which
+                              is 1 by definition; false at first */
 };
 
 /* The sites of the selection of WRITER that its picture names, or else patterns, or else all of

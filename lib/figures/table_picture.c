@@ -7,15 +7,21 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "figures/clusters.h"
 #include "figures/figure_internal.h"
+#include "figures/table_words.h"
 #include "output/format_internal.h"
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Tokens of two runs, each with those of its source. */
+enum { OTHER = 2, N_TOKENS = 4, NOTE_SIZE = 80 };
 
 /* One side of the matrix. */
 struct table_axis {
@@ -23,12 +29,19 @@ struct table_axis {
     struct attn_token_texts texts; /* [axis.n] of rows or columns that have one */
     size_t *positions;             /* [axis.n] owns */
     size_t *of_rows; /* [n_row of the table] owns; where each of its rows goes, SIZE_MAX: nowhere */
+    bool *begins;    /* [axis.n] owns; of pairs */
 };
 
 /* It is not to be copied. */
 struct table_cells {
     struct attn_figure_grid figure;
+    struct attn_table_words words;
+    struct attn_buffer quantity; /* with its unit */
+    struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
     struct table_axis rows, columns;
+    struct attn_token_texts texts; /* of the cells */
+    char note[NOTE_SIZE];
+    float *lows, *highs; /* [cells] of plots; owns */
 };
 
 /* --- Columns of the table ------------------------------------------------------------------ */
@@ -76,14 +89,16 @@ static enum attn_status find_values(const struct attn_table *table,
 /* Columns of the table that say what the rows, or the columns, of the picture are. */
 struct axis_columns {
     size_t key;
-    size_t other;                          /* of the other axis */
-    size_t detail, texts;                  /* SIZE_MAX: none */
-    const struct attn_token_texts *tokens; /* NULL unless the detail, or else the key, is a
-                                              position */
+    size_t detail, texts, part;            /* SIZE_MAX: none */
+    int64_t first_layer, last_layer;       /* of rows of parts without a layer; < 0: none */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] of the run, and from OTHER on of the other
+                                              one, which may be empty; NULL unless the detail, or
+                                              else the key, is a position */
 };
 
 /* A row of the table, by what puts it into a row or a column of the picture. */
 struct table_key {
+    size_t rank;                   /* of a part; 0: none */
     struct attn_cell cell, detail; /* detail: missing where there is none */
     size_t row;                    /* of the table */
 };
@@ -93,6 +108,8 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
     const size_t n = a->size < b->size ? a->size : b->size;
     int order;
 
+    if (a->type != b->type) /* details, and parts after numbers */
+        return a->type < b->type ? -1 : 1;
     if (a->type != ATTN_VALUE_TEXT)
         return a->integer < b->integer ? -1 : a->integer > b->integer;
     order = n > 0 ? memcmp(a->text, b->text, n) : 0;
@@ -103,16 +120,70 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
-    int order = compare_cells(&x->cell, &y->cell);
+    int order =
+        x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : compare_cells(&x->cell, &y->cell);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
     return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The keys [*n] of the rows of the table that have one, and a cell in the column OTHER; sorted. */
+static bool is_text(const struct attn_cell *cell, const char *text)
+{
+    return cell->type == ATTN_VALUE_TEXT && strlen(text) == cell->size &&
+           memcmp(cell->text, text, cell->size) == 0;
+}
+
+/* Rows of all parts together. */
+static bool is_total(const struct attn_cell *part)
+{
+    return is_text(part, "base") || is_text(part, "source") || is_text(part, "sum") ||
+           is_text(part, "model");
+}
+
+/* Where a part stands among others, from 1: in the order of the model, those without a layer last. */
+static size_t rank_of_part(const struct attn_cell *part)
+{
+    static const char *const parts[] = {"attn_bias", "mlp",       "embed",
+                                        "pos",       "norm_bias", "output_bias"};
+    const size_t n = sizeof parts / sizeof *parts;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_text(part, parts[i]))
+            return i + 1;
+    return n + 1;
+}
+
+/* The key of row I. A part beside others has its name as column; what comes before the layers stands
+ * in the row of the first, what comes after them in that of the last. */
+static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
+                               size_t i)
+{
+    struct table_key key = {.cell = attn_table_cell(table, i, columns->key), .row = i};
+    struct attn_cell part;
+
+    if (columns->detail != SIZE_MAX)
+        key.detail = attn_table_cell(table, i, columns->detail);
+    if (key.cell.type != ATTN_VALUE_MISSING || columns->part == SIZE_MAX)
+        return key;
+    part = attn_table_cell(table, i, columns->part);
+    if (part.type != ATTN_VALUE_TEXT || is_total(&part))
+        return key;
+    if (columns->first_layer < 0) {
+        key.rank = rank_of_part(&part);
+        key.cell = part;
+    } else {
+        const bool is_before = is_text(&part, "embed") || is_text(&part, "pos");
+
+        key.cell = attn_cell_integer(is_before ? columns->first_layer : columns->last_layer);
+    }
+    return key;
+}
+
+/* The keys [*n] of the rows of the table that have one for this axis and for OTHER; sorted. */
 static struct table_key *list_keys(const struct attn_table *table,
-                                   const struct axis_columns *columns, size_t *n,
+                                   const struct axis_columns *columns,
+                                   const struct axis_columns *other, size_t *n,
                                    struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
@@ -120,19 +191,29 @@ static struct table_key *list_keys(const struct attn_table *table,
 
     *n = 0;
     for (size_t i = 0; keys && i < n_row; i++) {
-        const struct attn_cell cell = attn_table_cell(table, i, columns->key);
-
-        if (cell.type == ATTN_VALUE_MISSING ||
-            attn_table_cell(table, i, columns->other).type == ATTN_VALUE_MISSING)
-            continue;
-        keys[*n] = (struct table_key){cell, attn_cell_missing(), i};
-        if (columns->detail != SIZE_MAX)
-            keys[*n].detail = attn_table_cell(table, i, columns->detail);
-        ++*n;
+        keys[*n] = key_of(table, columns, i);
+        if (keys[*n].cell.type != ATTN_VALUE_MISSING &&
+            key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
+            ++*n;
     }
     if (keys && *n > 0)
         qsort(keys, *n, sizeof *keys, by_cell);
     return keys;
+}
+
+/* The token at POSITION of the other text, where it is not TOKEN [size]: "/Mary". */
+static void append_other(struct attn_buffer *out, const char *token, size_t size,
+                         const struct attn_token_texts *others, size_t position)
+{
+    size_t n;
+    const char *other = position < others->n ? attn_token_text(others, position, &n) : NULL;
+
+    if (!other || (n == size && memcmp(other, token, n) == 0))
+        return;
+    for (; n > 1 && *other == ' '; n--)
+        other++;
+    attn_buffer_append_char(out, '/');
+    attn_buffer_append(out, other, n);
 }
 
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
@@ -154,6 +235,8 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         text = attn_table_cell(table, key->row, columns->texts);
     if (text.type == ATTN_VALUE_TEXT) {
         attn_escape_append(bytes, text.text, text.size);
+    } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
+        attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
     } else if (has_detail && !is_token) {
         attn_buffer_append_format(bytes, "%s %" PRId64,
                                   attn_table_column(table, columns->detail)->name, text.integer);
@@ -163,6 +246,8 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         for (; has_detail && size > 1 && *token == ' '; size--)
             token++;
         attn_buffer_append(bytes, token, size);
+        if (is_token)
+            append_other(bytes, token, size, &tokens[OTHER], (size_t)text.integer);
     }
     axis->texts.ends[axis->texts.n++] = bytes->size;
 }
@@ -171,7 +256,7 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
 static void place_keys(struct table_axis *axis, const struct attn_table *table,
                        struct table_key *keys, size_t n, const struct axis_columns *columns)
 {
-    size_t n_found = 0, begin = 0;
+    size_t n_found = 0, begin = 0, n_main = 0;
 
     for (size_t i = 0; i < n; i++) {
         const struct table_key key = keys[i];
@@ -190,13 +275,16 @@ static void place_keys(struct table_axis *axis, const struct attn_table *table,
         axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
                                          ? (size_t)key.cell.integer
                                          : 0;
+        n_main += key.rank == 0;
         append_text(axis, table, &key, columns);
     }
     axis->axis.n = n_found;
+    axis->axis.n_main = n_main < n_found ? n_main : 0;
 }
 
 static enum attn_status read_axis(const struct attn_table *table,
-                                  const struct axis_columns *columns, struct table_axis *axis,
+                                  const struct axis_columns *columns,
+                                  const struct axis_columns *other, struct table_axis *axis,
                                   struct attn_error *err)
 {
     const struct attn_column *column = attn_table_column(table, columns->key);
@@ -211,7 +299,7 @@ static enum attn_status read_axis(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n_row; i++)
         axis->of_rows[i] = SIZE_MAX;
-    keys = list_keys(table, columns, &n, err);
+    keys = list_keys(table, columns, other, &n, err);
     if (!keys)
         return ATTN_NO_MEMORY;
     place_keys(axis, table, keys, n, columns);
@@ -219,7 +307,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     axis->axis.title = column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
-    axis->axis.is_named = column->type == ATTN_VALUE_TEXT;
+    axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0;
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
@@ -232,6 +320,21 @@ static size_t column_or_none(const struct attn_table *table, const char *name)
     return name && find_column(table, name, &column) ? column : SIZE_MAX;
 }
 
+/* The first and the last number in the column of ROWS. */
+static void find_layers(const struct attn_table *table, struct axis_columns *rows)
+{
+    rows->first_layer = INT64_MAX;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell cell = attn_table_cell(table, i, rows->key);
+
+        if (cell.type != ATTN_VALUE_INTEGER)
+            continue;
+        rows->first_layer = cell.integer < rows->first_layer ? cell.integer : rows->first_layer;
+        rows->last_layer = cell.integer > rows->last_layer ? cell.integer : rows->last_layer;
+    }
+    rows->first_layer = rows->first_layer < INT64_MAX ? rows->first_layer : 0;
+}
+
 /* TOKENS, of grid->run for the axis that has its positions, is empty and for the caller to
  * release. */
 static enum attn_status read_axes(const struct attn_table *table,
@@ -239,23 +342,36 @@ static enum attn_status read_axes(const struct attn_table *table,
                                   struct attn_token_texts *tokens, struct attn_error *err)
 {
     const size_t positions = column_or_none(table, grid->positions);
-    struct axis_columns rows = {.detail = column_or_none(table, grid->detail), .texts = SIZE_MAX};
-    struct axis_columns columns = {.detail = SIZE_MAX, .texts = column_or_none(table, grid->texts)};
+    const size_t part = column_or_none(table, grid->parts);
+    struct axis_columns rows = {
+        .detail = column_or_none(table, grid->detail), .texts = SIZE_MAX, .part = part};
+    struct axis_columns columns = {.detail = SIZE_MAX,
+                                   .texts = column_or_none(table, grid->texts),
+                                   .part = part,
+                                   .first_layer = -1};
 
     if (!find_column(table, grid->rows, &rows.key) ||
         !find_column(table, grid->columns, &columns.key))
         return attn_error_set(err, ATTN_INVALID,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
-    rows.other = columns.key;
-    columns.other = rows.key;
+    find_layers(table, &rows);
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
         ATTN_TRY(attn_token_labels_init(tokens, grid->run, err));
+        if (grid->other_run)
+            ATTN_TRY(attn_token_labels_init(tokens + OTHER, grid->other_run, err));
     }
-    ATTN_TRY(read_axis(table, &rows, &cells->rows, err));
-    ATTN_TRY(read_axis(table, &columns, &cells->columns, err));
+    ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
+    ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
+    if (columns.tokens && grid->other_run && grid->text_name && grid->other_name) {
+        attn_buffer_append_format(&cells->both, "%s: %s/%s", grid->columns, grid->text_name,
+                                  grid->other_name);
+        if (!attn_buffer_string(&cells->both))
+            return attn_buffer_check(&cells->both, err);
+        cells->columns.axis.title = cells->both.data;
+    }
     if (cells->rows.axis.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
                               grid->columns);
@@ -264,52 +380,672 @@ static enum attn_status read_axes(const struct attn_table *table,
 
 /* --- The numbers --------------------------------------------------------------------------- */
 
-/* ASKED is how the user wants the scale. */
-static enum attn_status read_cells(const struct attn_table *table,
-                                   const struct attn_table_grid *grid,
-                                   struct attn_color_scale asked, struct table_cells *cells,
+/* What the picture says of its numbers. */
+static enum attn_status find_words(const struct attn_column *column,
+                                   const struct attn_table_grid *grid, struct table_cells *cells,
                                    struct attn_error *err)
 {
-    enum { MOST_DIGITS = 4, MANY = 1000 };
-    struct attn_level_matrix matrix = {0};
-    struct attn_token_texts tokens[2] = {0};
-    const struct attn_column *column;
+    struct attn_table_words *words = &cells->words;
+
+    attn_table_words_find(words, column, grid);
+    ATTN_TRY(attn_buffer_check(&words->bytes, err));
+    attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
+    if (words->unit || cells->figure.is_share)
+        attn_buffer_append_format(&cells->quantity, ", %s", words->unit ? words->unit : "%");
+    if (!attn_buffer_string(&cells->quantity))
+        return attn_buffer_check(&cells->quantity, err);
+    cells->figure.title = words->title;
+    cells->figure.quantity = cells->quantity.data;
+    return ATTN_OK;
+}
+
+/* A number of the table; NaN where there is none. */
+static float number_at(const struct attn_table *table, size_t row, size_t values)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, values);
+
+    return cell.type == ATTN_VALUE_MISSING ? NAN
+           : cell.type == ATTN_VALUE_REAL  ? (float)cell.real
+                                           : (float)cell.integer;
+}
+
+static bool is_missing(const struct attn_table *table, size_t row, size_t column)
+{
+    return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
+}
+
+/* The texts of the cells, of which ROWS [n] are the rows of the table, SIZE_MAX where there is
+ * none. */
+static enum attn_status read_texts(const struct attn_table *table, size_t column,
+                                   const size_t *rows, struct table_cells *cells,
+                                   struct attn_error *err)
+{
+    const size_t n = cells->rows.axis.n * cells->columns.axis.n;
+    struct attn_token_texts *texts = &cells->texts;
+
+    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
+    if (!texts->ends)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_cell cell =
+            rows[i] == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, rows[i], column);
+
+        if (cell.type == ATTN_VALUE_TEXT)
+            attn_escape_append(&texts->bytes, cell.text, cell.size);
+        texts->ends[texts->n++] = texts->bytes.size;
+    }
+    cells->figure.cells = texts;
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+/* Each row of the table in its cell; PLACED [cells] takes its number. Where one of them is the sum
+ * of all, and others are not drawn, the picture says how much it shows. */
+static void place_rows(const struct attn_table *table, const struct attn_table_grid *grid,
+                       size_t values, struct table_cells *cells, size_t *placed)
+{
+    const size_t part = column_or_none(table, grid->parts), n = cells->columns.axis.n;
+    double shown = 0, sum = 0;
+
+    for (size_t i = 0; i < cells->rows.axis.n * n; i++)
+        placed[i] = SIZE_MAX;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
+        const struct attn_cell name =
+            part == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, i, part);
+
+        if (is_text(&name, "sum"))
+            sum = (double)number_at(table, i, values);
+        if (row == SIZE_MAX || at == SIZE_MAX || is_missing(table, i, values) ||
+            placed[row * n + at] != SIZE_MAX)
+            continue;
+        placed[row * n + at] = i;
+        shown += (double)number_at(table, i, values);
+        attn_level_matrix_put(&cells->figure.matrix, row, at, number_at(table, i, values));
+    }
+    if (fabs(shown - sum) > 1e-3 * fabs(sum) && sum != 0) {
+        snprintf(cells->note, sizeof cells->note, "the parts shown add up to %.3g of %.3g", shown,
+                 sum);
+        cells->figure.note = cells->note;
+    }
+}
+
+static enum attn_status read_cells(const struct attn_table *table,
+                                   const struct attn_table_grid *grid, size_t values,
+                                   struct table_cells *cells, struct attn_error *err)
+{
+    const size_t texts = column_or_none(table, grid->cells);
+    struct attn_token_texts tokens[N_TOKENS] = {0};
+    enum attn_status status = read_axes(table, grid, cells, tokens, err);
+    size_t *placed;
+
+    attn_token_texts_release(tokens, N_TOKENS);
+    ATTN_TRY(status);
+    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
+                                      &cells->figure.matrix, err));
+    placed = attn_alloc(cells->rows.axis.n * cells->columns.axis.n, sizeof *placed, err);
+    if (!placed)
+        return ATTN_NO_MEMORY;
+    place_rows(table, grid, values, cells, placed);
+    if (texts != SIZE_MAX)
+        status = read_texts(table, texts, placed, cells, err);
+    attn_free(placed);
+    return status;
+}
+
+/* --- Pairs --------------------------------------------------------------------------------- */
+
+/* One side of a pair: a head. */
+struct pair_side {
+    int64_t number, layer, head;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct pair_side *x = a, *y = b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A table of pairs. */
+struct pairs {
+    const struct attn_table *table;
+    size_t columns[2][3];    /* number, layer and head of both sides */
+    struct pair_side *sides; /* [n] owns; each once, by number */
+    size_t n;
+    float *values; /* [n, n] owns; NaN: there is no such pair */
+    size_t *order; /* [n] owns */
+};
+
+static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
+{
+    const size_t *columns = pairs->columns[side];
+
+    return (struct pair_side){attn_table_cell(pairs->table, row, columns[0]).integer,
+                              attn_table_cell(pairs->table, row, columns[1]).integer,
+                              attn_table_cell(pairs->table, row, columns[2]).integer};
+}
+
+static size_t place_of_side(const struct pairs *pairs, struct pair_side side)
+{
+    const struct pair_side *found = bsearch(&side, pairs->sides, pairs->n, sizeof side, by_number);
+
+    return (size_t)(found - pairs->sides);
+}
+
+/* Finds the sides, and what there is of each two. */
+static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(pairs->table);
+    size_t n = 0;
+
+    pairs->sides = attn_alloc(2 * n_row, sizeof *pairs->sides, err);
+    if (!pairs->sides)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < 2 * n_row; i++)
+        pairs->sides[n++] = side_of(pairs, i / 2, i % 2);
+    if (n > 0)
+        qsort(pairs->sides, n, sizeof *pairs->sides, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || pairs->sides[i].number != pairs->sides[i - 1].number)
+            pairs->sides[pairs->n++] = pairs->sides[i];
+    pairs->values = attn_alloc(pairs->n * pairs->n, sizeof *pairs->values, err);
+    pairs->order = attn_alloc(pairs->n, sizeof *pairs->order, err);
+    if (!pairs->values || !pairs->order)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < pairs->n * pairs->n; i++)
+        pairs->values[i] = i % (pairs->n + 1) == 0 ? 0 : NAN;
+    for (size_t i = 0; i < n_row; i++) {
+        const size_t a = place_of_side(pairs, side_of(pairs, i, 0));
+        const size_t b = place_of_side(pairs, side_of(pairs, i, 1));
+
+        pairs->values[a * pairs->n + b] = pairs->values[b * pairs->n + a] =
+            number_at(pairs->table, i, values);
+    }
+    return ATTN_OK;
+}
+
+/* Pairs that are not there are as far apart as any. */
+static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, struct attn_error *err)
+{
+    const size_t n = pairs->n * pairs->n;
+    float *distances, most = 0;
     enum attn_status status;
+
+    for (size_t i = 0; i < pairs->n; i++)
+        pairs->order[i] = i;
+    if (!is_clustered)
+        return ATTN_OK;
+    distances = attn_alloc(n, sizeof *distances, err);
+    if (!distances)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        most = isfinite(pairs->values[i]) ? fmaxf(most, pairs->values[i]) : most;
+    for (size_t i = 0; i < n; i++)
+        distances[i] = isfinite(pairs->values[i]) ? pairs->values[i] : most;
+    status = attn_clusters_order(distances, pairs->n, pairs->order, err);
+    attn_free(distances);
+    return status;
+}
+
+/* What both axes are: "3.5", with a line before each layer where they are in their order. */
+static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
+                                   struct table_axis *axis, struct attn_error *err)
+{
+    axis->positions = attn_alloc(pairs->n, sizeof *axis->positions, err);
+    axis->texts.ends = attn_alloc(pairs->n, sizeof *axis->texts.ends, err);
+    axis->begins = attn_alloc(pairs->n, sizeof *axis->begins, err);
+    if (!axis->positions || !axis->texts.ends || !axis->begins)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct pair_side *side = &pairs->sides[pairs->order[i]];
+
+        attn_buffer_append_format(&axis->texts.bytes, "%" PRId64 ".%" PRId64, side->layer,
+                                  side->head);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+        axis->positions[i] = i;
+        axis->begins[i] = i > 0 && side->layer != pairs->sides[pairs->order[i - 1]].layer;
+    }
+    axis->axis = (struct attn_figure_axis){.n = pairs->n,
+                                           .texts = &axis->texts,
+                                           .positions = axis->positions,
+                                           .has_own_texts = true,
+                                           .is_named = true,
+                                           .title = "head",
+                                           .begins = is_clustered ? NULL : axis->begins};
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table_grid *grid,
+                                    size_t values, struct table_cells *cells,
+                                    struct attn_error *err)
+{
+    static const char *const names[2][2] = {{"layer", "head"}, {"other_layer", "other_head"}};
+
+    for (int side = 0; side < 2; side++)
+        if (!find_column(pairs->table, side == 0 ? grid->rows : grid->columns,
+                         &pairs->columns[side][0]) ||
+            !find_column(pairs->table, names[side][0], &pairs->columns[side][1]) ||
+            !find_column(pairs->table, names[side][1], &pairs->columns[side][2]))
+            return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
+    ATTN_TRY(read_pairs(pairs, values, err));
+    if (pairs->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw");
+    ATTN_TRY(order_pairs(pairs, grid->is_clustered, err));
+    ATTN_TRY(name_pairs(pairs, grid->is_clustered, &cells->rows, err));
+    ATTN_TRY(name_pairs(pairs, grid->is_clustered, &cells->columns, err));
+    ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->figure.matrix, err));
+    for (size_t i = 0; i < pairs->n * pairs->n; i++) {
+        const size_t r = pairs->order[i / pairs->n], c = pairs->order[i % pairs->n];
+        const float value = pairs->values[r * pairs->n + c];
+
+        if (!isnan(value))
+            attn_level_matrix_put(&cells->figure.matrix, i / pairs->n, i % pairs->n, value);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_pair_cells(const struct attn_table *table,
+                                        const struct attn_table_grid *grid, size_t values,
+                                        struct table_cells *cells, struct attn_error *err)
+{
+    struct pairs pairs = {.table = table};
+    const enum attn_status status = place_pairs(&pairs, grid, values, cells, err);
+
+    attn_free(pairs.sides);
+    attn_free(pairs.values);
+    attn_free(pairs.order);
+    return status;
+}
+
+/* --- Bars, curves, tokens ------------------------------------------------------------------ */
+
+/* What names a row of the table. SIZE_MAX: the table has no such column. */
+struct row_columns {
+    size_t rows, columns, detail, texts, part;
+    size_t n_label; /* leading columns by which rows are grouped */
+    const struct attn_table_grid *grid;
+    const struct attn_token_texts *tokens; /* of the run; NULL: positions have none */
+};
+
+static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        size_t column)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, column);
+
+    if (cell.type == ATTN_VALUE_TEXT)
+        attn_escape_append(out, cell.text, cell.size);
+    else if (cell.type == ATTN_VALUE_REAL)
+        attn_buffer_append_format(out, "%.6g", cell.real);
+    else if (cell.type != ATTN_VALUE_MISSING)
+        attn_buffer_append_format(out, "%" PRId64, cell.integer);
+}
+
+/* " resid_post"; nothing for the site that each layer has, or where DETAIL is no column. */
+static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
+                        size_t row)
+{
+    const struct attn_cell cell =
+        detail == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, detail);
+
+    if (cell.type == ATTN_VALUE_MISSING || is_text(&cell, "resid_pre"))
+        return;
+    attn_buffer_append_char(out, ' ');
+    append_cell(out, table, row, detail);
+}
+
+/* Its layer, and what else tells rows of the picture apart. */
+static void append_row_side(struct attn_buffer *out, const struct attn_table *table,
+                            const struct row_columns *columns, size_t row, bool is_named)
+{
+    if (is_named)
+        attn_buffer_append_format(out, "%s ", columns->grid->rows);
+    append_cell(out, table, row, columns->rows);
+    append_site(out, table, columns->detail, row);
+}
+
+/* Its head, position, token or part. */
+static void append_column_side(struct attn_buffer *out, const struct attn_table *table,
+                               const struct row_columns *columns, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, columns->columns);
+    size_t n;
+    const char *token;
+
+    if (columns->texts != SIZE_MAX && !is_missing(table, row, columns->texts)) {
+        struct attn_cell text = attn_table_cell(table, row, columns->texts);
+
+        append_cell(out, table, row, columns->columns);
+        attn_buffer_append_char(out, ' ');
+        for (; text.size > 1 && *text.text == ' '; text.size--)
+            text.text++;
+        attn_escape_append(out, text.text, text.size);
+    } else if (cell.type == ATTN_VALUE_INTEGER && columns->tokens && cell.integer >= 0 &&
+               (size_t)cell.integer < columns->tokens->n) {
+        token = attn_token_text(columns->tokens, (size_t)cell.integer, &n);
+        for (; n > 1 && *token == ' '; n--)
+            token++;
+        attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
+        attn_buffer_append(out, token, n);
+    } else if (cell.type != ATTN_VALUE_MISSING) {
+        if (cell.type == ATTN_VALUE_INTEGER)
+            attn_buffer_append_format(out, "%s ", columns->grid->columns);
+        append_cell(out, table, row, columns->columns);
+    } else if (columns->part != SIZE_MAX) {
+        append_cell(out, table, row, columns->part);
+    }
+}
+
+/* The whole row: "2.5", "mlp 3", "2 keys". */
+static void append_row(struct attn_buffer *out, const struct attn_table *table,
+                       const struct row_columns *columns, size_t row)
+{
+    const bool has_layer = !is_missing(table, row, columns->rows);
+    const bool is_head = strcmp(columns->grid->columns, "head") == 0 ||
+                         strcmp(columns->grid->columns, "kv_head") == 0;
+
+    if (columns->rows == columns->columns || !has_layer) {
+        append_column_side(out, table, columns, row);
+    } else if (is_head && !is_missing(table, row, columns->columns)) {
+        append_cell(out, table, row, columns->rows);
+        attn_buffer_append_char(out, '.');
+        append_cell(out, table, row, columns->columns);
+    } else {
+        const size_t n = out->size;
+
+        append_column_side(out, table, columns, row);
+        attn_buffer_append_string(out, out->size > n ? " " : "");
+        append_row_side(out, table, columns, row, out->size == n);
+    }
+}
+
+/* The names of one side of a plot, each once, in the order in which they come. */
+struct names {
+    struct attn_token_texts *texts;
+    struct attn_buffer one; /* that is looked for; owns */
+};
+
+/* The number of the name in names->one, which is put in where it is new. */
+static size_t place_of_name(struct names *names)
+{
+    struct attn_token_texts *texts = names->texts;
+
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t n;
+        const char *text = attn_token_text(texts, i, &n);
+
+        if (n == names->one.size && (n == 0 || memcmp(text, names->one.data, n) == 0))
+            return i;
+    }
+    attn_buffer_append(&texts->bytes, names->one.data, names->one.size);
+    texts->bytes.has_failed |= names->one.has_failed;
+    texts->ends[texts->n++] = texts->bytes.size;
+    return texts->n - 1;
+}
+
+/* Which group and which place a row of the table has. A curve goes along positions, else along
+ * layers; where the table is a sequence, along its rows. */
+static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
+                     bool is_curve, struct attn_buffer *group, struct attn_buffer *place)
+{
+    const struct attn_table_grid *grid = columns->grid;
+    const bool is_by_position =
+        columns->detail == SIZE_MAX &&
+        (strcmp(grid->columns, "position") == 0 || strcmp(grid->columns, "key") == 0);
+
+    const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
+
+    for (size_t i = 0; i < columns->n_label; i++) {
+        attn_buffer_append_string(is_of_groups ? place : group, i > 0 ? ", " : "");
+        append_cell(is_of_groups ? place : group, table, row, i);
+    }
+    if (is_of_groups)
+        return;
+    if (!is_curve || grid->is_sequence) {
+        append_row(place, table, columns, row);
+        return;
+    }
+    if (strcmp(grid->columns, "site") == 0) { /* of one reading */
+        append_row_side(place, table, columns, row, false);
+        append_site(place, table, columns->columns, row);
+        return;
+    }
+    if (columns->rows != columns->columns)
+        attn_buffer_append_string(group, group->size > 0 ? ", " : "");
+    if (is_by_position) {
+        append_column_side(place, table, columns, row);
+        append_row_side(group, table, columns, row, true);
+    } else {
+        append_row_side(place, table, columns, row, false);
+        if (columns->rows != columns->columns)
+            append_column_side(group, table, columns, row);
+    }
+}
+
+/* Places each row of the table; of_rows of both axes. */
+static enum attn_status place_series(const struct attn_table *table,
+                                     const struct row_columns *columns, bool is_curve,
+                                     struct table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    struct names groups = {.texts = &cells->rows.texts}, places = {.texts = &cells->columns.texts};
+    bool has_failed;
+
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_cell part = columns->part == SIZE_MAX
+                                          ? attn_cell_missing()
+                                          : attn_table_cell(table, i, columns->part);
+
+        cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
+        if (is_total(&part) && strcmp(columns->grid->values, "value") != 0)
+            continue;
+        if (is_curve && !columns->grid->is_sequence &&
+            (is_missing(table, i, columns->rows) || is_missing(table, i, columns->columns)))
+            continue;
+        groups.one.size = places.one.size = 0;
+        name_row(table, columns, i, is_curve, &groups.one, &places.one);
+        cells->rows.of_rows[i] = place_of_name(&groups);
+        cells->columns.of_rows[i] = place_of_name(&places);
+    }
+    has_failed = groups.one.has_failed || places.one.has_failed || groups.texts->bytes.has_failed ||
+                 places.texts->bytes.has_failed;
+    attn_buffer_release(&groups.one);
+    attn_buffer_release(&places.one);
+    if (has_failed)
+        return attn_error_no_memory(err);
+    return groups.texts->n > 0 ? ATTN_OK
+                               : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
+}
+
+/* The column NAME with an ending: "change_se". SIZE_MAX: there is none. */
+static size_t column_with(const struct attn_table *table, const char *name, const char *ending)
+{
+    char whole[128];
+
+    return (size_t)snprintf(whole, sizeof whole, "%s%s", name, ending) < sizeof whole
+               ? column_or_none(table, whole)
+               : SIZE_MAX;
+}
+
+/* From where to where the number of a row may be: an interval that the table has, else one standard
+ * error on either side. */
+static void read_errors(const struct attn_table *table, const struct attn_table_grid *grid,
+                        size_t values, struct table_cells *cells)
+{
+    const size_t low = column_with(table, grid->values, "_low");
+    const size_t high = column_with(table, grid->values, "_high");
+    const size_t se = column_with(table, grid->values, "_se");
+    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
+    const size_t n = cells->columns.texts.n;
+
+    if (!has_interval && se == SIZE_MAX)
+        return;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], at = row * n + cells->columns.of_rows[i];
+        const float value = number_at(table, i, values);
+
+        if (row == SIZE_MAX)
+            continue;
+        cells->lows[at] = has_interval ? number_at(table, i, low) : value - number_at(table, i, se);
+        cells->highs[at] =
+            has_interval ? number_at(table, i, high) : value + number_at(table, i, se);
+    }
+    cells->figure.lows = cells->lows;
+    cells->figure.highs = cells->highs;
+    cells->figure.note = has_interval ? "with intervals of the mean" : "with standard errors";
+}
+
+static struct attn_figure_axis series_axis(const struct table_axis *axis, const char *title)
+{
+    return (struct attn_figure_axis){.n = axis->texts.n,
+                                     .texts = &axis->texts,
+                                     .has_own_texts = true,
+                                     .is_named = true,
+                                     .title = title};
+}
+
+/* The table as groups and places. */
+static enum attn_status fill_series(const struct attn_table *table,
+                                    const struct row_columns *columns, size_t values, bool is_curve,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    size_t n;
+
+    cells->rows.of_rows = attn_alloc(n_row, sizeof *cells->rows.of_rows, err);
+    cells->columns.of_rows = attn_alloc(n_row, sizeof *cells->columns.of_rows, err);
+    cells->rows.texts.ends = attn_alloc(n_row, sizeof *cells->rows.texts.ends, err);
+    cells->columns.texts.ends = attn_alloc(n_row, sizeof *cells->columns.texts.ends, err);
+    if (!cells->rows.of_rows || !cells->columns.of_rows || !cells->rows.texts.ends ||
+        !cells->columns.texts.ends)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(place_series(table, columns, is_curve, cells, err));
+    n = cells->rows.texts.n * cells->columns.texts.n;
+    ATTN_TRY(attn_level_matrix_create(cells->rows.texts.n, cells->columns.texts.n,
+                                      &cells->figure.matrix, err));
+    cells->lows = attn_alloc(n, sizeof *cells->lows, err);
+    cells->highs = attn_alloc(n, sizeof *cells->highs, err);
+    if (!cells->lows || !cells->highs)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        cells->lows[i] = cells->highs[i] = NAN;
+    for (size_t i = 0; i < n_row; i++)
+        if (cells->rows.of_rows[i] != SIZE_MAX && !is_missing(table, i, values))
+            attn_level_matrix_put(&cells->figure.matrix, cells->rows.of_rows[i],
+                                  cells->columns.of_rows[i], number_at(table, i, values));
+    read_errors(table, columns->grid, values, cells);
+    cells->rows.axis = series_axis(&cells->rows, "");
+    cells->columns.axis = series_axis(
+        &cells->columns, columns->grid->is_sequence ? columns->grid->columns : columns->grid->rows);
+    if (is_curve && strcmp(columns->grid->columns, "position") == 0 && columns->detail == SIZE_MAX)
+        cells->columns.axis.title = columns->grid->columns;
+    return ATTN_OK;
+}
+
+static enum attn_status read_series(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t values,
+                                    bool is_curve, struct table_cells *cells,
+                                    struct attn_error *err)
+{
+    struct attn_token_texts tokens[2] = {0};
+    struct row_columns columns = {.detail = column_or_none(table, grid->detail),
+                                  .texts = column_or_none(table, grid->texts),
+                                  .part = column_or_none(table, "part"),
+                                  .n_label = grid->n_label,
+                                  .grid = grid};
+    enum attn_status status = ATTN_OK;
+
+    if (!find_column(table, grid->rows, &columns.rows) ||
+        !find_column(table, grid->columns, &columns.columns))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
+                              grid->columns);
+    if (grid->run && grid->positions) {
+        columns.tokens = tokens;
+        status = attn_token_labels_init(tokens, grid->run, err);
+    }
+    if (status == ATTN_OK)
+        status = fill_series(table, &columns, values, is_curve, cells, err);
+    attn_token_texts_release(tokens, 2);
+    return status;
+}
+
+/* Each row of the table as a token. */
+static enum attn_status read_tokens(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t values,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    const size_t texts = column_or_none(table, grid->texts), n = attn_table_n_row(table);
+    struct table_axis *axis = &cells->columns;
+
+    if (texts == SIZE_MAX || n == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure tokens`' needs a table with a row for each token");
+    axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
+    cells->rows.texts.ends = attn_alloc(1, sizeof *axis->texts.ends, err);
+    if (!axis->texts.ends || !cells->rows.texts.ends)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
+    for (size_t i = 0; i < n; i++) {
+        append_cell(&axis->texts.bytes, table, i, texts);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+        if (!is_missing(table, i, values))
+            attn_level_matrix_put(&cells->figure.matrix, 0, i, number_at(table, i, values));
+    }
+    cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
+    axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+/* --- All of it ----------------------------------------------------------------------------- */
+
+static enum attn_status read_kind(const struct attn_table *table,
+                                  const struct attn_table_grid *grid, size_t values,
+                                  enum attn_figure kind, struct table_cells *cells,
+                                  struct attn_error *err)
+{
+    if (kind == ATTN_FIGURE_TOKENS)
+        return read_tokens(table, grid, values, cells, err);
+    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
+        return read_series(table, grid, values, kind == ATTN_FIGURE_CURVE, cells, err);
+    if (grid->n_label > 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "the table has rows for each group, and a grid shows one group");
+        attn_error_hint(err, "`figure bars` and `figure curve` show several");
+        return ATTN_INVALID;
+    }
+    return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);
+}
+
+/* ASKED is how the user wants the scale. */
+static enum attn_status read_figure(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, enum attn_figure kind,
+                                    struct attn_color_scale asked, struct table_cells *cells,
+                                    struct attn_error *err)
+{
+    enum { MOST_DIGITS = 4, MANY = 1000 };
+    struct attn_figure_grid *figure = &cells->figure;
+    const struct attn_column *column;
     size_t values;
     double most;
 
     ATTN_TRY(find_values(table, grid, &values, err));
-    status = read_axes(table, grid, cells, tokens, err);
-    attn_token_texts_release(tokens, 2);
-    ATTN_TRY(status);
-    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &matrix, err));
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
-        const struct attn_cell cell = attn_table_cell(table, i, values);
-        const double number = cell.type == ATTN_VALUE_REAL ? cell.real : (double)cell.integer;
-        float there;
-
-        if (row != SIZE_MAX && at != SIZE_MAX && cell.type != ATTN_VALUE_MISSING &&
-            attn_level_cell(&matrix, row, at, &there) == ATTN_CELL_MASKED)
-            attn_level_matrix_put(&matrix, row, at, (float)number);
-    }
+    ATTN_TRY(read_kind(table, grid, values, kind, cells, err));
     column = attn_table_column(table, values);
-    cells->figure =
-        (struct attn_figure_grid){.matrix = matrix,
-                                  .rows = &cells->rows.axis,
-                                  .columns = &cells->columns.axis,
-                                  .name = column->name,
-                                  .model = grid->model,
-                                  .text = grid->text,
-                                  .n_text = grid->n_text,
-                                  .scale = attn_color_scale_of(asked, column->range, false),
-                                  .is_share = column->range == ATTN_RANGE_SHARE};
+    figure->rows = &cells->rows.axis;
+    figure->columns = &cells->columns.axis;
+    figure->name = column->name;
+    figure->model = grid->model;
+    figure->texts[0] = (struct attn_figure_text){grid->text_name, grid->text, grid->n_text};
+    figure->texts[1] = (struct attn_figure_text){grid->other_name, grid->other, grid->n_other};
+    figure->scale = attn_color_scale_of(asked, column->range, false);
+    figure->is_share = column->range == ATTN_RANGE_SHARE;
     /* so many digits that the largest number has two figures, and none of whole numbers */
-    most = fmax(fabs((double)matrix.least), fabs((double)matrix.most));
+    most = fmax(fabs((double)figure->matrix.least), fabs((double)figure->matrix.most));
     if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
-        cells->figure.digits =
-            most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
-    return ATTN_OK;
+        figure->digits = most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
+    if (figure->digits == 1 && most < 10 && cells->columns.axis.n_main > 0)
+        figure->digits = 2; /* one part of another kind is often larger than all others */
+    return find_words(column, grid, cells, err);
 }
 
 static void release_axis(struct table_axis *axis)
@@ -317,6 +1053,7 @@ static void release_axis(struct table_axis *axis)
     attn_token_texts_release(&axis->texts, 1);
     attn_free(axis->positions);
     attn_free(axis->of_rows);
+    attn_free(axis->begins);
 }
 
 /* --- Pictures ------------------------------------------------------------------------------ */
@@ -353,11 +1090,33 @@ struct table_picture {
     struct attn_sink *file;    /* owns; NULL: the output has a sink */
 };
 
+/* Whether a table is drawn as KIND in the format of OUTPUT. */
+static enum attn_status check_kind(enum attn_figure kind, const struct attn_output *output,
+                                   struct attn_error *err)
+{
+    const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
+
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure %s`' draws no table, expected grid, tokens, bars or curve",
+                              attn_figure_name(kind));
+    if (is_plot && output->format->tensors->draw_grid)
+        return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'",
+                              output->format->name, attn_figure_name(kind));
+    return ATTN_OK;
+}
+
 static enum attn_status draw(struct table_picture *picture, const struct attn_table *table,
                              const struct attn_table_grid *grid, struct attn_error *err)
 {
     const struct attn_output *output = picture->output;
-    const struct attn_figure_content content = {.kind = ATTN_FIGURE_MATRIX,
+    struct attn_table_grid drawn = *grid;
+    const enum attn_figure asked = picture->options.figure;
+    const enum attn_figure kind = asked == ATTN_FIGURE_GRID             ? ATTN_FIGURE_MATRIX
+                                  : asked != ATTN_FIGURE_DEFAULT        ? asked
+                                  : grid->figure != ATTN_FIGURE_DEFAULT ? grid->figure
+                                                                        : ATTN_FIGURE_MATRIX;
+    const struct attn_figure_content content = {.kind = kind,
                                                 .grid = &picture->cells.figure,
                                                 .picture = &picture->options,
                                                 .n = 1,
@@ -367,7 +1126,10 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     ATTN_TRY(attn_table_picture_check(output, err));
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
-    ATTN_TRY(read_cells(table, grid, picture->options.color_scale, &picture->cells, err));
+    ATTN_TRY(check_kind(kind, output, err));
+    if (output->format->tensors->draw_grid) /* a terminal has no room for more columns */
+        drawn.parts = NULL;
+    ATTN_TRY(read_figure(table, &drawn, kind, picture->options.color_scale, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     ATTN_TRY(attn_figure_measure(&content, err));
@@ -414,7 +1176,13 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     attn_sink_free(made.file);
     release_axis(&made.cells.rows);
     release_axis(&made.cells.columns);
+    attn_token_texts_release(&made.cells.texts, 1);
+    attn_free(made.cells.lows);
+    attn_free(made.cells.highs);
     attn_free(made.cells.figure.matrix.cells);
+    attn_table_words_release(&made.cells.words);
+    attn_buffer_release(&made.cells.quantity);
+    attn_buffer_release(&made.cells.both);
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -27,10 +27,34 @@ struct attn_table_grid {
     const char *columns; /* of whole numbers or texts: "head" */
     const char *texts;   /* what the columns are called: "token"; or NULL */
     const char *values;  /* numbers: what is drawn */
-    const char *model;   /* that they are of, for the title; or NULL */
-    const char *text;    /* [n_text] likewise, for the subtitle; or NULL */
+    const char *cells;   /* texts that stand on the colors of the numbers: "token"; or NULL */
+    const char *parts; /* of texts: "part". Rows of the table without a value of `columns`, but for
+                            the totals base, source, sum and model, have a column of the picture for
+                            each part, beside the others; NULL: they are left out */
+    bool is_pairs;     /* both sides are the same: each row of the table is two cells, those on the
+                            diagonal are 0, and the columns layer, head, other_layer and other_head
+                            name both sides */
+    enum attn_figure figure; /* what is drawn unless the options say otherwise; DEFAULT: a grid */
+    size_t n_label;          /* leading columns by which rows are grouped */
+    bool is_sequence;        /* each row of the table goes on with the one before: a curve is drawn
+                                along them */
+    bool is_clustered;       /* pairs: what is alike stands side by side, and not by number */
+
+    /* What the picture says of them; each may be NULL. */
+    const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */
+    const char *answer;    /* what is measured: "logit(are) - logit(is)" */
+    const char *asked;     /* what was done: "without each head" */
+    const char *model;     /* that they are of */
+    const char *text;      /* [n_text] likewise */
+    const char *text_name; /* which of a pair it is: "clean" */
     size_t n_text;
-    const struct attn_labels *run; /* whose tokens the positions are called; or NULL */
+    const char *other; /* [n_other] the other text of a pair */
+    const char *other_name;
+    size_t n_other;
+
+    const struct attn_labels *run;       /* whose tokens the positions are called; or NULL */
+    const struct attn_labels *other_run; /* likewise of the other text: where their tokens differ, a
+                                            position has both; or NULL */
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
     const void *later[4];  /* NULL: room for fields of later versions */
 };

@@ -133,19 +133,50 @@ static inline vf v_min(vf a, vf b)
 
 #endif
 
+#if defined __AVX2__
+
 static inline vf v_fma(vf a, vf b, vf c)
 {
-#if defined __AVX2__
     return (vf)V_OP(fmadd_ps)((v_register)a, (v_register)b, (v_register)c);
-#elif defined __ARM_NEON
-    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
-#else
-    /* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
-    for (int l = 0; l < LANES; l++)
-        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
-    return a;
-#endif
 }
+
+#elif defined __ARM_NEON
+
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+
+#else
+
+typedef double doubles __attribute__((vector_size(8 * LANES)));
+typedef int64_t doubles_mask __attribute__((vector_size(8 * LANES)));
+typedef uint64_t doubles_bits __attribute__((vector_size(8 * LANES)));
+
+/*
+ * In doubles, where a product of floats is exact. The sum is rounded to odd: when it is not exact,
+ * its last bit is 1, and rounding it once more, to a float, gives what one rounding gives. See
+ * Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on
+ * Computers 57 (2008). The error of the sum is Knuth's; where something is infinite, it is NaN, and
+ * the sum is left alone.
+ */
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    const doubles product =
+        __builtin_convertvector(a, doubles) * __builtin_convertvector(b, doubles);
+    const doubles addend = __builtin_convertvector(c, doubles), sum = product + addend;
+    const doubles of_addend = sum - product;
+    const doubles error = (product - (sum - of_addend)) + (addend - of_addend);
+    const doubles_mask is_cut = (error < 0) | (error > 0);
+    const doubles_bits bits = (doubles_bits)sum, is_even = (bits & 1) ^ 1;
+    const doubles_bits is_below = ((doubles_bits)error ^ bits) >> 63; /* in magnitude */
+    const doubles odd =
+        (doubles)(bits + ((is_even - 2 * (is_even & is_below)) & (doubles_bits)is_cut));
+
+    return __builtin_convertvector(odd, vf);
+}
+
+#endif
 
 /* a b + c where a b is exact, so that there is one rounding in any case. */
 static inline vf v_exact_fma(vf a, vf b, vf c)

@@ -363,7 +363,7 @@ static const uint32_t ternary[81] = {
 /* The levels, 0 to 2, of point X, a byte each. */
 static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
 {
-    const char *point = &book[x >> 8][2 * (x & 255)];
+    const char *point = &book[x >> 8][(size_t)2 * (x & 255)];
 
     return ternary[point[0] - '#'] | (uint64_t)ternary[point[1] - '#'] << 32;
 }
@@ -371,7 +371,7 @@ static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
 /* Those, 0 to 7, of two points of 4 values. */
 static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x, unsigned y)
 {
-    const char *p = &book[x >> 8][2 * (x & 255)], *q = &book[y >> 8][2 * (y & 255)];
+    const char *p = &book[x >> 8][(size_t)2 * (x & 255)], *q = &book[y >> 8][(size_t)2 * (y & 255)];
     uint64_t pairs = (uint64_t)(p[0] | p[1] << 8) | (uint64_t)(q[0] | q[1] << 8) << 32;
 
     pairs -= '#' * UINT64_C(0x0000010100000101);
@@ -418,9 +418,9 @@ static inline void put_shifted(uint64_t levels, bool is_less, int8_t n[restrict 
 }
 
 /* y = d (2 s + 1), of N scales of 4 bits, the low half of a byte first */
-static inline void scale_oddly(float d, bytes s, int n, float *restrict y)
+static inline void scale_oddly(float d, bytes s, size_t n, float *restrict y)
 {
-    for (int j = 0; j < n; j++)
+    for (size_t j = 0; j < n; j++)
         y[j] = d * (float)(2 * (s[j / 2] >> 4 * (j % 2) & 15) + 1);
 }
 
@@ -430,12 +430,12 @@ static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
     const float d = half(b) * 0.125F;
 
     (void)n_block;
-    for (int g = 0; g < 8; g++) {
+    for (size_t g = 0; g < 8; g++) {
         const unsigned char *x = b + 2 + 8 * g;
         const uint32_t w = word(x + 4);
 
         c->scale[g] = d * (float)(2 * (w >> 28) + 1);
-        for (int k = 0; k < 4; k++)
+        for (size_t k = 0; k < 4; k++)
             put_signed(iq2_values(eight_levels(attn_book_iq2_xxs, x[k])),
                        even_signs(w >> 7 * k & 127), c->n + 32 * g + 8 * k);
     }
@@ -445,7 +445,7 @@ static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
 static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned x = (unsigned)(b[2 + 2 * i] | b[3 + 2 * i] << 8);
 
         put_signed(iq2_values(eight_levels(attn_book_iq2_xs, x & 511)), even_signs(x >> 9),
@@ -458,7 +458,7 @@ static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
 static void split_iq2_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned x = b[2 + i] | (b[66 + i / 4] >> 2 * (i % 4) & 3U) << 8;
 
         put_signed(iq2_values(eight_levels(attn_book_iq2_s, x)), b[34 + i], c->n + 8 * i);
@@ -472,7 +472,7 @@ static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
     const float d = half(b) * 0.25F;
 
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned char *x = b + 2 + 2 * i;
         const uint32_t w = word(b + 66 + i / 4 * 4);
 
@@ -486,7 +486,7 @@ static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
 static void split_iq3_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned char *x = b + 2 + 2 * i;
         const unsigned high = (unsigned)b[66 + i / 4] >> 2 * (i % 4);
 
@@ -503,7 +503,7 @@ static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
     const float d = half(b) * 0.125F;
 
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned char *p = b + 34 + i / 4 * 2;
         const unsigned h = (unsigned)(p[0] | p[1] << 8);
 
@@ -522,12 +522,12 @@ static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
     const float d = half(whole) * 0.125F;
 
     (void)n_block;
-    for (int i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const unsigned h = (unsigned)b[32 + i / 2] >> 4 * (i % 2);
 
         put_shifted(eight_levels(attn_book_iq1, b[i] | (h & 7) << 8), (h & 8) != 0, c->n + 8 * i);
     }
-    for (int j = 0; j < 16; j++) {
+    for (size_t j = 0; j < 16; j++) {
         const int four = s[j / 4 * 2] | s[j / 4 * 2 + 1] << 8;
 
         c->scale[j] = d * (float)(2 * (four >> 3 * (j % 4) & 7) + 1);

@@ -14,7 +14,7 @@
     .quad 3b, 1b, 2b - 1b
     .endm
 
-/* A struct builtin_model: its blobs lie from label FIRST to label END. */
+/* A struct attn_builtin_model: its blobs lie from label FIRST to label END. */
     .macro model name, first, end
     .section .rodata
 3:  .asciz "\name"

@@ -24,7 +24,7 @@ struct inventory {
 static void count(struct extent *extent, uint64_t n_element, enum attn_dtype dtype)
 {
     extent->n_element += n_element;
-    extent->n_byte += attn_dtype_n_byte(dtype, n_element);
+    extent->n_byte += attn_dtype_n_byte(dtype, attn_size_of(n_element));
 }
 
 static void count_tensor(struct extent *extent, const struct attn_tensor *tensor)
@@ -226,7 +226,8 @@ static void add_kind(const struct attn_config *c, const struct attn_attention *a
                      uint64_t n, uint64_t n_key, struct attn_kind_cost *cost)
 {
     const uint64_t d_qk = c->d_head, d_v = c->d_value, width = d_qk + d_v;
-    const uint64_t n_pair = attn_attention_n_pair(attention, n, n_key, 0, 0);
+    const uint64_t n_pair =
+        attn_attention_n_pair(attention, attn_size_of(n), attn_size_of(n_key), 0, 0);
     uint64_t work = attn_saturated_mul(n_pair, width * c->n_head);
 
     if (attention->kind == ATTN_ATTENTION_LINEAR) /* a state takes every key, a query reads it */

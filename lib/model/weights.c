@@ -537,8 +537,8 @@ static void measure_blocks(struct attn_linear *linear, void *context)
     struct packed_plan *plan = context;
 
     if (is_of_blocks(linear))
-        plan->size_of_blocks = attn_saturated_add(plan->size_of_blocks,
-                                                  attn_linear_packed_size(linear, plan->compute));
+        plan->size_of_blocks = attn_size_of(attn_saturated_add(
+            plan->size_of_blocks, attn_linear_packed_size(linear, plan->compute)));
 }
 
 /* The place for LINEAR. The same code measures and carves; see base/memory.h. */

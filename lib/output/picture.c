@@ -52,8 +52,9 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         read_patches(text + sizeof patches - 1, options))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "'%s' is no figure, expected matrix, grid, lines, tokens, points or "
-                          "patches:RxC with R rows of C patches",
+                          "'%s' is no figure, expected matrix, grid, lines, tokens, points, "
+                          "patches:RxC with R rows of C patches, or of a table grid, tokens, bars "
+                          "or curve",
                           attn_quote_string(text).text);
 }
 
@@ -79,6 +80,16 @@ const struct attn_colormap *attn_picture_colormap(const struct attn_picture_opti
     return attn_colormap_find(scale->is_signed ? "diverging" : usual);
 }
 
+/* Whether a size is 0, for the usual one, or from LEAST to MOST. */
+static bool is_size(double size, double least, double most, const char *name,
+                    struct attn_error *err)
+{
+    if (size == 0 || (size >= least && size <= most))
+        return true;
+    attn_error_set(err, ATTN_INVALID, "`%s` is %g, expected %g to %g", name, size, least, most);
+    return false;
+}
+
 enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
                                            struct attn_picture_options *picture,
                                            struct attn_error *err)
@@ -93,7 +104,10 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
         !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
         !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
-        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err))
+        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err) ||
+        !is_size(read.dpi, 10, 2400, "dpi", err) ||
+        !is_size(read.font_size, 1, 200, "font_size", err) ||
+        !is_size(read.figure_width, 28, 14174, "figure_width", err)) /* 1 cm to 5 m */
         return ATTN_INVALID;
     *picture = read;
     return ATTN_OK;

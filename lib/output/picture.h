@@ -22,7 +22,9 @@
     X(LINES, 3, "lines")     /* two columns of tokens and lines between them */                    \
     X(TOKENS, 4, "tokens")   /* the text, coloured by one row */                                   \
     X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
-    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */
+    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */            \
+    X(BARS, 7, "bars")       /* rows of a table from 0, with error bars */                         \
+    X(CURVE, 8, "curve")     /* rows of a table by layer or position, a line a group */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix for one, a grid for several */
@@ -71,6 +73,13 @@ struct attn_picture_options {
     bool is_plain;                   /* no half blocks and shades: the locale is not UTF-8 */
     attn_name_fields_fn name_fields; /* for texts that say what shows more; NULL: as they are, and
                                         the format "screen" does not say it */
+
+    /* The size of figures, with all that is in them. */
+    double dpi;          /* of PNG; 0: 144 */
+    double font_size;    /* of labels, in points; 0: 9 */
+    double figure_width; /* in points; 0: as its parts need. With a size of the font too, the text
+                            keeps that size, and cells are as large as fits */
+    const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

@@ -3,8 +3,14 @@
  * root everything is compiled; viewer.policy is made in the build folder.
  */
 
+#ifdef __ELF__
+#define READ_ONLY .section .rodata
+#else /* WebAssembly */
+#define READ_ONLY .section .rodata.page, "", @
+#endif
+
     .macro embed symbol, file
-    .section .rodata
+    READ_ONLY
     .globl  \symbol
     .hidden \symbol
     .type   \symbol, @object
@@ -15,6 +21,7 @@
     .hidden \symbol\()_end
 \symbol\()_end:
     .byte 0
+    .size   \symbol\()_end, 1
     .endm
 
     embed attn_page_html, "lib/page/viewer.html"
@@ -22,4 +29,6 @@
     embed attn_page_js, "lib/page/viewer.js"
     embed attn_page_policy, "lib/page/viewer.policy"
 
+#ifdef __ELF__
     .section .note.GNU-stack, "", @progbits
+#endif

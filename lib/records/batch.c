@@ -8,48 +8,16 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/status_internal.h"
 #include "run/host_internal.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { N_EDGE = 3 }; /* keys of each query in `edges`, unless something else is said */
 
 /* --- Names ----------------------------------------------------------------------------------- */
-
-/* Whether PATH is a pipe or a device, which has no other name. */
-static bool is_stream(const char *path)
-{
-    struct stat info;
-
-    return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
-           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-}
-
-/* Writes PATH with the shard in its last part into OUT; as it is without a shard, and of pipes and
- * devices. */
-static void append_path(struct attn_buffer *out, const char *path,
-                        const struct attn_batch_options *options)
-{
-    size_t n;
-    const char *last = attn_path_last(path, &n), *end = last + n, *dot = end;
-
-    for (const char *at = end; at > last + 1 && dot == end;)
-        if (*--at == '.')
-            dot = at;
-    if (options->n_shard == 0 || is_stream(path)) /* without the / at the end of a folder */
-        attn_buffer_append(out, path, (size_t)(end - path));
-    else
-        attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path,
-                                  options->shard, options->n_shard, (int)(end - dot), dot);
-}
 
 static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error *err)
 {
@@ -68,18 +36,11 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
             return ATTN_INVALID;
         if (!item->path)
             continue;
-        append_path(&batch->paths[i], item->path, options);
+        attn_ledger_append_path(&batch->paths[i], item->path, options->shard, options->n_shard);
         batch->outputs[i].path = attn_buffer_string(&batch->paths[i]);
         ATTN_TRY(attn_buffer_check(&batch->paths[i], err));
     }
-    if (!batch->outputs[0].path || is_stream(batch->outputs[0].path))
-        return ATTN_OK;
-    batch->name = batch->outputs[0].path;
-    attn_buffer_append_format(&batch->journal_path, "%s.journal", batch->name);
-    attn_buffer_append_format(&batch->manifest_path, "%s.run.json", batch->name);
-    return attn_buffer_string(&batch->journal_path) && attn_buffer_string(&batch->manifest_path)
-               ? ATTN_OK
-               : attn_error_no_memory(err);
+    return attn_ledger_name(&batch->ledger, batch->outputs[0].path, err);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -121,7 +82,7 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->n_shard > 0 && options->shard >= options->n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->shard, options->n_shard);
-    if (options->is_resumed && !batch->name)
+    if (options->is_resumed && !batch->ledger.name)
         return attn_error_set(err, ATTN_INVALID,
                               "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
                               attn_quote_string(first ? first : "the sink").text);
@@ -131,7 +92,8 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->labels)
         ATTN_TRY(attn_label_names_parse(options->labels, &batch->labels, err));
     ATTN_TRY(choose_table(batch, err));
-    return batch->name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID : ATTN_OK;
+    return batch->ledger.name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID
+                                                                                : ATTN_OK;
 }
 
 static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *err)
@@ -143,53 +105,24 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
         .shard = options->shard,
         .n_shard = options->n_shard,
         .stop = {options->cancel, &batch->has_ended},
-        .read = batch->name ? &batch->input : NULL,
+        .read = batch->ledger.name ? &batch->input : NULL,
     };
     uint64_t size;
+    bool is_file;
 
     ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
-    if (attn_batch_lines_is_file(batch->lines, &size))
-        attn_buffer_append_format(&batch->input_size, "{\"bytes\":%" PRIu64 "}", size);
-    else
-        attn_buffer_append_string(&batch->input_size, "{\"bytes\":null}");
-    batch->identity.input = attn_buffer_string(&batch->input_size);
-    return attn_buffer_check(&batch->input_size, err);
-}
-
-/* What shapes the results: what the caller says, and the digests of its files. One that cannot be
- * read is refused when it is opened for its numbers, and a FIFO would be waited for. */
-static enum attn_status describe(struct attn_batch *batch, struct attn_error *err)
-{
-    const struct attn_batch_options *options = &batch->options;
-    const char *asked = options->asked ? options->asked : "{}";
-    const struct attn_stop stop = {.cancel = options->cancel};
-    struct attn_buffer *out = &batch->asked;
-    char hex[ATTN_DIGEST_HEX_SIZE];
-    struct stat info;
-    uint64_t size;
-    size_t n = 0;
-
-    attn_buffer_append(out, asked, strlen(asked) - (*asked != '\0'));
-    for (size_t i = 0; i < options->n_file; i++) {
-        if (stat(options->files[i], &info) != 0 || !S_ISREG(info.st_mode) ||
-            attn_digest_file(options->files[i], &stop, &size, hex, NULL) != ATTN_OK)
-            continue;
-        if (n++ == 0)
-            attn_buffer_append_string(out, out->size > 1 ? ",\"files\":[" : "\"files\":[");
-        else
-            attn_buffer_append_char(out, ',');
-        attn_buffer_append_format(out, "\"%s\"", hex);
-    }
-    attn_buffer_append_string(out, n > 0 ? "]}" : "}");
-    batch->identity.options = attn_buffer_string(out);
-    return attn_buffer_check(out, err);
+    is_file = attn_batch_lines_is_file(batch->lines, &size);
+    return attn_ledger_describe_input(&batch->ledger, is_file, size, err);
 }
 
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
 {
+    const struct attn_batch_options *options = &batch->options;
+
     ATTN_TRY(name_outputs(batch, err));
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(describe(batch, err));
+    ATTN_TRY(
+        attn_ledger_describe(&batch->ledger, options->asked, options->files, options->n_file, err));
     return open_lines(batch, err);
 }
 
@@ -213,8 +146,20 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     made->options = options;
     if (options.max_line == 0)
         made->options.max_line = ATTN_BATCH_MAX_LINE;
-    made->started = time(NULL);
-    made->journal = -1;
+    made->ledger = (struct attn_ledger){
+        .unit = "record",
+        .unit_key = "records",
+        .is_resumed = options.is_resumed,
+        .is_synced = options.is_synced,
+        .cancel = options.cancel,
+        .on_note = options.on_note,
+        .user = options.user,
+        .command = options.command,
+        .n_command = options.n_command,
+        .measure = attn_batch_work_measure,
+        .owner = made,
+        .journal = -1,
+    };
     status = open_batch(made, err);
     if (status == ATTN_OK)
         *batch = made;
@@ -232,17 +177,12 @@ void attn_batch_free(struct attn_batch *batch)
     attn_label_names_release(&batch->labels);
     attn_label_store_release(&batch->first_labels);
     attn_free(batch->columns);
-    attn_model_files_free(batch->model);
-    attn_records_free(batch->records);
+    attn_ledger_release(&batch->ledger);
     attn_batch_lines_free(batch->lines);
     for (size_t i = 0; batch->paths && i < batch->options.n_output; i++)
         attn_buffer_release(&batch->paths[i]);
     attn_free(batch->paths);
     attn_free(batch->outputs);
-    attn_buffer_release(&batch->journal_path);
-    attn_buffer_release(&batch->manifest_path);
-    attn_buffer_release(&batch->asked);
-    attn_buffer_release(&batch->input_size);
     attn_free(batch);
 }
 
@@ -366,7 +306,7 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
     return find_columns(batch, form, err);
 }
 
-/* Opens the outputs; which files the model is made of is found beside the work. */
+/* Opens the outputs. */
 static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
                                      struct attn_many_options *many, struct attn_error *err)
 {
@@ -378,86 +318,29 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
     ATTN_TRY(fill_form(batch, host, many, &form, err));
     ATTN_TRY(check_outputs(batch, host, err));
     ATTN_TRY(attn_records_open(batch->outputs, options->n_output, &form, options->is_resumed,
-                               &batch->records, err));
-    if (batch->name)
-        ATTN_TRY(
-            attn_model_files_start(options->source, model, options->cancel, &batch->model, err));
+                               &batch->ledger.records, err));
     batch->needs_numbers = has_output(batch, "npz");
-    return ATTN_OK;
-}
-
-static bool is_empty(const struct attn_records *records)
-{
-    struct attn_records_part part;
-
-    for (size_t i = 0; attn_records_part(records, i, &part); i++)
-        if (part.size > 0)
-            return false;
-    return true;
-}
-
-/* Removes the parts of the outputs, which hold nothing that could be resumed. */
-static void remove_parts(const struct attn_batch *batch)
-{
-    struct attn_records_part part;
-
-    for (size_t i = 0; attn_records_part(batch->records, i, &part); i++)
-        unlink(part.path);
-    if (batch->journal_path.data)
-        unlink(batch->journal_path.data);
+    return attn_ledger_begin(&batch->ledger, options->source, model, err);
 }
 
 /* --- Beginning, or resuming ------------------------------------------------------------------ */
 
-/* Hands a note to the caller. */
-ATTN_PRINTF(2, 3)
-static void note(const struct attn_batch *batch, const char *format, ...)
-{
-    char message[2 * ATTN_QUOTE_SIZE + 160];
-    va_list arguments;
-
-    if (!batch->options.on_note)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    batch->options.on_note(batch->options.user, message);
-}
-
 /* Compares what is there with its manifest, if it is whole; else resumes it. */
-static enum attn_status resume(struct attn_batch *batch, struct attn_batch_made *made,
+static enum attn_status resume(struct attn_batch *batch, struct attn_ledger_made *made,
                                struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(batch->name);
-    char count[ATTN_QUANTITY_SIZE];
-    bool is_resumed = false;
-    const char *damaged;
-    uint64_t size;
-
-    ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
-    if (is_empty(batch->records) && access(batch->name, F_OK) == 0)
-        ATTN_TRY(attn_batch_manifest_read(batch, made, err));
-    if (made->is_there) {
-        ATTN_TRY(attn_batch_work_compare(batch, made, err));
-        batch->is_complete = true;
-        note(batch, "'%s' is complete", name.text);
-        return ATTN_OK;
-    }
-    ATTN_TRY(
-        attn_error_at(attn_batch_work_resume(batch, &is_resumed, err), ATTN_STAGE_OUTPUT, err));
-    damaged = attn_batch_parts_damaged(batch->parts, &size);
-    if (damaged)
-        note(batch, "the first %s bytes of '%s' are not those that were written: %s",
-             attn_quantity_count(size, count), attn_quote_string(damaged).text,
-             is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
-    if (is_resumed)
-        note(batch, "'%s' continues at record %s", name.text,
-             attn_quantity_count(batch->done.n_record, count));
+    ATTN_TRY(attn_ledger_find(&batch->ledger, made, err));
+    if (!made->is_there)
+        return attn_error_at(attn_batch_work_resume(batch, err), ATTN_STAGE_OUTPUT, err);
+    ATTN_TRY(attn_batch_work_compare(batch, made, err));
+    batch->is_complete = true;
+    attn_ledger_note(&batch->ledger, "'%s' is complete",
+                     attn_quote_string(batch->ledger.name).text);
     return ATTN_OK;
 }
 
 static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host,
-                                struct attn_many_options *many, struct attn_batch_made *made,
+                                struct attn_many_options *many, struct attn_ledger_made *made,
                                 struct attn_error *err)
 {
     ATTN_TRY(open_outputs(batch, host, many, err));
@@ -471,20 +354,12 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
 static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
                                struct attn_error *err)
 {
-    if (batch->has_checkpoint)
-        ATTN_TRY(attn_batch_work_checkpoint(batch, err));
-    batch->is_finishing = true;
-    ATTN_TRY(attn_records_finish(batch->records, batch->options.is_synced, err));
-    if (batch->name) {
-        attn_batch_work_measure(batch);
-        ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
-        ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, true, batch->extents, err));
-        ATTN_TRY(attn_batch_manifest_write(batch, host, err));
-    }
-    ATTN_TRY(attn_records_commit(batch->records, err));
-    if (batch->journal_path.data)
-        unlink(batch->journal_path.data);
-    return ATTN_OK;
+    struct attn_ledger *ledger = &batch->ledger;
+
+    ledger->input_name = attn_batch_lines_name(batch->lines);
+    attn_batch_lines_range(batch->lines, &ledger->input_begin, &ledger->input_end);
+    ledger->has_failed = ledger->n_failed > 0 && batch->options.max_failed < 0;
+    return attn_ledger_finish(ledger, host, err);
 }
 
 /* It ended early, by ERR: keeps what is done. */
@@ -493,20 +368,12 @@ static void end_early(struct attn_batch *batch, const struct attn_error *err,
 {
     const struct attn_batch_options *options = &batch->options;
     const bool is_output = err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY;
-    const char *model;
 
-    result->is_abandoned = attn_records_is_abandoned(batch->records);
-    if (result->is_abandoned)
-        return;
-    if (batch->done.n_record > 0 && !batch->is_finishing && !is_output &&
-        !(options->is_spoiled && options->is_spoiled(options->user))) {
-        if (batch->model) /* nothing can be resumed without their digests, unless it is canceled */
-            attn_model_files_wait(batch->model, &model, NULL);
-        attn_batch_work_checkpoint(batch, NULL);
-    }
-    result->can_resume = batch->has_checkpoint;
-    if (!result->can_resume)
-        remove_parts(batch);
+    result->is_abandoned = attn_records_is_abandoned(batch->ledger.records);
+    if (!result->is_abandoned)
+        result->can_resume =
+            attn_ledger_keep(&batch->ledger, is_output || (options->is_spoiled &&
+                                                           options->is_spoiled(options->user)));
 }
 
 /* All of it, with what it fails by in ERR. */
@@ -515,7 +382,7 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             struct attn_error *err)
 {
     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
-    struct attn_batch_made made = {0};
+    struct attn_ledger_made made = {0};
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
@@ -524,9 +391,9 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                                          .n_failed = made.n_failed,
                                          .has_failed = made.has_failed,
                                          .is_complete = batch->is_complete};
-    attn_batch_made_release(&made);
-    if ((status != ATTN_OK || batch->is_complete) && batch->records && is_empty(batch->records))
-        remove_parts(batch);
+    attn_ledger_made_release(&made);
+    if (status != ATTN_OK || batch->is_complete)
+        attn_ledger_remove_empty(&batch->ledger);
     if (status != ATTN_OK || batch->is_complete)
         return status;
     status = attn_batch_work_run(batch, host, &many, err);
@@ -534,9 +401,9 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
         status = attn_error_at(finish(batch, host, err), ATTN_STAGE_OUTPUT, err);
     if (status != ATTN_OK)
         end_early(batch, err, result);
-    result->n_record = batch->done.n_record;
-    result->n_failed = batch->n_failed;
-    result->has_failed = batch->n_failed > 0 && batch->options.max_failed < 0;
+    result->n_record = batch->ledger.done.n_record;
+    result->n_failed = batch->ledger.n_failed;
+    result->has_failed = batch->ledger.n_failed > 0 && batch->options.max_failed < 0;
     result->seconds = 1e-3 * (double)batch->milliseconds_before + attn_batch_work_seconds(batch);
     return status;
 }

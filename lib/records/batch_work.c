@@ -46,10 +46,12 @@ double attn_batch_work_seconds(const struct attn_batch *batch)
     return batch->begun > 0 ? now() - batch->begun : 0;
 }
 
-void attn_batch_work_measure(struct attn_batch *batch)
+void attn_batch_work_measure(void *owner)
 {
-    attn_digest_hex(&batch->done_input, batch->done.input);
-    batch->done.milliseconds =
+    struct attn_batch *batch = owner;
+
+    attn_digest_hex(&batch->done_input, batch->ledger.done.input);
+    batch->ledger.done.milliseconds =
         batch->milliseconds_before + (uint64_t)(1e3 * attn_batch_work_seconds(batch));
 }
 
@@ -204,12 +206,12 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
 static void emit_progress(const struct attn_batch *batch)
 {
     const struct attn_batch_options *options = &batch->options;
-    const double first = (double)batch->first, at = (double)batch->done.end;
+    const double first = (double)batch->first, at = (double)batch->ledger.done.end;
     const double left = (double)attn_batch_lines_end(batch->lines) - at;
     const double read = at - (double)batch->begin_of_work;
     struct attn_batch_progress progress = {
-        .n_record = batch->done.n_record,
-        .n_failed = batch->n_failed,
+        .n_record = batch->ledger.done.n_record,
+        .n_failed = batch->ledger.n_failed,
         .n_before = batch->n_before,
         .seconds = attn_batch_work_seconds(batch),
     };
@@ -227,11 +229,11 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
 {
     const int64_t most = batch->options.max_failed;
 
-    if (most < 0 || batch->n_failed <= (uint64_t)most)
+    if (most < 0 || batch->ledger.n_failed <= (uint64_t)most)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
-                   batch->n_failed, batch->done.n_record, most);
+                   batch->ledger.n_failed, batch->ledger.done.n_record, most);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
@@ -254,7 +256,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
 {
     struct attn_outcome outcome = attn_outcome_of(result);
     const struct batch_slot *slot = result->record->mine;
-    struct attn_batch_checkpoint *done = &batch->done;
+    struct attn_ledger_done *done = &batch->ledger.done;
     enum attn_status status = ATTN_OK;
     double seconds;
 
@@ -265,7 +267,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
     outcome.n_item_label = slot->labels.n;
     if (slot->is_text && !batch->has_noted_text)
         note_text(batch, result->record);
-    ATTN_TRY(attn_records_write(batch->records, &outcome, err));
+    ATTN_TRY(attn_records_write(batch->ledger.records, &outcome, err));
     done->n_record++;
     done->begin = slot->begin;
     done->end = slot->end;
@@ -274,13 +276,13 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
     batch->done_input = slot->input;
     done->n_token += result->n_token;
     done->failures[result->record->failure]++;
-    batch->n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
+    batch->ledger.n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
     seconds = attn_batch_work_seconds(batch);
-    if (batch->journal_path.data && seconds - batch->checked >= checkpoint_seconds) {
+    if (batch->ledger.journal_path.data && seconds - batch->checked >= checkpoint_seconds) {
         batch->checked = seconds;
-        status = attn_batch_work_checkpoint(batch, err);
+        status = attn_ledger_checkpoint(&batch->ledger, err);
     } else if (!result->is_followed) {
-        status = attn_records_flush(batch->records, false, err);
+        status = attn_records_flush(batch->ledger.records, false, err);
     }
     emit_progress(batch);
     ATTN_TRY(status);
@@ -307,7 +309,7 @@ static void end_reading(void *user)
     batch->has_ended = true;
 }
 
-/* --- Checkpoints ----------------------------------------------------------------------------- */
+/* --- Beginning, or resuming ------------------------------------------------------------------ */
 
 enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_error *err)
 {
@@ -316,13 +318,7 @@ enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_erro
     batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
     if (!batch->seen_labels)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_monitor_create(1, &batch->monitor, err));
-    if (!batch->name)
-        return ATTN_OK;
-    ATTN_TRY(attn_batch_parts_open(batch->records, batch->options.cancel, &batch->parts, err));
-    batch->n_file = attn_batch_parts_n(batch->parts);
-    batch->extents = attn_alloc(batch->n_file, sizeof *batch->extents, err);
-    return batch->extents ? ATTN_OK : ATTN_NO_MEMORY;
+    return attn_monitor_create(1, &batch->monitor, err);
 }
 
 void attn_batch_work_release(struct attn_batch *batch)
@@ -335,44 +331,7 @@ void attn_batch_work_release(struct attn_batch *batch)
     }
     batch->free = NULL;
     attn_batch_line_release(&batch->line);
-    if (batch->journal >= 0)
-        close(batch->journal);
-    attn_batch_parts_free(batch->parts);
-    attn_free(batch->extents);
     attn_monitor_free(batch->monitor);
-}
-
-enum attn_status attn_batch_work_checkpoint(struct attn_batch *batch, struct attn_error *err)
-{
-    const bool is_synced = batch->options.is_synced;
-
-    ATTN_TRY(attn_records_flush(batch->records, is_synced, err));
-    if (!batch->journal_path.data ||
-        (batch->journal < 0 && !attn_model_files_are_ready(batch->model)))
-        return ATTN_OK; /* without the model's files nothing could be resumed */
-    if (batch->journal < 0) {
-        ATTN_TRY(attn_model_files_wait(batch->model, &batch->identity.model, err));
-        ATTN_TRY(attn_batch_journal_create(batch, err));
-        if (is_synced)
-            ATTN_TRY(attn_sink_sync_name(batch->journal_path.data, err));
-    }
-    ATTN_TRY(attn_batch_parts_measure(batch->parts, batch->records, false, batch->extents, err));
-    attn_batch_work_measure(batch);
-    ATTN_TRY(attn_batch_journal_append(batch, err));
-    batch->has_checkpoint = true;
-    return ATTN_OK;
-}
-
-/* --- Resuming -------------------------------------------------------------------------------- */
-
-static enum attn_status report_input(const struct attn_batch *batch, const char *path,
-                                     const char *what, struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input that '%s' tells of",
-                   attn_quote_string(attn_batch_lines_name(batch->lines)).text, what,
-                   attn_quote_string(path).text);
-    attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* Whether as many lines are before the shard as PATH says, where its records were counted. */
@@ -384,7 +343,8 @@ static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t 
     ATTN_TRY(count_before(batch, err));
     return batch->number_before == n
                ? ATTN_OK
-               : report_input(batch, path, "has another number of lines before the shard", err);
+               : attn_ledger_report_input(attn_batch_lines_name(batch->lines), path,
+                                          "has another number of lines before the shard", err);
 }
 
 /* Whether the lines that were read so far have the digest HEX of PATH. */
@@ -399,61 +359,35 @@ static enum attn_status compare_digest(const struct attn_batch *batch, const cha
         return ATTN_OK;
     attn_batch_lines_range(batch->lines, &begin, &end);
     snprintf(what, sizeof what, "differs between byte %" PRIu64 " and byte %" PRIu64, begin, end);
-    return report_input(batch, path, what, err);
+    return attn_ledger_report_input(attn_batch_lines_name(batch->lines), path, what, err);
 }
 
-/* Cuts the outputs to what is done, or empties them. */
-static enum attn_status cut_outputs(struct attn_batch *batch, bool is_resumed,
-                                    struct attn_error *err)
+enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_error *err)
 {
-    uint64_t *sizes = attn_alloc(batch->n_file, sizeof *sizes, err);
-    enum attn_status status;
+    const struct attn_ledger_done *done = &batch->ledger.done;
+    const char *path = batch->ledger.journal_path.data;
 
-    if (!sizes)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < batch->n_file; i++)
-        sizes[i] = batch->extents[i].size;
-    status = attn_records_begin(batch->records, batch->done.n_record, is_resumed ? sizes : NULL,
-                                batch->n_file, err);
-    attn_free(sizes);
-    return status;
-}
-
-enum attn_status attn_batch_work_resume(struct attn_batch *batch, bool *is_resumed,
-                                        struct attn_error *err)
-{
-    struct attn_batch_checkpoint *done = &batch->done;
-
-    ATTN_TRY(attn_batch_journal_resume(batch, err));
-    attn_batch_parts_rewind(batch->parts);
-    *is_resumed = batch->journal >= 0;
-    if (*is_resumed) { /* the input goes to where the checkpoint was taken */
+    if (batch->ledger.journal >= 0) { /* the input goes to where the checkpoint was taken */
         ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
                                        (uint32_t)done->crc, err));
-        ATTN_TRY(compare_digest(batch, done->input, batch->journal_path.data, err));
+        ATTN_TRY(compare_digest(batch, done->input, path, err));
         batch->done_input = batch->input;
-        ATTN_TRY(compare_lines_before(batch, done->n_line_before, batch->journal_path.data, err));
-    } else {
-        *done = (struct attn_batch_checkpoint){0};
+        ATTN_TRY(compare_lines_before(batch, done->n_line_before, path, err));
     }
-    ATTN_TRY(cut_outputs(batch, *is_resumed, err));
-    batch->has_checkpoint = *is_resumed;
+    ATTN_TRY(attn_ledger_cut(&batch->ledger, err));
     batch->n_before = batch->n_read = done->n_record;
     batch->milliseconds_before = done->milliseconds;
-    done->n_restart += *is_resumed;
-    for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
-        batch->n_failed += done->failures[i];
     return check_failures(batch, err);
 }
 
 enum attn_status attn_batch_work_compare(struct attn_batch *batch,
-                                         const struct attn_batch_made *made, struct attn_error *err)
+                                         const struct attn_ledger_made *made,
+                                         struct attn_error *err)
 {
-    const char *manifest_path = batch->manifest_path.data;
+    const char *manifest_path = batch->ledger.manifest_path.data;
     const uint64_t most = batch->options.max_record;
     bool is_over = true;
 
-    ATTN_TRY(attn_batch_manifest_compare(batch, made, err));
     /* The input as far as MADE says; then there is no more, unless more was not wanted. */
     ATTN_TRY(attn_batch_lines_take(batch->lines, made->end, err));
     ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
@@ -462,7 +396,8 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
     if (is_canceled(batch))
         return attn_report_stopped(err);
     if (!is_over)
-        return report_input(batch, manifest_path, "has more lines", err);
+        return attn_ledger_report_input(attn_batch_lines_name(batch->lines), manifest_path,
+                                        "has more lines", err);
     return compare_lines_before(batch, made->n_line_before, manifest_path, err);
 }
 
@@ -473,7 +408,7 @@ static void note_unseen(const struct attn_batch *batch)
 {
     char message[ATTN_QUOTE_SIZE + 64];
 
-    if (!batch->options.on_note || batch->n_before > 0 || batch->done.n_record == 0)
+    if (!batch->options.on_note || batch->n_before > 0 || batch->ledger.done.n_record == 0)
         return;
     for (size_t i = 0; i < batch->labels.n; i++) {
         if (batch->seen_labels[i])

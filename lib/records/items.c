@@ -500,11 +500,14 @@ static enum attn_status add_label(struct attn_items *items, const char *name,
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
 
-/* Those of the first item are the names of all. */
+/* Those of the first item that could be read are the names of all. */
 static enum attn_status take_labels(struct attn_items *items, const struct attn_item *first,
                                     struct attn_error *err)
 {
-    if (items->has_labels)
+    const enum attn_record_failure failure = first->record.failure;
+
+    if (items->has_labels || failure == ATTN_RECORD_FAILURE_BAD_JSON ||
+        failure == ATTN_RECORD_FAILURE_LINE_TOO_LONG)
         return ATTN_OK;
     items->has_labels = true;
     for (size_t i = 0; i < first->n_label; i++)
@@ -702,12 +705,18 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path)
     return attn_batch_lines_is_path(items->lines, path);
 }
 
+void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
+{
+    *shard = items ? items->options.shard : 0;
+    *n = items ? items->options.n_shard : 0;
+}
+
 double attn_items_share(const struct attn_items *items)
 {
     uint64_t size, begin, at;
 
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
-        return NAN;
+        return (double)NAN;
     attn_batch_lines_range(items->lines, &begin, &at);
     size = items->limit < size ? items->limit : size;
     if (at <= items->from)

@@ -139,7 +139,7 @@ ATTN_API const char *attn_items_name(const struct attn_items *items);
 ATTN_API double attn_items_share(const struct attn_items *items);
 
 /* The names of the labels that items have: those of the header, or of JSON Lines those of the first
- * item, after that was read; of a shard, the first of all. NULL where there are none. */
+ * item that could be read, after that; of a shard, the first of all. NULL where there are none. */
 ATTN_API const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 #endif

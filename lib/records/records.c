@@ -95,6 +95,11 @@ bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
     return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
 }
 
+static const char *unit_of(const struct attn_records_form *form)
+{
+    return form->unit ? form->unit : "record";
+}
+
 /* Notes that the text of WHAT, "id", begins like a formula, once. */
 static void note_formula(struct attn_record_writer *writer, const char *what, const char *text,
                          size_t size, size_t number)
@@ -108,9 +113,9 @@ static void note_formula(struct attn_record_writer *writer, const char *what, co
     if (!form->on_note)
         return;
     snprintf(message, sizeof message,
-             "the %s '%s' of record %zu begins like a formula: a spreadsheet runs it, unless the "
+             "the %s '%s' of %s %zu begins like a formula: a spreadsheet runs it, unless the "
              "column is imported as text",
-             what, attn_quote(text, size).text, number);
+             what, attn_quote(text, size).text, unit_of(form), number);
     form->on_note(form->user, message);
 }
 
@@ -130,9 +135,8 @@ static void note_label(struct attn_record_writer *writer, const struct attn_outc
         if (k < form->n_label)
             continue;
         snprintf(message, sizeof message,
-                 "the label '%s' of record %zu is left out: columns are the labels of the first "
-                 "record",
-                 attn_quote_string(name).text, outcome->number);
+                 "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
+                 attn_quote_string(name).text, unit_of(form), outcome->number, unit_of(form));
         form->on_note(form->user, message);
         return;
     }
@@ -249,9 +253,9 @@ static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
-    const struct attn_record_format *format = NULL;
+    const struct attn_record_format *format = records->form.format;
 
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; !records->form.format && i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i]->name, item->format) == 0)
             format = formats[i];
     if (!format)
@@ -432,6 +436,13 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     if (status == ATTN_OK)
         status = begin(records, sizes ? n_record : 0, err);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+void attn_records_set_labels(struct attn_records *records, const char *const *labels, size_t n)
+{
+    records->form.labels = labels;
+    records->form.n_label = n;
+    records->form.has_all_labels = true;
 }
 
 /* Something that is done to each writer. */

@@ -50,6 +50,9 @@ struct attn_records_form {
                                text that reads back as the same number */
     attn_note_fn on_note; /* told once of ids that a spreadsheet would run; or NULL */
     void *user;           /* for on_note */
+    const char *unit;     /* what notes call a record; NULL: "record" */
+    const struct attn_record_format *format; /* writes all items, whatever they name; or NULL */
+    void *format_owner;                      /* for it */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
@@ -76,6 +79,7 @@ struct attn_outcome {
     const struct attn_predictions *predictions; /* or NULL */
     const struct attn_capture *capture;         /* the selected tensors, or NULL */
     const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
+    const struct attn_table *rows;              /* of each.h; or NULL */
 };
 
 /* What attn_run_many reports of a record. Borrows from RESULT. */
@@ -99,6 +103,9 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
  */
 enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err);
+
+/* Makes LABELS [n], borrowed, the columns of labels, if they were not known when it was opened. */
+void attn_records_set_labels(struct attn_records *records, const char *const *labels, size_t n);
 
 /* Appends what the next record came to. */
 enum attn_status attn_records_write(struct attn_records *records,

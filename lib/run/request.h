@@ -64,11 +64,9 @@ struct attn_attention_change {
 struct attn_request_predict {
     size_t top;              /* the so many most probable next tokens, after the last position or,
                                 where the request has queries, after each of these; 0: none */
-    const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
-                                positions */
+    const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
     size_t n_next;
-    const struct attn_answer_args *answer; /* a metric of the next token after the same positions,
-                                              or after its own; not kl, not ce; or NULL */
+    const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
     const void *later[3];
 };
 
@@ -96,8 +94,7 @@ struct attn_request_edits {
     const char *ablate;            /* heads whose z becomes 0 */
     const char *ablate_pattern;    /* heads whose pattern becomes 0 */
     const struct attn_edit *items; /* [n] */
-    const char *ablate_mean; /* heads whose z becomes its mean over the text's positions, which
-                                      a run without edits finds first */
+    const char *ablate_mean;       /* heads whose z becomes its mean over the text, found first */
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;

@@ -6,6 +6,7 @@
 #include "run/sequence.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Of scripts that write words apart. */
 static bool is_word_byte(char c)
@@ -39,17 +40,24 @@ bool attn_spaces_are_forgotten(const struct attn_sequence *text, size_t position
            !(after && n_after > 0 && is_word_byte(after[0]));
 }
 
+static const char reason[] = "; a new word begins with its space";
+
+bool attn_spaces_are_noted(const char *message)
+{
+    return strstr(message, reason) != NULL;
+}
+
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE])
 {
     const struct attn_quote text = attn_quote_string(spaces->text ? spaces->text : "");
 
     if (spaces->what)
         snprintf(message, ATTN_SPACES_MESSAGE_SIZE,
-                 "the %s '%s' goes on with the last word; a new word begins with its space: ' %s'",
-                 spaces->what, text.text, text.text);
+                 "the %s '%s' goes on with the last word%s: ' %s'", spaces->what, text.text, reason,
+                 text.text);
     else if (spaces->is_at_end)
-        snprintf(message, ATTN_SPACES_MESSAGE_SIZE,
-                 "the text ends in a space; a new word begins with its space, so leave it out");
+        snprintf(message, ATTN_SPACES_MESSAGE_SIZE, "the text ends in a space%s, so leave it out",
+                 reason);
     return spaces->what || spaces->is_at_end;
 }
 

@@ -114,6 +114,12 @@ void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *c
     append_plain(out, (struct style){ATTN_TABLE_ALIGNED, -1}, column, cell);
 }
 
+void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
+                           const struct attn_cell *cell)
+{
+    append_csv(out, (struct style){ATTN_TABLE_CSV, -1}, column, cell);
+}
+
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision)
 {

@@ -32,6 +32,10 @@ enum attn_status attn_table_write_fitted(const struct attn_table *table, int pre
 void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *column,
                             const struct attn_cell *cell);
 
+/* Appends CELL of COLUMN to OUT as a field of CSV. */
+void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
+                           const struct attn_cell *cell);
+
 /* CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision);

@@ -22,7 +22,8 @@ enum {
     SIGNED_WIDTH = 4,   /* of a cell with a sign */
     NUMBER_WIDTH = 6,   /* of a cell that is no percent */
     TICK_STEP = 10,     /* columns between the positions above half blocks */
-    N_RAMP = 16,        /* cells of a ramp */
+    MOST_RAMP = 16,     /* columns of a ramp */
+    LEGEND_GAP = 2,     /* columns before a ramp */
     N_MORE = 5,         /* columns of "  ..." */
     MOST_KEY_LINES = 4,
     N_SHADE = 5
@@ -73,6 +74,47 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
     return attn_color_line_write(&map->line, map->sink, err);
 }
 
+/* Bytes of the first line of TEXT, which ends before N_GAP blanks: as many as WIDTH columns hold,
+ * or up to the first such gap. */
+static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
+{
+    size_t found = 0;
+
+    if (attn_text_width(text, size) <= width)
+        return size;
+    for (size_t i = 0, n; i < size; i += n) {
+        for (n = 0; i + n < size && text[i + n] == ' '; n++)
+            ;
+        if (n >= n_gap && i > 0 && (found == 0 || attn_text_width(text, i) <= width))
+            found = i;
+        n = n > 0 ? n : 1;
+    }
+    return found > 0 ? found : size;
+}
+
+enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap, size_t *n_line,
+                                       struct attn_error *err)
+{
+    const char *text = map->label.data;
+    size_t left = map->label.size, n = 0;
+
+    ATTN_TRY(attn_buffer_check(&map->label, err));
+    for (size_t size; left > 0; n++) {
+        size = line_size(text, left, map->width, n_gap);
+        if (n_gap > 1 && attn_text_width(text, size) > map->width)
+            size = line_size(text, left, map->width, 1);
+        attn_color_line_append(&map->line, text, n_line ? 0 : size);
+        if (!n_line)
+            ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+        for (text += size, left -= size; left > 0 && *text == ' '; left--)
+            text++;
+    }
+    map->label.size = 0;
+    if (n_line)
+        *n_line = n;
+    return ATTN_OK;
+}
+
 /* --- How a matrix is drawn ------------------------------------------------------------------- */
 
 /* Whether its numbers are shown in percent. */
@@ -101,7 +143,8 @@ static size_t cell_width(const struct attn_heatmap *map, const struct attn_level
     return width > n_digit ? width : n_digit;
 }
 
-static bool has_numbers(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
+bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
+                              const struct attn_level_matrix *matrix)
 {
     const enum attn_cell_text values = map->picture->values;
 
@@ -389,47 +432,17 @@ static enum attn_status draw_columns(struct attn_heatmap *map, struct sheet *she
 
 /* --- Half blocks ----------------------------------------------------------------------------- */
 
-/* The upper or the lower half of a character. */
-struct half {
-    enum attn_cell_kind kind;
-    float value;
-    double place; /* 0..1, of a value */
-};
-
-/* Of K x K cells, as levels are pooled. */
-static struct half half_of(const struct attn_level_matrix *matrix,
-                           const struct attn_heatmap_colors *colors, size_t k, size_t row,
-                           size_t column)
-{
-    struct half half = {.kind = ATTN_CELL_MASKED};
-
-    for (size_t r = row * k; r < (row + 1) * k && r < matrix->n_cell_row; r++)
-        for (size_t c = column * k; c < (column + 1) * k && c < matrix->n_cell_column; c++) {
-            float value = 0;
-            const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
-
-            if (!attn_cell_outweighs(kind, value, half.kind, half.value))
-                continue;
-            half.kind = kind;
-            half.value = value;
-        }
-    if (half.kind == ATTN_CELL_VALUE)
-        half.place = attn_color_place(
-            &colors->scale, attn_level_range(matrix, &colors->scale, row * k), (double)half.value);
-    return half;
-}
-
-/* The shade of a cell: for numbers that may be negative, of their distance from 0. It is blank
- * below that of a hundredth of the largest number. */
-static const char *shade_of(const struct attn_heatmap *map,
-                            const struct attn_heatmap_colors *colors, struct half half)
+/* For numbers that may be negative, the shade of their distance from 0. It is blank below that of a
+ * hundredth of the largest number. */
+const char *attn_heatmap_shade(const struct attn_heatmap *map,
+                               const struct attn_heatmap_colors *colors, double place)
 {
     const bool is_signed = colors->scale.is_signed;
-    const double place = attn_color_place(&colors->scale, colors->range, 0.01 * colors->range.high);
+    const double small = attn_color_place(&colors->scale, colors->range, 0.01 * colors->range.high);
     const double least = colors->scale.curve == ATTN_CURVE_LOG ? 1e-9
-                         : is_signed                           ? fabs(2 * place - 1)
-                                                               : place;
-    const double size = is_signed ? fabs(2 * half.place - 1) : half.place;
+                         : is_signed                           ? fabs(2 * small - 1)
+                                                               : small;
+    const double size = is_signed ? fabs(2 * place - 1) : place;
 
     return shade(map, size < least ? 0 : 1 + (int)fmin(floor(4 * size), 3));
 }
@@ -439,30 +452,60 @@ static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double p
     return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
 }
 
-void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                       const struct attn_heatmap_colors *colors, size_t k, size_t row,
-                       size_t column)
+void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
+                             struct attn_heatmap_half upper, struct attn_heatmap_half lower)
 {
-    const struct half upper = half_of(matrix, colors, k, row, column);
-    const struct half lower = half_of(matrix, colors, k, row + 1, column);
     const bool has_upper = upper.kind == ATTN_CELL_VALUE, has_lower = lower.kind == ATTN_CELL_VALUE;
     const bool is_lower = has_lower && (!has_upper || fabsf(lower.value) > fabsf(upper.value));
+    const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
     struct attn_paint paint = ATTN_PAINT_NONE;
 
     if (upper.kind == ATTN_CELL_NOT_FINITE || lower.kind == ATTN_CELL_NOT_FINITE) {
         attn_color_line_string(&map->line, "!");
-    } else if (!has_upper && !has_lower) {
+        return;
+    }
+    if (!has_upper && !has_lower) {
         attn_color_line_string(&map->line, upper.kind == ATTN_CELL_HIDDEN ? "-" : " ");
-    } else if (map->line.depth == ATTN_DEPTH_NONE || map->picture->is_plain) {
-        attn_color_line_string(&map->line, shade_of(map, colors, is_lower ? lower : upper));
-    } else {
+        return;
+    }
+    if (is_colored && map->picture->is_plain) { /* both halves have the larger one's colour */
+        paint.ground = ink_at(colors, is_lower ? lower.place : upper.place);
+    } else if (is_colored) {
         paint.text = ink_at(colors, has_upper ? upper.place : lower.place);
         if (has_upper && has_lower)
             paint.ground = ink_at(colors, lower.place);
-        attn_color_line_paint(&map->line, paint);
-        attn_color_line_string(&map->line, has_upper ? "\xe2\x96\x80" : "\xe2\x96\x84");
-        attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
     }
+    attn_color_line_paint(&map->line, paint);
+    attn_color_line_string(
+        &map->line, !is_colored ? attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place)
+                    : map->picture->is_plain ? " "
+                    : has_upper              ? "\xe2\x96\x80"
+                                             : "\xe2\x96\x84");
+    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+}
+
+/* Half a character: a cell of MATRIX, masked below its last row. */
+static struct attn_heatmap_half half_at(const struct attn_level_matrix *matrix,
+                                        const struct attn_heatmap_colors *colors, size_t row,
+                                        size_t column)
+{
+    struct attn_heatmap_half half = {.kind = ATTN_CELL_MASKED};
+
+    if (row < matrix->n_cell_row)
+        half.kind = attn_level_cell(matrix, row, column, &half.value);
+    if (half.kind == ATTN_CELL_VALUE)
+        half.place = attn_color_place(&colors->scale, attn_level_range(matrix, &colors->scale, row),
+                                      (double)half.value);
+    return half;
+}
+
+/* What is said below a matrix that is pooled. */
+static void append_pooling(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
+{
+    attn_buffer_append_format(
+        &map->label, "(a half is the largest of %zu x %zu cells; `png` and `html` show them all)",
+        matrix->k, matrix->k);
+    attn_picture_name_fields(map->writer->options.picture, &map->label);
 }
 
 static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet *sheet,
@@ -488,31 +531,32 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
         put_edge(map, sheet, r);
         attn_color_line_blanks(&map->line, 1);
         for (size_t c = 0; c < matrix->n_cell_column; c++)
-            attn_heatmap_half(map, matrix, &sheet->colors, 1, r, c);
+            attn_heatmap_put_halves(map, &sheet->colors, half_at(matrix, &sheet->colors, r, c),
+                                    half_at(matrix, &sheet->colors, r + 1, c));
         ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     }
     if (matrix->k == 1)
         return ATTN_OK;
-    attn_buffer_append_format(
-        &map->label,
-        "(a half is the largest of %zu x %zu cells; `png` and `html` show them "
-        "all)",
-        matrix->k, matrix->k);
-    attn_picture_name_fields(map->writer->options.picture, &map->label);
-    return attn_heatmap_end_line(map, err);
+    append_pooling(map, matrix);
+    return attn_heatmap_end_text(map, 1, NULL, err);
 }
 
 /* --- A matrix -------------------------------------------------------------------------------- */
 
-enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                                   struct attn_error *err)
+void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
     if (map->picture->is_difference)
         attn_buffer_append_string(&map->label, ", chosen minus exact");
-    if (has_numbers(map, matrix) && is_share(map, matrix))
+    if (attn_heatmap_has_numbers(map, matrix) && is_share(map, matrix))
         attn_buffer_append_string(&map->label, ", in percent");
-    return attn_heatmap_end_line(map, err);
+}
+
+enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
+                                   struct attn_error *err)
+{
+    attn_heatmap_append_name(map, matrix);
+    return attn_heatmap_end_text(map, 1, NULL, err);
 }
 
 /* Whether the keys need a line of their own: those of a source, which no row names. */
@@ -527,7 +571,7 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 {
     const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n = matrix->n_not_finite;
-    const bool is_numbers = has_numbers(map, matrix);
+    const bool is_numbers = attn_heatmap_has_numbers(map, matrix);
     struct sheet sheet;
 
     if (has_key_line(map, matrix))
@@ -539,47 +583,83 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
         return ATTN_OK;
     attn_buffer_append_format(&map->label, "(%s: %zu cell%s NaN or infinite)",
                               is_numbers ? "!!" : "!", n, n == 1 ? " is" : "s are");
-    return attn_heatmap_end_line(map, err);
+    return attn_heatmap_end_text(map, 1, NULL, err);
 }
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n_row = matrix->n_cell_row;
-    size_t n_key = 0;
+    size_t n_key = 0, n_pooling = 0;
 
     if (has_key_line(map, matrix))
         attn_heatmap_draw_items(map, &keys, KEYS, MOST_KEY_LINES, &n_key, NULL);
-    return 1 + n_key + (has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) + (matrix->k > 1);
+    if (matrix->k > 1) {
+        append_pooling(map, matrix);
+        attn_heatmap_end_text(map, 1, &n_pooling, NULL);
+    }
+    return 1 + n_key + (attn_heatmap_has_numbers(map, matrix) ? n_row : (n_row + 1) / 2) +
+           n_pooling;
 }
 
 /* --- Legends --------------------------------------------------------------------------------- */
 
-void attn_heatmap_append_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors)
+/* The colours from the first to the last in N columns, or the shades. */
+static void put_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors, size_t n)
 {
-    const bool is_plain = map->picture->is_plain;
+    const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
+
+    for (size_t i = 0; i < n; i++) {
+        struct attn_paint paint = ATTN_PAINT_NONE;
+
+        if (is_colored)
+            paint.ground = ink_at(colors, (double)i / (double)(n - 1));
+        attn_color_line_paint(&map->line, paint);
+        attn_color_line_string(&map->line, is_colored ? " " : shade(map, (int)i + 1));
+    }
+    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+}
+
+enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
+                                         const struct attn_heatmap_colors *colors, size_t *n_line,
+                                         struct attn_error *err)
+{
+    const size_t n_text = map->label.size, used = attn_text_width(map->label.data, n_text);
+    size_t n_ramp = N_SHADE - 1, n = 0, width, room;
     char low[ATTN_TICK_TEXT_SIZE], high[ATTN_TICK_TEXT_SIZE];
+    bool is_beside; /* the text */
 
     attn_color_tick_text(colors->range.low, low);
     attn_color_tick_text(colors->range.high, high);
+    attn_buffer_append_format(&map->label, "%s  %s, ", low, high);
+    attn_color_scale_append(&colors->scale, &map->label);
+    width = map->label.size - n_text + n_ramp;
+    map->label.size = n_text;
+    is_beside = n_text > 0 && used + LEGEND_GAP + width <= map->width;
+    room = is_beside ? map->width - used - LEGEND_GAP : map->width;
+    if (map->line.depth != ATTN_DEPTH_NONE && room > width)
+        n_ramp = n_ramp + room - width < MOST_RAMP ? n_ramp + room - width : MOST_RAMP;
+    if (!is_beside)
+        ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n : NULL, err));
+    if (n_line) {
+        *n_line = n + 1 + (width > room);
+        map->label.size = 0;
+        return ATTN_OK;
+    }
+    attn_heatmap_put_label(map);
+    attn_color_line_blanks(&map->line, is_beside ? LEGEND_GAP : 0);
     attn_color_line_string(&map->line, low);
     attn_color_line_blanks(&map->line, 1);
-    if (map->line.depth == ATTN_DEPTH_NONE || is_plain)
-        for (int step = 1; step < N_SHADE; step++)
-            attn_color_line_string(&map->line, shade(map, step));
-    else
-        for (int i = 0; i < N_RAMP; i++) {
-            const struct attn_ink ink = ink_at(colors, (double)i / (N_RAMP - 1));
-
-            attn_color_line_paint(&map->line, (struct attn_paint){.ground = ink});
-            attn_color_line_blanks(&map->line, 1);
-        }
-    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+    put_ramp(map, colors, n_ramp);
     attn_color_line_blanks(&map->line, 1);
     attn_color_line_string(&map->line, high);
-    attn_color_line_string(&map->line, ", ");
+    attn_color_line_string(&map->line, ",");
+    if (width > room)
+        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+    else
+        attn_color_line_blanks(&map->line, 1);
     attn_color_scale_append(&colors->scale, &map->label);
-    attn_heatmap_put_label(map);
+    return attn_heatmap_end_line(map, err);
 }
 
 /* A line with each tick of the scale on its colour, and the words of the scale; where each row has
@@ -590,12 +670,20 @@ static enum attn_status draw_ticks(struct attn_heatmap *map,
     const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
     double ticks[ATTN_MOST_TICKS];
     const size_t n = is_row ? 0 : attn_color_ticks(&colors->scale, colors->range, ticks);
+    const size_t indent = strlen("colors: ");
+    size_t used = indent;
 
     attn_color_line_string(&map->line, "colors: ");
     for (size_t i = 0; i < n; i++) {
         char text[ATTN_TICK_TEXT_SIZE];
+        const size_t width = attn_color_tick_text(ticks[i], text) + 3;
 
-        attn_color_tick_text(ticks[i], text);
+        if (used > indent && used + width - 1 > map->width) {
+            ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+            attn_color_line_blanks(&map->line, indent);
+            used = indent;
+        }
+        used += width;
         attn_color_line_paint(&map->line, attn_heatmap_paint(colors, ticks[i], map->line.depth));
         attn_color_line_blanks(&map->line, 1);
         attn_color_line_string(&map->line, text);
@@ -604,6 +692,10 @@ static enum attn_status draw_ticks(struct attn_heatmap *map,
         attn_color_line_blanks(&map->line, 1);
     }
     attn_color_scale_append(&colors->scale, &map->label);
+    if (used > indent && used + map->label.size > map->width) {
+        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
+        attn_color_line_blanks(&map->line, indent);
+    }
     return attn_heatmap_end_line(map, err);
 }
 
@@ -612,10 +704,9 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 {
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
 
-    if (has_numbers(map, matrix) || colors.scale.span == ATTN_SPAN_ROW)
+    if (attn_heatmap_has_numbers(map, matrix) || colors.scale.span == ATTN_SPAN_ROW)
         return draw_ticks(map, &colors, err);
-    attn_heatmap_append_ramp(map, &colors);
-    return attn_color_line_write(&map->line, map->sink, err);
+    return attn_heatmap_end_legend(map, &colors, NULL, err);
 }
 
 /* --- Tables ---------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * heatmap_internal.h - a matrix, or a column of a table, as text: percents or numbers on their
  * colours where they fit, else half a character a cell, else several cells a half. And thumbnails:
- * all heads of a run as small pictures of half blocks.
+ * all heads of a run as small pictures of half blocks; or a map of heads, one cell each.
  *
  *     struct attn_heatmap map = {0};
  *     attn_heatmap_init(&map, writer, sink, &err);
@@ -22,6 +22,7 @@
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H
 
+#include "analysis/measure_internal.h"
 #include "encode/color_line.h"
 #include "figures/figure_internal.h"
 
@@ -46,13 +47,18 @@ void attn_heatmap_release(struct attn_heatmap *map);
 /* Columns that attn_heatmap_draw can draw: a matrix of more is to be pooled. */
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
-/* The line above a matrix. */
+/* The line above a matrix, which may be too long for one; or appends its words to the label. */
+void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
 /* Header and rows, and when it is pooled, how. */
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
+
+/* Whether its cells have room for their numbers. */
+bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
+                              const struct attn_level_matrix *matrix);
 
 /* Lines that attn_heatmap_draw takes. */
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
@@ -79,6 +85,12 @@ enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
 void attn_heatmap_put_label(struct attn_heatmap *map);
 enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_error *err);
 
+/* Ends the line with the label, in as many lines as the width needs, and empties it. They end where
+ * it has N_GAP blanks or more; a part that is longer than a line ends at any blank. Where N_LINE is
+ * given, the lines are only counted. */
+enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap, size_t *n_line,
+                                       struct attn_error *err);
+
 /* What of a matrix its colours need. */
 struct attn_heatmap_colors {
     const struct attn_colormap *map;
@@ -94,14 +106,26 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
 struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
                                      enum attn_color_depth depth);
 
-/* Appends the character that stands for column COLUMN of rows ROW and ROW + 1, where K x K cells
- * are pooled to one. */
-void attn_heatmap_half(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
-                       const struct attn_heatmap_colors *colors, size_t k, size_t row,
-                       size_t column);
+/* The upper or the lower half of a character. */
+struct attn_heatmap_half {
+    enum attn_cell_kind kind;
+    float value;
+    double place; /* 0..1, of a value */
+};
 
-/* Appends "0 ...  1, square root", with shades or colours in the middle. */
-void attn_heatmap_append_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors);
+/* Appends the character of both: without colours, or without half blocks, that of the larger. */
+void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
+                             struct attn_heatmap_half upper, struct attn_heatmap_half lower);
+
+/* The shade of a number that has no colour. */
+const char *attn_heatmap_shade(const struct attn_heatmap *map,
+                               const struct attn_heatmap_colors *colors, double place);
+
+/* Ends with the label and "0 ░▒▓█ 1, square root", shades or colours, or with that on a line of its
+ * own. Where N_LINE is given, the lines are only counted. */
+enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
+                                         const struct attn_heatmap_colors *colors, size_t *n_line,
+                                         struct attn_error *err);
 
 /* All positions of a run, or of its source, as attn_heatmap_draw_items takes them. */
 static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_texts *tokens)
@@ -116,27 +140,101 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_figure_axis *axis, const char *head,
                                          size_t most_lines, size_t *n_line, struct attn_error *err);
 
+/* --- Heads across, layers down ---------------------------------------------------------------- */
+
+/* The columns of such a sheet. Where the terminal is wide the second half of the layers stands
+ * beside the first, and so on. */
+struct attn_head_columns {
+    size_t left;     /* of "layer 1 " */
+    size_t pitch;    /* from one head to the next */
+    size_t n;        /* heads beside each other; the others go below */
+    size_t n_beside; /* layers beside each other */
+    size_t width;    /* of a layer */
+    size_t gap;      /* between two layers that are beside each other */
+};
+
+/* Columns of N_HEAD heads, each of WIDTH columns with GAP after it, and of N_BESIDE layers. False:
+ * some heads go below the others, or the layers do not fit. */
+bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_t n_head,
+                           size_t width, size_t gap, size_t n_beside);
+
+/* "  head  0       1" above each layer of the first line; numbers that have no room are left out. */
+enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
+                                                const struct attn_head_columns *columns,
+                                                struct attn_error *err);
+
 /* --- Thumbnails (heatmap_thumbnails.c) -------------------------------------------------------- */
 
-/* Layers, or batches of arrays, down, heads across. A head that was not chosen is a gap. */
+struct attn_thumbnail_cell; /* the sum of the rows of a cell */
+
+/*
+ * Layers, or batches of arrays, down, heads across. A head that was not chosen is a gap.
+ *
+ * A matrix of more cells than its thumbnail is pooled: a cell has the mean, over its rows, of the
+ * number farthest from 0 in its columns. The first row of a causal pattern, which is 1 by
+ * definition, is left out where its cell has others.
+ *
+ *     attn_thumbnails_plan(&t, &map, levels, ATTN_SITE_PATTERN, 40, &err);     // before the events
+ *     attn_thumbnails_take(&t, event, place);                                  // with each
+ *     attn_thumbnails_draw(&t, &err);
+ *     attn_thumbnails_release(&t);
+ */
 struct attn_thumbnails {
-    struct attn_heatmap *map;         /* borrowed */
+    struct attn_heatmap *map;         /* borrowed; NULL before they are planned */
     const struct attn_levels *levels; /* borrowed */
     enum attn_site site;
     size_t n_down, n_across; /* layers and heads; batches and heads of arrays */
-    size_t n_at_once;        /* heads beside each other; the others go below */
-    size_t side;             /* cells of a thumbnail, at most */
-    size_t pitch;            /* columns from one to the next */
-    size_t step;             /* layers from one that is shown to the next */
-    size_t n_line;           /* that they take, with the header and the legend */
+    size_t *numbers;         /* [n_down, n_across] owns: of levels, or SIZE_MAX */
+    size_t *shown;           /* [n_shown] owns: layers that have heads */
+    size_t n_shown;
+    size_t largest; /* rows or columns of the largest matrix */
+    size_t side;    /* cells of a thumbnail, at most */
+    struct attn_head_columns columns;
+    size_t n_line;                     /* that they take, with the header and the legend */
+    struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
-/* As large as fits MOST_LINES lines, but not fewer than one line a layer; when that is too many,
- * some layers are left out. */
-void attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct attn_heatmap *map,
-                          const struct attn_levels *levels, enum attn_site site, size_t most_lines);
+/* As large as fits MOST_LINES lines, but of 5 x 5 cells or more; where even these do not fit,
+ * n_line is 0, and nothing is to be taken or drawn. */
+enum attn_status attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct attn_heatmap *map,
+                                      const struct attn_levels *levels, enum attn_site site,
+                                      size_t most_lines, struct attn_error *err);
+
+/* Takes an event, if it is of their site. */
+void attn_thumbnails_take(struct attn_thumbnails *thumbnails, const struct attn_trace_event *event,
+                          const struct attn_place *place);
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *thumbnails,
                                       struct attn_error *err);
+
+void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
+
+/* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
+
+/*
+ * One cell a head: the letter of what it looks at most, on the colour of the mean weight on it. For
+ * models with more heads than thumbnails fit.
+ *
+ *       head  0 1 2 3
+ *     layer 0 1█p▒1▓f░
+ *     layer 1 ...
+ */
+struct attn_head_map {
+    struct attn_heatmap *map;                  /* borrowed */
+    const struct attn_selection *selection;    /* borrowed */
+    const struct attn_measure_group *measures; /* borrowed; with all of attn_head_map_measures */
+    struct attn_head_columns columns;
+    size_t n_line;
+};
+
+/* What is to be measured, as bits: previous, first, self, induction, far. */
+attn_measure_set attn_head_map_measures(void);
+
+/* In as few lines as the width allows; MEASURES need not have been made yet. */
+void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
+                        const struct attn_selection *selection,
+                        const struct attn_measure_group *measures);
+
+enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct attn_error *err);
 
 #endif

@@ -1,200 +1,443 @@
 /* heatmap_thumbnails.c - all heads of a run as small heat maps; see heatmap_internal.h. */
 #include "terminal/heatmap_internal.h"
 
+#include "base/memory.h"
+#include "output/picture_internal.h"
+#include "trace/site_internal.h"
+
+#include <math.h>
+#include <string.h>
+
 enum {
-    LEFT = 8,       /* columns of "layer 1 " */
-    MOST_SIDE = 12, /* cells */
-    LEAST_SIDE = 4, /* of heads beside each other, below which they wrap */
-    N_OTHER = 2,    /* lines of header and legend */
-    LEGEND_GAP = 8
+    MOST_SIDE = 12,    /* cells */
+    LEAST_SIDE = 5,    /* that show more than a blot */
+    SCREEN_LINES = 24, /* of layers, where larger thumbnails would take more of a screen */
+    N_HEADER = 1
 };
 
-static const struct attn_level_matrix *find(const struct attn_thumbnails *t, size_t down,
-                                            size_t across)
-{
-    const bool is_arrays = t->map->writer->labels.axes;
-    const int layer = is_arrays ? 0 : (int)down;
-    const int head = (int)(is_arrays ? down * t->n_across + across : across);
-
-    return attn_levels_find(t->levels, t->site, layer, head);
-}
-
-/* --- Planning -------------------------------------------------------------------------------- */
+/* What came of a cell's rows. */
+struct attn_thumbnail_cell {
+    float sum; /* of each row the number farthest from 0 */
+    uint32_t n_row;
+    bool is_hidden, is_not_finite;
+};
 
 static size_t divide_up(size_t n, size_t by)
 {
     return n == 0 ? 0 : (n - 1) / by + 1;
 }
 
-/* How many cells of a matrix, each way, are one of its thumbnail. */
-static size_t pooling_of(const struct attn_thumbnails *t, const struct attn_level_matrix *matrix)
+/* The matrix of a head; NULL: it was not chosen. */
+static const struct attn_level_matrix *matrix_of(const struct attn_thumbnails *t, size_t down,
+                                                 size_t across)
 {
-    const size_t largest =
-        matrix->n_cell_row > matrix->n_cell_column ? matrix->n_cell_row : matrix->n_cell_column;
+    const size_t number = t->numbers[down * t->n_across + across];
 
-    return largest <= t->side ? 1 : divide_up(largest, t->side);
+    return number == SIZE_MAX ? NULL : &t->levels->items[number];
 }
 
-/* Lines of the heads FIRST and on of a layer that stand beside each other. */
+/* How many cells N rows or columns of MATRIX become. Its cells are square. */
+static size_t scaled(const struct attn_thumbnails *t, const struct attn_level_matrix *matrix,
+                     size_t n)
+{
+    const size_t largest = matrix->n_row > matrix->n_column ? matrix->n_row : matrix->n_column;
+
+    return largest <= t->side ? n : divide_up(n * t->side, largest);
+}
+
+/* --- Planning -------------------------------------------------------------------------------- */
+
+/* Lists the matrices by layer and head. */
+static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
+{
+    const bool is_arrays = t->map->writer->labels.axes != NULL;
+    const size_t n = t->n_down * t->n_across;
+
+    t->numbers = attn_alloc(n, sizeof *t->numbers, err);
+    t->shown = attn_alloc(t->n_down, sizeof *t->shown, err);
+    if (!t->numbers || !t->shown)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        t->numbers[i] = SIZE_MAX;
+    for (size_t i = 0; i < t->levels->n; i++) {
+        const struct attn_level_matrix *m = &t->levels->items[i];
+        const size_t down = is_arrays ? (size_t)m->head / t->n_across : (size_t)m->layer;
+
+        if (m->site != t->site)
+            continue;
+        t->numbers[down * t->n_across + (size_t)m->head % t->n_across] = i;
+        if (t->n_shown == 0 || t->shown[t->n_shown - 1] != down)
+            t->shown[t->n_shown++] = down;
+        t->largest = m->n_row > t->largest ? m->n_row : t->largest;
+        t->largest = m->n_column > t->largest ? m->n_column : t->largest;
+    }
+    return ATTN_OK;
+}
+
+/* Lines of the heads FIRST and on of layer DOWN that stand beside each other. */
 static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t first)
 {
     size_t most = 0;
 
-    for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++) {
-        const struct attn_level_matrix *matrix = find(t, down, across);
-        const size_t n =
-            matrix ? divide_up(divide_up(matrix->n_cell_row, pooling_of(t, matrix)), 2) : 0;
+    for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {
+        const struct attn_level_matrix *matrix = matrix_of(t, down, across);
+        const size_t n = matrix ? divide_up(scaled(t, matrix, matrix->n_row), 2) : 0;
 
         most = n > most ? n : most;
     }
     return most;
 }
 
-static size_t count_lines(const struct attn_thumbnails *t)
+/* Rows of layers: those beside each other are one. */
+static size_t n_layer_row(const struct attn_thumbnails *t)
 {
-    size_t n = N_OTHER;
-
-    for (size_t down = 0; down < t->n_down; down += t->step)
-        for (size_t first = 0; first < t->n_across; first += t->n_at_once)
-            n += block_lines(t, down, first);
-    return n;
+    return divide_up(t->n_shown, t->columns.n_beside);
 }
 
-/* As many heads beside each other as have room. */
-static void set_side(struct attn_thumbnails *t, size_t side)
+/* Lines of the heads FIRST and on of the layers in row ROW. */
+static size_t row_lines(const struct attn_thumbnails *t, size_t row, size_t first)
 {
-    const size_t n = (t->map->width - LEFT) / (side + 1);
+    size_t most = 0;
+
+    for (size_t i = row; i < t->n_shown; i += n_layer_row(t)) {
+        const size_t n = block_lines(t, t->shown[i], first);
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* "queries down, keys across, mean row maximum of 2 x 2": which rows and columns there are, and how
+ * many are one. */
+static void append_words(const struct attn_thumbnails *t)
+{
+    const bool is_share = attn_site_range(t->site) == ATTN_RANGE_SHARE;
+    const size_t k = divide_up(t->largest, t->side);
+    struct attn_buffer *label = &t->map->label;
+
+    attn_buffer_append_string(label, attn_site_has_keys(t->site)
+                                         ? "queries down, keys across"
+                                         : "tokens down, components across");
+    if (k > 1)
+        attn_buffer_append_format(
+            label, ", mean row %s of %zu x %zu",
+            is_share && !t->map->picture->is_difference ? "maximum" : "extreme", k, k);
+}
+
+/* The colours of the legend: those of the first matrix. */
+static struct attn_heatmap_colors legend_colors(const struct attn_thumbnails *t)
+{
+    size_t i = 0;
+
+    while (t->levels->items[i].site != t->site)
+        i++;
+    return attn_heatmap_colors(t->map, &t->levels->items[i]);
+}
+
+/* Takes SIDE cells a head and N_BESIDE layers beside each other, where these fit. */
+static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
+{
+    const struct attn_heatmap_colors colors = legend_colors(t);
+    size_t width = 1, n_line;
+    bool is_fit;
 
     t->side = side;
-    t->n_at_once = n < 1 ? 1 : n < t->n_across ? n : t->n_across;
-    t->n_line = count_lines(t);
+    for (size_t i = 0; i < t->n_down * t->n_across; i++)
+        if (t->numbers[i] != SIZE_MAX) {
+            const struct attn_level_matrix *m = &t->levels->items[t->numbers[i]];
+            const size_t n = scaled(t, m, m->n_column);
+
+            width = n > width ? n : width;
+        }
+    t->columns.left = t->n_down > 100 ? sizeof "layer 100" : sizeof "layer 1";
+    is_fit = attn_head_columns_fit(&t->columns, t->map->width, t->n_across, width, 1, n_beside);
+    append_words(t);
+    attn_heatmap_end_legend(t->map, &colors, &n_line, NULL);
+    t->n_line = N_HEADER + n_line;
+    for (size_t row = 0; row < n_layer_row(t); row++)
+        for (size_t first = 0; first < t->n_across; first += t->columns.n)
+            t->n_line += row_lines(t, row, first);
+    return is_fit;
 }
 
-void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
-                          const struct attn_levels *levels, enum attn_site site, size_t most_lines)
+/* Whether A, which fits, is a better plan than B. Whole matrices are; then those that leave room on a
+ * screen, of these large ones, with layers below each other; then those of few lines. */
+static bool is_better(const struct attn_thumbnails *a, const struct attn_thumbnails *b,
+                      size_t most_lines)
+{
+    const size_t screen = most_lines == SIZE_MAX ? SIZE_MAX : SCREEN_LINES + N_HEADER + 1;
+    const bool is_whole = a->side >= a->largest, is_small = a->n_line <= screen;
+
+    if (b->n_line == 0)
+        return true;
+    if (is_whole != (b->side >= b->largest))
+        return is_whole;
+    if (is_small != (b->n_line <= screen))
+        return is_small;
+    if (!is_small && a->n_line != b->n_line)
+        return a->n_line < b->n_line;
+    return a->side > b->side;
+}
+
+/* Finds the best plan among those that fit. Heads go below others only where they are small. */
+static void choose_plan(struct attn_thumbnails *t, size_t most_lines)
+{
+    const size_t least = t->largest < LEAST_SIDE ? t->largest : LEAST_SIDE;
+    const size_t most = t->largest < MOST_SIDE ? t->largest : MOST_SIDE;
+    struct attn_thumbnails best = *t;
+
+    for (size_t side = most; side >= least && side > 0; side--)
+        for (size_t n_beside = 1; n_beside <= t->n_shown; n_beside++) {
+            const bool is_fit = fits(t, side, n_beside);
+
+            if ((is_fit || (n_beside == 1 && side == least)) && t->n_line <= most_lines &&
+                is_better(t, &best, most_lines))
+                best = *t;
+            if (!is_fit)
+                break;
+        }
+    *t = best;
+}
+
+enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
+                                      const struct attn_levels *levels, enum attn_site site,
+                                      size_t most_lines, struct attn_error *err)
 {
     const struct attn_labels *labels = &map->writer->labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     const size_t n_batch = labels->axes ? labels->axes->n_batch : 1;
-    size_t largest = 1, side; /* of the largest matrix */
 
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
                                   .site = site,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
-                                  .n_across = dims->n_head / n_batch,
-                                  .step = 1,
-                                  .pitch = 2};
-    for (size_t i = 0; i < levels->n; i++) {
-        const struct attn_level_matrix *m = &levels->items[i];
+                                  .n_across = dims->n_head / n_batch};
+    ATTN_TRY(list(t, err));
+    if (t->n_shown > 0)
+        choose_plan(t, most_lines);
+    if (t->n_line == 0)
+        return ATTN_OK;
+    t->cells = attn_alloc(t->n_down * t->n_across * t->side * t->side, sizeof *t->cells, err);
+    return t->cells ? ATTN_OK : ATTN_NO_MEMORY;
+}
 
-        if (m->site != site)
+void attn_thumbnails_release(struct attn_thumbnails *t)
+{
+    attn_free(t->numbers);
+    attn_free(t->shown);
+    attn_free(t->cells);
+    *t = (struct attn_thumbnails){0};
+}
+
+/* --- Taking ---------------------------------------------------------------------------------- */
+
+/* What a row has in each column of cells. */
+struct band {
+    uint32_t farthest; /* from 0, of its numbers, as order_of has it */
+    bool has_value;
+};
+
+/* The bits of a float with the sign last, so that those of a number farther from 0 are more, and
+ * those of infinities and NaN most. */
+static uint32_t order_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits << 1 | bits >> 31;
+}
+
+static float number_of(uint32_t order)
+{
+    const uint32_t bits = order >> 1 | order << 31;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The most of MOST and the orders of VALUES [n], by four chains, as one waits for itself. */
+static uint32_t most_of(uint32_t most, const float *values, size_t n)
+{
+    uint32_t found[4] = {most};
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) {
+            const uint32_t order = order_of(values[i + k]);
+
+            found[k] = order > found[k] ? order : found[k];
+        }
+    for (; i < n; i++)
+        found[0] = order_of(values[i]) > found[0] ? order_of(values[i]) : found[0];
+    found[0] = found[1] > found[0] ? found[1] : found[0];
+    found[2] = found[3] > found[2] ? found[3] : found[2];
+    return found[0] > found[2] ? found[0] : found[2];
+}
+
+/* Finds the BANDS [n_band] of a row of N_COLUMN columns. */
+static void find_bands(struct attn_row row, size_t n_column, struct band *bands, size_t n_band)
+{
+    struct attn_cells cells;
+
+    for (size_t i = 0; i < n_band; i++)
+        bands[i] = (struct band){.farthest = 0};
+    while (attn_row_next(&row, &cells))
+        for (size_t c = cells.first, end = c + cells.n, next; c < end; c = next) {
+            const size_t i = c * n_band / n_column;
+            const float *values = cells.values + (c - cells.first);
+
+            next = divide_up((i + 1) * n_column, n_band);
+            next = next < end ? next : end;
+            bands[i] = (struct band){most_of(bands[i].farthest, values, next - c), true};
+        }
+}
+
+/* Adds a row of the matrix to its cells, [n_column] of them. */
+static void add_row(struct attn_thumbnail_cell *cells, const struct band *bands, size_t n_column)
+{
+    for (size_t c = 0; c < n_column; c++) {
+        const float farthest = number_of(bands[c].farthest);
+
+        cells[c].is_not_finite |= !isfinite(farthest);
+        cells[c].sum += farthest;
+        cells[c].n_row += bands[c].has_value;
+    }
+}
+
+void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_event *event,
+                          const struct attn_place *place)
+{
+    const bool has_keys = attn_site_has_keys(event->site);
+    const bool is_arrays = t->map && t->map->writer->labels.axes;
+    const size_t head = (size_t)event->head;
+    const size_t at = is_arrays ? head : (size_t)event->layer * t->n_across + head;
+    const struct attn_level_matrix *m;
+    size_t n_row, n_column;
+
+    if (!t->cells || event->site != t->site || t->numbers[at] == SIZE_MAX)
+        return;
+    m = &t->levels->items[t->numbers[at]];
+    n_row = scaled(t, m, m->n_row);
+    n_column = scaled(t, m, m->n_column);
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t band = (place->row + r) * n_row / m->n_row;
+        const bool has_others = divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
+        struct attn_thumbnail_cell *cells = t->cells + (at * t->side + band) * t->side;
+        struct band bands[MOST_SIDE];
+
+        if (t->map->picture->hides_first && has_keys)
+            cells->is_hidden = true;
+        if (has_others && attn_event_is_certain(event, r))
             continue;
-        largest = m->n_cell_row > largest ? m->n_cell_row : largest;
-        largest = m->n_cell_column > largest ? m->n_cell_column : largest;
-    }
-    side = (map->width - LEFT) / t->n_across;
-    side = side > LEAST_SIDE ? side - 1 : LEAST_SIDE;
-    side = side < MOST_SIDE ? side : MOST_SIDE;
-    set_side(t, largest < side ? largest : side);
-    while (t->n_line > most_lines && t->side > 1)
-        set_side(t, t->side - 1);
-    while (t->n_line > most_lines && t->step < t->n_down) {
-        t->step++;
-        t->n_line = count_lines(t);
-    }
-    for (size_t i = 0; i < levels->n; i++) { /* one column between two */
-        const struct attn_level_matrix *m = &levels->items[i];
-        const size_t width = m->site == site ? divide_up(m->n_cell_column, pooling_of(t, m)) : 0;
-
-        t->pitch = width + 1 > t->pitch ? width + 1 : t->pitch;
+        find_bands(attn_event_row(event, r), m->n_column, bands, n_column);
+        add_row(cells, bands, n_column);
     }
 }
 
 /* --- Drawing --------------------------------------------------------------------------------- */
 
-/* "  head  0       1"; numbers that have no room are left out. */
-static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn_error *err)
+static struct attn_heatmap_half half_of(const struct attn_thumbnail_cell *cell)
 {
-    size_t at = 0;
+    struct attn_heatmap_half half = {.kind = ATTN_CELL_MASKED};
 
-    attn_color_line_string(&t->map->line, "  head  ");
-    for (size_t across = 0; across < t->n_at_once; across++) {
-        const size_t column = across * t->pitch;
-
-        if (at > column)
-            continue;
-        attn_color_line_blanks(&t->map->line, column - at);
-        attn_buffer_append_format(&t->map->label, "%zu ", across);
-        at = column + t->map->label.size;
-        attn_heatmap_put_label(t->map);
+    if (cell->is_not_finite) {
+        half.kind = ATTN_CELL_NOT_FINITE;
+    } else if (cell->n_row > 0) {
+        half.kind = ATTN_CELL_VALUE;
+        half.value = cell->sum / (float)cell->n_row;
+    } else if (cell->is_hidden) {
+        half.kind = ATTN_CELL_HIDDEN;
     }
-    return attn_heatmap_end_line(t->map, err);
+    return half;
 }
 
-/* A line of the heads FIRST and on of a layer, after "layer 1 ", "layer10 ", "batch 0 ", or
- * " head14 " of heads that have wrapped, in LEFT columns; these are blank below the first line. */
-static enum attn_status draw_line(const struct attn_thumbnails *t, size_t down, size_t first,
-                                  size_t line, struct attn_error *err)
+/* Finds the places of a row of cells, HALVES [n], on the scale of COLORS. */
+static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_half *halves,
+                       size_t n)
+{
+    struct attn_color_range range = colors->range;
+    double least = HUGE_VAL, most = -HUGE_VAL;
+
+    for (size_t i = 0; i < n; i++)
+        if (halves[i].kind == ATTN_CELL_VALUE) {
+            least = fmin(least, (double)halves[i].value);
+            most = fmax(most, (double)halves[i].value);
+        }
+    if (colors->scale.span == ATTN_SPAN_ROW)
+        range = attn_color_range(&colors->scale, least, most);
+    for (size_t i = 0; i < n; i++)
+        if (halves[i].kind == ATTN_CELL_VALUE)
+            halves[i].place = attn_color_place(&colors->scale, range, (double)halves[i].value);
+}
+
+/* Line LINE of a thumbnail. Returns its columns. */
+static size_t put_line(const struct attn_thumbnails *t, size_t down, size_t across, size_t line)
+{
+    const struct attn_level_matrix *m = matrix_of(t, down, across);
+    const size_t n = m ? scaled(t, m, m->n_column) : 0;
+    struct attn_heatmap_half halves[2][MOST_SIDE];
+    struct attn_heatmap_colors colors;
+
+    if (!m)
+        return 0;
+    colors = attn_heatmap_colors(t->map, m);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t row = 2 * line + i;
+
+        for (size_t c = 0; c < n; c++)
+            halves[i][c] =
+                row < scaled(t, m, m->n_row)
+                    ? half_of(
+                          &t->cells[((down * t->n_across + across) * t->side + row) * t->side + c])
+                    : (struct attn_heatmap_half){.kind = ATTN_CELL_MASKED};
+        set_places(&colors, halves[i], n);
+    }
+    for (size_t c = 0; c < n; c++)
+        attn_heatmap_put_halves(t->map, &colors, halves[0][c], halves[1][c]);
+    return n;
+}
+
+/* A line of the heads FIRST and on of a layer, after "layer 1 ", "batch 0 ", or " head14 " of heads
+ * that have wrapped, which are blank after the first line. Returns its columns. */
+static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
 {
     struct attn_heatmap *map = t->map;
     const struct attn_array_axes *axes = map->writer->labels.axes;
-    size_t n_left;
+    size_t used;
 
     if (line == 0 && first > 0)
         attn_buffer_append_format(&map->label, " head%2zu", first);
     else if (line == 0 && (!axes || axes->rank == 4))
         attn_buffer_append_format(&map->label, "%s%2zu", axes ? "batch" : "layer", down);
-    n_left = map->label.size;
+    used = map->label.size;
     attn_heatmap_put_label(map);
-    attn_color_line_blanks(&map->line, n_left < LEFT ? LEFT - n_left : 0);
-    for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++) {
-        const struct attn_level_matrix *matrix = find(t, down, across);
-        size_t used = 0;
+    for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {
+        const size_t column = t->columns.left + (across - first) * t->columns.pitch;
 
-        if (matrix) {
-            const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
-            const size_t k = pooling_of(t, matrix);
-
-            for (; used < divide_up(matrix->n_cell_column, k); used++)
-                attn_heatmap_half(map, matrix, &colors, k, 2 * line, used);
-        }
-        attn_color_line_blanks(&map->line, t->pitch - used);
+        attn_color_line_blanks(&map->line, used < column ? column - used : 0);
+        used = column + put_line(t, down, across, line);
     }
-    return attn_heatmap_end_line(map, err);
-}
-
-/* "queries down, keys across        0 ░▒▓█ 1, square root", and what is not as it seems. */
-static enum attn_status draw_legend(const struct attn_thumbnails *t, struct attn_error *err)
-{
-    struct attn_heatmap *map = t->map;
-    const struct attn_heatmap_colors colors = attn_heatmap_colors(map, &t->levels->items[0]);
-    size_t k = 1;
-
-    for (size_t i = 0; i < t->levels->n; i++) {
-        const struct attn_level_matrix *m = &t->levels->items[i];
-        const size_t of_matrix = m->site == t->site ? m->k * pooling_of(t, m) : 1;
-
-        k = of_matrix > k ? of_matrix : k;
-    }
-    attn_color_line_string(&map->line, "queries down, keys across");
-    if (k > 1)
-        attn_buffer_append_format(&map->label, ", the largest of %zu x %zu", k, k);
-    attn_heatmap_put_label(map);
-    attn_color_line_blanks(&map->line, k > 1 || t->step > 1 ? 3 : LEGEND_GAP);
-    attn_heatmap_append_ramp(map, &colors);
-    if (t->step > 1)
-        attn_buffer_append_format(&map->label, "; one layer of %zu", t->step);
-    return attn_heatmap_end_line(map, err);
+    return used;
 }
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
-    ATTN_TRY(draw_header(t, err));
-    for (size_t down = 0; down < t->n_down;
-         down += t->step) /* a layer without heads has no lines */
-        for (size_t first = 0; first < t->n_across; first += t->n_at_once)
-            for (size_t line = 0, n = block_lines(t, down, first); line < n; line++)
-                ATTN_TRY(draw_line(t, down, first, line, err));
-    return draw_legend(t, err);
+    const struct attn_heatmap_colors colors = legend_colors(t);
+    const size_t n_row = n_layer_row(t);
+
+    ATTN_TRY(attn_heatmap_draw_head_numbers(t->map, &t->columns, err));
+    for (size_t row = 0; row < n_row; row++)
+        for (size_t first = 0; first < t->n_across; first += t->columns.n)
+            for (size_t line = 0, n = row_lines(t, row, first); line < n; line++) {
+                for (size_t i = row, at = 0; i < t->n_shown; i += n_row) {
+                    const size_t left = i / n_row * (t->columns.width + t->columns.gap);
+
+                    attn_color_line_blanks(&t->map->line, left - at);
+                    at = left + put_layer(t, t->shown[i], first, line);
+                }
+                ATTN_TRY(attn_color_line_write(&t->map->line, t->map->sink, err));
+            }
+    append_words(t);
+    return attn_heatmap_end_legend(t->map, &colors, NULL, err);
 }

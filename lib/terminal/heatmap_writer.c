@@ -16,12 +16,23 @@
 struct heatmap_writer {
     struct attn_writer base;
     struct attn_heatmap map;
-    struct attn_levels *levels; /* owns */
-    enum attn_figure figure;    /* matrix, grid or tokens */
-    bool has_printed;           /* so that the next matrix has an empty line before it */
+    struct attn_levels *levels;                     /* owns */
+    enum attn_figure figure;                        /* matrix, grid or tokens */
+    struct attn_thumbnails thumbnails[ATTN_N_SITE]; /* of a grid, by site */
+    bool has_printed; /* so that the next matrix has an empty line before it */
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
+
+static enum attn_status plan_grids(struct heatmap_writer *w, struct attn_error *err)
+{
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (attn_levels_sites(&w->base) & ATTN_SITE_BIT(i) &&
+            attn_site_has_heads((enum attn_site)i))
+            ATTN_TRY(attn_thumbnails_plan(&w->thumbnails[i], &w->map, w->levels, (enum attn_site)i,
+                                          SIZE_MAX, err));
+    return ATTN_OK;
+}
 
 static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_error *err)
 {
@@ -43,8 +54,11 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
         return ATTN_INVALID;
     }
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
+    w->levels->leaves_out_first = true;
     if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
         attn_levels_limit(w->levels, SIZE_MAX, attn_heatmap_most_columns(writer));
+    if (figure == ATTN_FIGURE_GRID)
+        return plan_grids(w, err);
     if (!is_tokens || (w->levels->n == 1 && writer->n_query == 1))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
@@ -146,26 +160,23 @@ static enum attn_status event_heatmap(struct attn_writer *writer,
     size_t whole;
 
     ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
+    attn_thumbnails_take(&w->thumbnails[event->site], event, place);
     return w->figure != ATTN_FIGURE_GRID && whole != SIZE_MAX ? draw_matrix(w, whole, err)
                                                               : ATTN_OK;
 }
 
 static enum attn_status draw_grids(struct heatmap_writer *w, struct attn_error *err)
 {
-    const attn_site_set sites = attn_levels_sites(&w->base);
-
     ATTN_TRY(draw_title(w, err));
     for (int i = 0; i < ATTN_N_SITE; i++) {
-        const enum attn_site site = attn_site_order[i];
-        struct attn_thumbnails thumbnails;
+        const struct attn_thumbnails *thumbnails = &w->thumbnails[attn_site_order[i]];
 
-        if (!(sites & ATTN_SITE_BIT(site)) || !attn_site_has_heads(site))
+        if (thumbnails->n_line == 0)
             continue;
-        attn_thumbnails_plan(&thumbnails, &w->map, w->levels, site, SIZE_MAX);
         if (w->has_printed)
             attn_sink_write(w->base.sink, "\n", 1);
         w->has_printed = true;
-        ATTN_TRY(attn_thumbnails_draw(&thumbnails, err));
+        ATTN_TRY(attn_thumbnails_draw(thumbnails, err));
     }
     return ATTN_OK;
 }
@@ -183,6 +194,8 @@ static void release_heatmap(struct attn_writer *writer)
 {
     struct heatmap_writer *w = (struct heatmap_writer *)writer;
 
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        attn_thumbnails_release(&w->thumbnails[i]);
     attn_heatmap_release(&w->map);
     attn_levels_free(w->levels);
 }

@@ -17,7 +17,8 @@ enum {
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     MOST_DIGITS = 4,  /* of a number, after the point */
     LEAST_DIGITS = 2,
-    TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
+    LEAST_COLUMNS = 4, /* that are left out only where so few digits do not fit either */
+    TOKEN_COLUMN = 1,  /* the second column of a matrix, flush left */
 };
 
 /* --- What is kept ----------------------------------------------------------------------------- */
@@ -171,19 +172,19 @@ static const struct attn_token_texts *key_tokens(const struct attn_panel_table *
 
 /* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows
  * are. */
-static void add_header(struct attn_panel_table *t, const struct attn_text_panel *panel,
-                       const char *corner, const struct attn_token_texts *tokens)
+static void add_header(struct attn_panel_table *t, const char *corner,
+                       const struct attn_token_texts *tokens)
 {
     if (t->tokens[0].n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
     attn_text_table_string(&t->table, corner);
-    for (size_t c = 0; c < panel->columns.n_shown; c++) {
-        if (has_gap(panel->columns, c))
+    for (size_t c = 0; c < t->columns.n_shown; c++) {
+        if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
         if (tokens)
-            add_label(t, tokens, window_thing(panel->columns, c));
+            add_label(t, tokens, window_thing(t->columns, c));
         else
-            attn_text_table_number(&t->table, window_thing(panel->columns, c));
+            attn_text_table_number(&t->table, window_thing(t->columns, c));
     }
 }
 
@@ -218,11 +219,12 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
         attn_text_table_string(&t->table, "");
     else if (t->tokens[0].n > 0)
         add_label(t, tokens, position);
-    for (size_t c = 0; c < panel->columns.n_shown; c++) {
-        size_t at = row * panel->columns.n_shown + c;
+    for (size_t c = 0; c < t->columns.n_shown; c++) {
+        const size_t kept = window_place(panel->columns, window_thing(t->columns, c));
+        const size_t at = row * panel->columns.n_shown + kept;
         char number[ATTN_FIXED_TEXT_SIZE];
 
-        if (has_gap(panel->columns, c))
+        if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
         if (panel->is_visible[at])
             attn_text_table_painted(&t->table, paint_of(t, panel, panel->values[at]), number,
@@ -239,22 +241,23 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
         attn_text_table_string(&t->table, "");
 }
 
-/* Makes the table of PANEL, and finds its widths. */
+/* Makes the table of N of PANEL's columns, with numbers of DIGITS, and finds its widths. */
 static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
-                             struct attn_error *err)
+                             size_t n, int digits, struct attn_error *err)
 {
     const struct attn_token_texts *keys = key_tokens(t, panel->layer);
     const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
     const char *corner = attn_writer_row_name(t->writer, panel->site);
     const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
 
-    attn_text_table_begin(&t->table,
-                          n_label + panel->columns.n_shown + is_shortened(panel->columns));
+    t->columns = window_of(panel->columns.n, n);
+    t->digits = digits;
+    attn_text_table_begin(&t->table, n_label + n + is_shortened(t->columns));
     if (t->tokens[0].n > 0)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
-    if (has_keys && is_shortened(panel->columns)) /* one cannot count them then */
-        add_header(t, panel, "", NULL);
-    add_header(t, panel, corner, has_keys ? keys : NULL);
+    if (has_keys && is_shortened(t->columns)) /* one cannot count them then */
+        add_header(t, "", NULL);
+    add_header(t, corner, has_keys ? keys : NULL);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             attn_panel_table_add_gap(t);
@@ -264,15 +267,33 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     return attn_text_table_measure(&t->table, err);
 }
 
+/* N columns without some MORE, and so that as many are from the beginning as from the end; LEAST or
+ * more. */
+static size_t fewer(size_t n, size_t least, size_t more)
+{
+    const size_t left = (n - (more > 0 ? more : 1)) / 2 * 2;
+
+    return left > least ? left : least;
+}
+
 enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err)
 {
-    t->digits = MOST_DIGITS;
-    ATTN_TRY(fill(t, panel, err));
-    while (t->digits > LEAST_DIGITS && attn_text_table_width(&t->table) > most_columns) {
-        t->digits--;
-        ATTN_TRY(fill(t, panel, err));
+    enum { SHORTEST = 2 + 2 }; /* a number before its digits: "  1." */
+    size_t n = panel->columns.n_shown, width;
+    int digits = MOST_DIGITS - (n * (SHORTEST + MOST_DIGITS) > most_columns);
+
+    ATTN_TRY(fill(t, panel, n, digits, err));
+    while ((width = attn_text_table_width(&t->table)) > most_columns &&
+           (digits > LEAST_DIGITS || n > 2)) {
+        if (digits == MOST_DIGITS || (n <= LEAST_COLUMNS && digits > LEAST_DIGITS))
+            digits--;
+        else if (n > LEAST_COLUMNS)
+            n = fewer(n, LEAST_COLUMNS, (width - most_columns) * n / width);
+        else
+            n = 2;
+        ATTN_TRY(fill(t, panel, n, digits, err));
     }
     return attn_text_table_write(&t->table, sink, err);
 }

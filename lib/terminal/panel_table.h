@@ -114,6 +114,7 @@ struct attn_panel_table {
     struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_text_table table;
     struct attn_buffer label; /* scratch */
+    struct window columns;    /* that are shown, of those that the panel keeps */
     int digits;               /* after the point */
 };
 
@@ -122,8 +123,8 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
                                        bool has_labels, struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
 
-/* Its numbers have four digits after the point, or three or two where they would take more than
- * MOST_COLUMNS otherwise. */
+/* Where it is wider than MOST_COLUMNS its numbers have three digits after the point instead of
+ * four, then columns in the middle are left out, and of the last four a digit more. */
 enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err);

@@ -1,8 +1,9 @@
 /*
- * screen_writer.c - the first screen of a run: its tokens, all heads as thumbnails, and one head
- * with its numbers: the one that looks most at tokens other than the first token, the
- * previous one or the token itself. It is a place to start. At most 60 lines, unless the terminal
- * is narrow.
+ * screen_writer.c - the first screen of a run: its tokens; one head with its numbers, the one that
+ * looks most at tokens other than the first token, the previous one or the token itself, which is a
+ * place to start; and last, where a short terminal shows them, all heads as thumbnails, or as a map
+ * with one cell a head where thumbnails have no room. A model of one or two heads has only these.
+ * At most 60 lines, unless the terminal is narrow or the model has more layers.
  *
  * Patterns are kept pooled to what a line holds, and of each head's context vectors what the table
  * will show; which head is drawn is known when all have come.
@@ -10,25 +11,27 @@
 #include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
 
-#include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
+#include "encode/text_table.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     MOST_LINES = 60,
     MOST_TOKEN_LINES = 4,
-    MOST_ROWS = 16,      /* of numbers */
-    MOST_HALF_ROWS = 32, /* of half blocks: 16 lines */
-    LEAST_VECTORS = 2,   /* context vectors that are shown, before thumbnails become smaller */
-    N_COMPONENT = 8,
-    /* the model, what is empty between the parts, the names of both tables, why this head, the
-     * header of the vectors, where to go next */
-    N_FIXED = 10
+    MOST_ROWS = 16,       /* of numbers, and of context vectors */
+    MOST_HALF_LINES = 24, /* of half blocks: 48 rows */
+    LEAST_HALF_LINES = 5,
+    LEAST_VECTOR_LINES = 5, /* two at each end, and "..." */
+    LEAST_COMPONENT = 7,    /* columns of a component: "  -0.92" */
+    MOST_HEADS = 2          /* that are all drawn */
 };
 
 struct screen_writer {
@@ -37,37 +40,182 @@ struct screen_writer {
     struct attn_panel_table table;
     struct attn_levels *levels; /* owns; of the pattern */
     struct attn_thumbnails thumbnails;
-    struct attn_measurement *far; /* owns */
+    struct attn_head_map heads; /* where thumbnails have no room */
+    struct attn_measure_group measures;
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; of z */
     enum attn_site site;              /* of the matrices */
+    size_t n_token_line;
+    bool has_gap; /* above the last line */
 };
+
+static bool has_all_heads(const struct screen_writer *w)
+{
+    return w->levels->n <= MOST_HEADS;
+}
+
+/* --- Words: drawn, or where N_LINE is given only counted ---------------------------------------- */
+
+/* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 added by the tokenizer" */
+static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struct attn_error *err)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const size_t n_added = labels->n_front + labels->n_back;
+    const char *noun = w->base.options.picture->merges_words ? "word"
+                       : labels->ids                         ? "token"
+                                                             : "position";
+    size_t n_model;
+
+    if (labels->model) {
+        const char *model = attn_path_last(labels->model, &n_model);
+
+        attn_escape_append(&w->map.label, model, n_model);
+        attn_buffer_append_string(&w->map.label, ": ");
+    }
+    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
+                              dims->n_layer == 1 ? "" : "s", dims->n_head,
+                              dims->n_head == 1 ? "" : "s", w->base.n_position, noun,
+                              w->base.n_position == 1 ? "" : "s");
+    if (n_added > 0)
+        attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
+    return attn_heatmap_end_text(&w->map, 1, n_line, err);
+}
+
+/* "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53)", on one line or
+ * two. */
+static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                 double far, size_t *n_line, struct attn_error *err)
+{
+    struct attn_heatmap *map = &w->map;
+    char note[80] = "";
+    size_t n_name = 0, n_note = 0;
+
+    if (!has_all_heads(w) && far > 0)
+        snprintf(note, sizeof note, "(of all, it looks farthest: far %.2f)", far);
+    else if (!has_all_heads(w))
+        snprintf(note, sizeof note,
+                 "(no head looks beyond the first, the previous and its own token)");
+    attn_heatmap_append_name(map, matrix);
+    if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
+        ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n_name : NULL, err));
+    else
+        attn_buffer_append_string(&map->label, *note ? " " : "");
+    attn_buffer_append_string(&map->label, note);
+    ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n_note : NULL, err));
+    if (n_line)
+        *n_line = n_name + n_note;
+    return ATTN_OK;
+}
+
+/* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
+ * names it. */
+static enum attn_status end_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                 size_t *n_line, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+    const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
+    const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
+    const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
+
+    if (w->levels->n > 1)
+        attn_buffer_append_format(&w->map.label, "`heads %d.%d`: %s%s", layer,
+                                  (matrix->head + step) % n_head,
+                                  has_all_heads(w) ? "one head" : "another head", gap);
+    attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
+                              gap);
+    attn_picture_name_fields(w->base.options.picture, &w->map.label);
+    return attn_heatmap_end_text(&w->map, 2, n_line, err);
+}
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* How many context vectors and which thumbnails fit. */
-static void plan(struct screen_writer *w)
+/* Lines that any matrix takes with its header, when half blocks have at most MOST_LINES of them. */
+static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t most_lines)
 {
-    const struct attn_level_matrix *first = &w->levels->items[0];
-    const size_t n_position = w->base.n_position;
-    const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
-    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    size_t n_token, n_vector, left;
+    size_t most = 0;
 
+    w->map.most_number_rows = has_numbers ? MOST_ROWS : 0;
+    attn_levels_limit(w->levels, 2 * most_lines, attn_heatmap_most_columns(&w->base));
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_level_matrix *m = &w->levels->items[i];
+        size_t n;
+
+        if (i > 0 && m->layer == m[-1].layer) /* as large */
+            continue;
+        n = attn_heatmap_n_line(&w->map, m);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Lines of all that has always as many; of the context vectors the two above them. */
+static size_t fixed_lines(struct screen_writer *w, size_t n_head)
+{
+    enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* with an empty line each */
+    const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
+    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
+    size_t n_model, n_name, n_next = 0;
+
+    end_model(w, &n_model, NULL);
+    end_name(w, last, 0.5, &n_name, NULL);
+    if (w->base.options.picture->name_fields)
+        end_next(w, last, &n_next, NULL);
+    return n_model + n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS +
+           n_next;
+}
+
+/* Shares LEFT lines among the matrices of N_HEAD heads, the tokens, and the vectors. */
+static void share(struct screen_writer *w, size_t n_head, size_t left)
+{
+    const size_t n_position = w->base.n_position;
+    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
+    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
+    const size_t least = n_position < LEAST_VECTOR_LINES ? n_position : LEAST_VECTOR_LINES;
+    const size_t reserved = (tokens.n > 0) + (has_vectors ? n_head * least : 0);
+    size_t n_line = MOST_HALF_LINES, n_token = 0;
+
+    left = left > reserved ? left - reserved : 0;
+    if (n_head * matrix_lines(w, true, n_line) > left)
+        while (n_line > LEAST_HALF_LINES && n_head * matrix_lines(w, false, n_line) > left)
+            n_line--;
+    n_line = n_head * matrix_lines(w, w->map.most_number_rows > 0, n_line);
+    left = left > n_line ? left - n_line : 0;
     attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, &n_token, NULL);
-    left = MOST_LINES - N_FIXED - n_token;
-    left = left > n_matrix ? left - n_matrix : 1;
-    n_vector = n_position <= LEAST_VECTORS ? n_position : LEAST_VECTORS + 1; /* with "..." */
-    attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
-                         left > n_vector ? left - n_vector : 1);
-    left = left > w->thumbnails.n_line ? left - w->thumbnails.n_line : 0;
-    if (left < n_vector)
-        left = n_vector;
-    w->limits = (struct attn_text_limits){left, N_COMPONENT};
-    if (n_position > left) /* one line is "..." */
-        w->limits.positions = left - 1;
+    w->n_token_line = n_token > 1 + left ? 1 + left : n_token;
+    left -= w->n_token_line > 1 ? w->n_token_line - 1 : 0;
+    w->has_gap = left > 0;
+    left = least + (left > 0 ? (left - 1) / n_head : 0);
+    w->limits = (struct attn_text_limits){left < n_position ? left - 1 : left, 0};
     if (w->limits.positions > MOST_ROWS)
         w->limits.positions = MOST_ROWS;
+    w->limits.components = w->map.width / LEAST_COMPONENT;
+}
+
+/* How large everything is: thumbnails first, then the matrix, tokens, and context vectors. */
+static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
+{
+    const size_t n_head = has_all_heads(w) ? w->levels->n : 1, n_position = w->base.n_position;
+    const size_t fixed = fixed_lines(w, n_head);
+    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
+    const size_t least = fixed + (w->map.tokens[0].n > 0) +
+                         matrix_lines(w, false, LEAST_HALF_LINES) +
+                         (!has_vectors                      ? 0
+                          : n_position < LEAST_VECTOR_LINES ? n_position
+                                                            : LEAST_VECTOR_LINES);
+    size_t used = fixed + 1; /* of the legend */
+
+    if (!has_all_heads(w)) {
+        ATTN_TRY(attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
+                                      MOST_LINES > least ? MOST_LINES - least : 1, err));
+        used = fixed + w->thumbnails.n_line;
+        if (w->thumbnails.n_line == 0) {
+            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures);
+            used = fixed + w->heads.n_line;
+        }
+    }
+    share(w, n_head, MOST_LINES > used ? MOST_LINES - used : 0);
+    return ATTN_OK;
 }
 
 static enum attn_status open_screen(struct attn_writer *writer, struct attn_error *err)
@@ -78,19 +226,17 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     const attn_site_set sites = attn_levels_sites(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
-    w->map.most_number_rows = MOST_ROWS;
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
-    attn_levels_limit(w->levels, MOST_HALF_ROWS, attn_heatmap_most_columns(writer));
-    ATTN_TRY(attn_measurement_create(attn_metric_find("far"), &settings, selection,
-                                     writer->options.pool, &w->far, err));
+    w->levels->leaves_out_first = true;
+    ATTN_TRY(plan(w, err));
+    ATTN_TRY(attn_measure_group_create(
+        w->heads.map ? attn_head_map_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR), &settings,
+        selection, writer->options.pool, &w->measures, err));
     w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
-    if (!w->vectors)
-        return ATTN_NO_MEMORY;
-    plan(w);
-    return ATTN_OK;
+    return w->vectors ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static enum attn_status event_screen(struct attn_writer *writer,
@@ -105,33 +251,13 @@ static enum attn_status event_screen(struct attn_writer *writer,
 
         return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
     }
-    if (event->site == ATTN_SITE_PATTERN)
-        attn_measurement_add(w->far, event, NULL);
+    for (size_t i = 0; event->site == ATTN_SITE_PATTERN && i < w->measures.n; i++)
+        attn_measurement_add(w->measures.items[i], event, NULL);
+    attn_thumbnails_take(&w->thumbnails, event, place);
     return attn_levels_take(w->levels, event, place, &whole, err);
 }
 
 /* --- Printing -------------------------------------------------------------------------------- */
-
-/* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 of them added by the tokenizer" */
-static enum attn_status draw_model(struct screen_writer *w, struct attn_error *err)
-{
-    const struct attn_labels *labels = &w->base.labels;
-    const struct attn_dims *dims = attn_selection_dims(labels->selection);
-    const size_t n_added = labels->n_front + labels->n_back;
-    const char *noun = w->base.options.picture->merges_words ? "word"
-                       : labels->ids                         ? "token"
-                                                             : "position";
-
-    if (labels->model)
-        attn_buffer_append_format(&w->map.label, "%s: ", attn_quote_string(labels->model).text);
-    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
-                              dims->n_layer == 1 ? "" : "s", dims->n_head,
-                              dims->n_head == 1 ? "" : "s", w->base.n_position, noun,
-                              w->base.n_position == 1 ? "" : "s");
-    if (n_added > 0)
-        attn_buffer_append_format(&w->map.label, ", %zu of them added by the tokenizer", n_added);
-    return attn_heatmap_end_line(&w->map, err);
-}
 
 /* The matrix of the head with the largest `far`, the first of equal ones. */
 static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
@@ -141,49 +267,45 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
     *largest = 0;
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
-        double far[ATTN_METRIC_MOST];
+        const double far =
+            attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, m->layer, m->head);
 
-        attn_measurement_find(w->far, m->layer, m->head, far);
-        if (far[0] > *largest) {
-            *largest = far[0];
+        if (far > *largest) {
+            *largest = far;
             chosen = m;
         }
     }
     return chosen;
 }
 
-static enum attn_status draw_vectors(struct screen_writer *w,
-                                     const struct attn_level_matrix *matrix, struct attn_error *err)
+/* A head: its pattern, and its context vectors where they are selected. */
+static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                  double far, struct attn_error *err)
 {
     const struct attn_text_panel *panel =
         attn_text_panels_find(&w->vectors[matrix->layer], ATTN_SITE_Z, matrix->layer, matrix->head);
 
+    attn_sink_write(w->base.sink, "\n", 1);
+    ATTN_TRY(end_name(w, matrix, far, NULL, err));
+    ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
     if (!panel)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
     attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
-    ATTN_TRY(attn_heatmap_end_line(&w->map, err));
+    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, NULL, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
 }
 
-/* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
- * names it. */
-static enum attn_status draw_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                  struct attn_error *err)
+static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
-    const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
-    const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
-
+    if (has_all_heads(w) && attn_heatmap_has_numbers(&w->map, &w->levels->items[0]))
+        return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
-    attn_buffer_append_format(&w->map.label,
-                              "`heads %d.%d`: another head%s`html FILE`: all, in a browser%s"
-                              "`csv DIR`: numbers",
-                              layer, (matrix->head + step) % n_head, gap, gap);
-    attn_picture_name_fields(w->base.options.picture, &w->map.label);
-    return attn_heatmap_end_line(&w->map, err);
+    if (has_all_heads(w))
+        return attn_heatmap_legend(&w->map, &w->levels->items[0], err);
+    return w->heads.map ? attn_head_map_draw(&w->heads, err)
+                        : attn_thumbnails_draw(&w->thumbnails, err);
 }
 
 static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
@@ -193,22 +315,19 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
 
-    ATTN_TRY(draw_model(w, err));
+    ATTN_TRY(end_model(w, NULL, err));
     if (tokens.n > 0)
-        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, NULL, err));
-    attn_sink_write(writer->sink, "\n", 1);
-    ATTN_TRY(attn_thumbnails_draw(&w->thumbnails, err));
-    attn_sink_write(writer->sink, "\n", 1);
-    ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
-    attn_color_line_string(
-        &w->map.line,
-        far > 0 ? "(of all heads, it looks most at other tokens than the first, previous and own)"
-                : "(no head looks at other tokens than the first, the previous and its own)");
-    ATTN_TRY(attn_heatmap_end_line(&w->map, err));
-    ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
-    ATTN_TRY(draw_vectors(w, matrix, err));
-    if (writer->options.picture->name_fields)
-        ATTN_TRY(draw_next(w, matrix, err));
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, NULL, err));
+    for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
+        ATTN_TRY(draw_head(w, &w->levels->items[i], far, err));
+    if (!has_all_heads(w))
+        ATTN_TRY(draw_head(w, matrix, far, err));
+    ATTN_TRY(draw_all_heads(w, err));
+    if (writer->options.picture->name_fields) {
+        if (w->has_gap)
+            attn_sink_write(w->base.sink, "\n", 1);
+        ATTN_TRY(end_next(w, matrix, NULL, err));
+    }
     return attn_buffer_check(&w->map.label, err);
 }
 
@@ -222,8 +341,9 @@ static void release_screen(struct attn_writer *writer)
     attn_free(w->vectors);
     attn_heatmap_release(&w->map);
     attn_panel_table_release(&w->table);
+    attn_thumbnails_release(&w->thumbnails);
     attn_levels_free(w->levels);
-    attn_measurement_free(w->far);
+    attn_measure_group_release(&w->measures);
 }
 
 static const struct attn_writer_ops ops = {

@@ -71,6 +71,12 @@ struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r)
         .values = values, .keys = event->keys + r * event->ld, .n = event->n_kept[r]};
 }
 
+bool attn_event_is_certain(const struct attn_trace_event *event, size_t r)
+{
+    return attn_site_range(event->site) == ATTN_RANGE_SHARE && event->n_col > 1 &&
+           event->row0 + r + event->ahead == 0 && attn_event_row(event, r).n == 1;
+}
+
 bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
 {
     size_t begin = row->at;

@@ -47,6 +47,9 @@ struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r);
 /* The next cells, as many as are neighbours; false when there are no more. */
 bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 
+/* Whether row R can be nothing but 1: the first query of a causal pattern sees itself alone. */
+bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
+
 /* What a whole matrix holds in a masked cell: 0 in patterns, minus infinity in scores, and NaN in
  * qk, where the product is not computed. */
 float attn_site_masked_value(enum attn_site site);

@@ -102,6 +102,7 @@ class Tables(TestCase):
         self.assertAlmostEqual(local[0]["tv"], float(apart.mean()), places=5)
         self.assert_raises(attn.InvalidError, "exact", model().compare, KEYS, attention="full")
         self.assert_raises(attn.InvalidError, "", model().compare, KEYS, attention="nope")
+        self.assert_raises(attn.InvalidError, "without edits", model().compare, KEYS, attention="window:2", ablate="1.1")
 
     def test_pandas(self):
         try:
@@ -111,6 +112,27 @@ class Tables(TestCase):
         frame = model().heads(KEYS).to_pandas()
         self.assertIsInstance(frame, pandas.DataFrame)
         self.assertEqual(frame.shape, (32, len(frame.columns)))
+
+    def test_edits_without_effect_are_named(self):
+        m = model()
+        for ask in (m.heads, m.score, m.lens, lambda text, **how: m.attribute(text, **HOW, **how),
+                    lambda text, **how: m.ablate(text, **HOW, **how), lambda text, **how: m.diff(text, "The", **how),
+                    lambda text, **how: m.patch(text, "The key", **HOW, **how)):
+            notes = ask("The keys", edits=attn.scale("z", 1, head="2.2")).notes
+            self.assertEqual([note for note in notes if note.startswith("the edit 'z:2.2' changed nothing")], notes)
+            self.assertEqual(len(notes), 1)
+            self.assertEqual(ask("The keys", edits=attn.scale("z", 0.5, head="1.1")).notes, [])
+
+    @needs_cli
+    def test_two_sources(self):
+        found = attn.open("interpreter").patch("猫坐在", "猫坐在", target="垫", site="v", queries="mat",
+                                               source="The cat sat on the mat",
+                                               corrupted_source="The cat sat on the box")
+        table = cli_table("patch", "-m", "interpreter", "--clean", "猫坐在", "--corrupted", "猫坐在", "--target", "垫",
+                          "--sites", "v", "--queries", "mat", "--source", "The cat sat on the mat",
+                          "--corrupted-source", "The cat sat on the box")
+        for ours, theirs in zip(found, table):
+            self.same_cell(ours["effect"], theirs["effect"], "patch")
 
     def test_questions_that_cannot_be(self):
         m = model()

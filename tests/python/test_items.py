@@ -58,6 +58,12 @@ class Items(TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "items.jsonl")
             for items, arguments, ask in (
+                    (one, ["heads", "--from", "-1", "--to", "1"],
+                     lambda **options: m.heads(from_=-1, to=1, **options)),
+                    (one, ["heads", "--effect"], lambda **options: m.heads(effect=True, **options)),
+                    (one, ["score", "--group-by", "number"], m.score),
+                    ([{"good": item["a"], "bad": item["b"]} for item in two], ["score", "--per", "token"],
+                     lambda **options: m.score(per="token", **options)),
                     (one, ["lens"], m.lens), (one, ["attribute", "--group-by", "number"], m.attribute),
                     (two, ["diff"], m.diff),
                     (one, ["diff", "--with-attention", "window:2"],
@@ -74,6 +80,15 @@ class Items(TestCase):
                 ours = ask(items=items, **options)
                 self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
                 self.assertEqual(ours.info["n_item"], len(items), arguments)
+                if "--set" in arguments or "--per" in arguments:
+                    continue
+                if options and arguments[0] != "score":
+                    self.assert_raises(attn.Error, "", ours.plot)  # a picture shows one group
+                    ours.plot(figure="bars", values="logit")
+                    continue
+                drawn = cli(arguments[0], "-q", "-m", "fable", "--items", path, *arguments[1:], "--svg", "-").decode()
+                self.assertEqual(ours.plot().svg, drawn, arguments)
+        self.assert_raises(TypeError, "need items", m.score, KEYS, target=" are")
         t = m.patch(items=pairs, positions={"end": -1, "noun": 1})
         self.assertEqual((t.grid().columns, t.grid().shape), (["end", "noun"], (4, 2)))
         self.assertIn("<svg", t.plot().svg)

@@ -102,20 +102,35 @@ class Pictures(TestCase):
                 (["ablate", *ANSWER, "--parts", "mlp", KEYS], m.ablate(KEYS, parts="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
                  m.patch(KEYS, "The key to the cabinet", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z",
+                  "--direction", "noise"], m.patch(KEYS, "The key to the cabinet", site="z", direction="noise", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1"],
+                 m.patch(KEYS, "The key to the cabinet", positions={"noun": 1}, **HOW)),
+                (["ablate", *ANSWER, "--column", "kl", "--parts", "layers", "--with", "mean", KEYS],
+                 m.ablate(KEYS, parts="layers", with_="mean", **HOW).plot(values="kl")),
+                (["lens", "--queries", "all", KEYS], m.lens(KEYS, queries="all")),
+                (["score", TEXT], m.score(TEXT)), (["score", "--merge-words", TEXT], m.score(TEXT, merge_words=True)),
+                (["ablate", *ANSWER, "--parts", "layers", "--figure", "bars", KEYS],
+                 m.ablate(KEYS, parts="layers", **HOW).plot(figure="bars")),
+                (["lens", "--target", " are", "--figure", "curve", KEYS], m.lens(KEYS, target=" are").plot(figure="curve")),
+                (["ablate", "--metric", "kl", "--cumulative", KEYS], m.ablate(KEYS, metric="kl", cumulative=True)),
                 (["lens", "--queries", "all", "--target", " are", KEYS], m.lens(KEYS, queries="all", target=" are")),
                 (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
                 (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
                 (["attribute", "--by", "token", *ANSWER, KEYS], m.attribute(KEYS, by_token=True, **HOW)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet"))):
             theirs = cli(arguments[0], "-q", "-m", "fable", *arguments[1:], "--svg", "-").decode()
-            self.assertEqual(table.plot().svg, theirs, arguments)
-            self.assertEqual(table._repr_svg_(), theirs)
+            picture = table if isinstance(table, attn.Picture) else table.plot()
+            self.assertEqual(picture.svg, theirs, arguments)
+            self.assertEqual(picture._repr_svg_(), theirs)
 
     @needs_cli
     def test_options_shape_them(self):
         theirs = cli("heads", "-q", "-m", "fable", KEYS, "--sort", "max", "--svg", "-", "--colormap", "magma", "--title", "A",
-                     "--values", "never", "--color-scale", "sqrt").decode()
-        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt")
+                     "--values", "never", "--color-scale", "sqrt", "--figure-width", "85mm", "--font-size", 7,
+                     "--font", "serif").decode()
+        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt",
+                                        figure_width="85mm", font_size=7, font="serif")
         self.assertEqual(ours._repr_svg_(), theirs)
         with tempfile.TemporaryDirectory() as folder:
             ours.save(os.path.join(folder, "a.svg"))
@@ -129,7 +144,8 @@ class Pictures(TestCase):
         self.assert_raises(TypeError, "colour", t.plot, colour="red")
         self.assert_raises(KeyError, "columns are", t.plot, "nope", "head")
         self.assert_raises(ValueError, "numbers", t.plot, values="type")
-        self.assertIsNone(model().score(TEXT)._repr_svg_())
+        self.assertIsNone(model().score(texts=[TEXT, KEYS])._repr_svg_())
+        self.assert_raises(ValueError, "say rows and columns", model().score(TEXT).grid)
         self.assertIsNone(t.where(layer=9)._repr_svg_())
         self.assertIn("<svg", pickle.loads(pickle.dumps(model().lens(KEYS))).plot().svg)
 

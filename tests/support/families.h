@@ -11,7 +11,7 @@
         "tests/fixtures/family-qwen3",       /* norms of each head */                              \
         "tests/fixtures/family-gpt-neo",     /* no scale */                                        \
         "tests/fixtures/family-mistral",     /* windows */                                         \
-        "tests/fixtures/family-olmo2",       /* norms after, and of all heads at once */          \
+        "tests/fixtures/family-olmo2",       /* norms after, and of all heads at once */           \
         "tests/fixtures/family-gemma2",      /* soft caps */                                       \
         "tests/fixtures/family-gemma3-text", /* two ropes */                                       \
         "tests/fixtures/family-phi"          /* one norm for attention and MLP */

@@ -6,9 +6,13 @@
 Each item is also asked about by itself. Means, standard deviations with n - 1, standard errors,
 groups, pairs and bootstrap intervals must be numpy's to 1e-12; numbers are read with 17 digits.
 """
+import contextlib
 import csv
+import importlib
+import io
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -42,9 +46,9 @@ def number(text):
     return float("nan") if text == "" else float(text)
 
 
-def near(a, b, where):
+def near(a, b, where, tolerance=1e-12):
     a, b = np.asarray(a, float), np.asarray(b, float)
-    good = (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= 1e-12 * np.maximum(1, np.abs(b)))
+    good = (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b)))
     assert good.all(), f"{where}: {a} and {b}"
 
 
@@ -203,6 +207,70 @@ def check_patch(options, pairs, path):
              np.percentile(ratios, [10, 90]), here)
 
 
+def optional(name):
+    """The module NAME; None, with a line that says so, where it is not there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"check-study: {name} is not there, skipped")
+        return None
+
+
+def check_agreement(pandas, folder, statistics):
+    """The study of the manual: groups as pandas makes them, pairs and conditions as statsmodels."""
+    path = pathlib.Path(__file__).parents[2] / "data/experiments/agreement.csv"
+    items = pandas.read_csv(path)
+    head = ["--sort", "change", "--limit", "1", "--precision", "17", "-q", "--csv", "-"]
+    values = []
+    for i in range(len(items)): # one by one
+        items[i:i + 1].to_csv(folder / "item.csv", index=False)
+        row, = attn("score", "-q", "--precision", "17", "--csv", "-", "--items",
+                    folder / "item.csv")
+        values.append(number(row["metric"]))
+    items["value"] = values
+    items["right"] = items.value > 0
+    rows = pandas.DataFrame(attn("score", "-q", "--items", path, "--group-by", "number,attractor",
+                                 "--precision", "17", "--csv", "-"))
+    groups = items.groupby(["number", "attractor"], sort=False)
+    found = groups.value.agg(["mean", "std", "sem", "count"])
+    for ours, theirs in zip(["metric", "metric_sd", "metric_se", "n"], found.columns):
+        near(rows[ours].map(number), found[theirs], f"agreement, {theirs}")
+    near(rows.right.map(number), groups.right.mean(), "agreement, right")
+
+    # A regression on both factors predicts the means of the four conditions.
+    if not statistics:
+        return
+    fit = statistics.formula.ols("value ~ number * attractor", items).fit()
+    near(rows.metric.map(number), fit.predict(rows), "agreement, regression", 1e-9)
+    paired = items.pivot(index="id", columns="attractor", values="value")
+    test = statistics.stats.DescrStatsW(paired.other - paired.same)
+    row, = [row for row in attn("ablate", "--items", path, "--paired", "attractor=same:other",
+                                *head) if row["part"] == "base"]
+    near(number(row["value"]), test.mean, "agreement, pairs")
+    near(number(row["value_se"]), test.std_mean, "agreement, pairs")
+    assert int(row["n"]) == test.nobs
+
+
+def check_manual(folder):
+    """The manual's lines of pandas and statsmodels run, and find the means of its table."""
+    root = pathlib.Path(__file__).parents[2]
+    items = root / "data/experiments/agreement.csv"
+    manual = (root / "cmd/README.md").read_text("utf-8").split("### A study of agreement")[1]
+    block = re.search(r"^```py\n(.*?)^```$", manual, re.M | re.S).group(1)
+    exact = ["ablate", "-q", "--precision", "17", "--items", items, "--csv", "-"]
+    attn(*exact, "--each", folder / "each.csv")
+    printed = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        names = {}
+        exec(block, names)
+    assert "Converged:" in printed.getvalue()
+    groups = names["head"].groupby(["number", "attractor"], sort=False).change
+    rows = [row for row in attn(*exact, "--group-by", "number,attractor")
+            if row["layer"] == "2" and row["head"] == "5"]
+    near([number(row["change"]) for row in rows], groups.mean(), "manual, means")
+    near([number(row["change_se"]) for row in rows], groups.sem(), "manual, se")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
@@ -222,7 +290,13 @@ def main():
     path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     check_patch([], pairs, path)
     check_patch(["--sites", "z"], pairs, path)
-    print("check-study: tables over items are numpy's of single runs")
+    pandas, statistics = optional("pandas"), optional("statsmodels.api")
+    if pandas:
+        check_agreement(pandas, folder, statistics)
+    if pandas and statistics:
+        check_manual(folder)
+    print("check-study: tables over items are numpy's of single runs"
+          + (", pandas's and statsmodels's of groups" if pandas and statistics else ""))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 #                                            compiler; names what is missing and its package
 #   dependencies.sh install GROUP...         installs what build, check, test, optional, draw, lint,
 #                                            engines, packages, fresh, python, clang, fuzz, browser,
-#                                            aarch64 lack on Debian and Ubuntu; does and says nothing
+#                                            aarch64, wasm, node lack on Debian and Ubuntu; does and says nothing
 #                                            when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
@@ -153,6 +153,14 @@ missing() {
         has_for_arm libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0:arm64
         has_monospace || echo fonts-dejavu-core
         ;;
+    wasm) # a compiler for WebAssembly, its C library, and what gets sources of libraries
+        has_program clang-19 || echo clang-19
+        has_program wasm-ld-19 || echo lld-19
+        [ -e /usr/lib/wasm32-wasi/libc.a ] || echo wasi-libc
+        [ -e /usr/lib/llvm-19/lib/clang/19/lib/wasi ] || echo libclang-rt-19-dev-wasm32
+        has_program dpkg-source || echo dpkg-dev
+        ;;
+    node) has_program node || echo nodejs ;;
     fuzz) # behind clang, whose version decides
         has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
         ;;

@@ -474,17 +474,26 @@ static void spoil(struct asked *asked, int which, int bad)
     case 9:
         asked->picture.color_scale.curve = bad;
         break;
-    default:
+    case 10:
         asked->picture.depth = bad;
+        break;
+    case 11:
+        asked->picture.dpi = 1e6 * bad;
+        break;
+    case 12:
+        asked->picture.font_size = 1e6 * bad;
+        break;
+    default:
+        asked->picture.figure_width = 1e6 * bad;
         break;
     }
 }
 
 START_TEST(requests_have_no_other_choices)
 {
-    static const char *const words[] = {"special", "special_tokens", "kind", "mask",
-                                        "kind",    "site",           "op",   "figure",
-                                        "theme",   "curve",          "depth"};
+    static const char *const words[] = {
+        "special", "special_tokens", "kind",  "mask",  "kind", "site",      "op",
+        "figure",  "theme",          "curve", "depth", "dpi",  "font_size", "figure_width"};
     struct attn_host *host = open_host();
     struct attn_result result = {0};
 

@@ -498,6 +498,8 @@ static void assert_pixels(const char *const *args, size_t side)
     struct attn_csv csv = csv_of(args);
     struct attn_svg svg = svg_of(args);
     struct attn_ran ran = run(args, (const char *const[]){"--png", "-", NULL});
+    const double unit = 144 / 108.0; /* pixels; of 18 units: 24 */
+    const size_t pixels = (size_t)((double)side * unit);
     struct attn_picture picture;
     uint32_t colors[MOST_CELLS];
     double x, y;
@@ -506,8 +508,8 @@ static void assert_pixels(const char *const *args, size_t side)
     find_first_cell(&svg, &x, &y);
     for (size_t r = 0; r + 1 < csv.n_row; r++)
         for (size_t c = 0; c + 1 < csv.n_col; c++)
-            colors[r * (csv.n_col - 1) + c] =
-                most_frequent(&picture, (size_t)x + c * side, (size_t)y + r * side, side);
+            colors[r * (csv.n_col - 1) + c] = most_frequent(
+                &picture, (size_t)(x * unit) + c * pixels, (size_t)(y * unit) + r * pixels, pixels);
     assert_same(&csv, colors);
     attn_picture_release(&picture);
     attn_ran_release(&ran);
@@ -545,9 +547,11 @@ START_TEST(a_png_says_what_it_shows)
     attn_picture_read(ran.out, ran.n_out, &picture);
     ck_assert_str_eq(picture.texts,
                      "Title=cross-attention, layer 0, head 0: pattern\nText=Life is short\n"
-                     "Subject=cross-attention, layer 0, head 0\nSite=pattern\nScale=square root\n"
+                     "Subject=cross-attention, layer 0, head 0\nSite=pattern\nShows=weight, "
+                     "%\nScale=square root\n"
                      "Options=--mask none\nSoftware=attn-cli 0.2.0\n");
-    ck_assert_str_eq(picture.chunks, "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
+    ck_assert_str_eq(picture.chunks,
+                     "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
     attn_picture_release(&picture);
     attn_ran_release(&ran);
 }

@@ -41,11 +41,11 @@ static struct matrix make_matrix(size_t n)
 
 /* --- The writer under test ------------------------------------------------------------------- */
 
-static struct attn_selection *select_all(size_t n)
+static struct attn_selection *select_layers(size_t n_layer, size_t n_head, size_t n)
 {
-    const struct attn_dims dims = {.n_layer = 1,
-                                   .n_head = 1,
-                                   .n_kv_head = 1,
+    const struct attn_dims dims = {.n_layer = n_layer,
+                                   .n_head = n_head,
+                                   .n_kv_head = n_head,
                                    .d_head = 2,
                                    .d_value = 2,
                                    .n_position = n,
@@ -54,6 +54,11 @@ static struct attn_selection *select_all(size_t n)
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
     return selection;
+}
+
+static struct attn_selection *select_all(size_t n)
+{
+    return select_layers(1, 1, n);
 }
 
 /* Hands M over row by row, the cells that count with their keys. */
@@ -251,6 +256,7 @@ START_TEST(half_blocks_have_the_largest_of_the_cells_they_stand_for)
     for (size_t i = 0; i < (size_t)N_WIDE * N_WIDE;
          i++) /* large ones are rare, so that cells differ */
         m.cells[i] = m.cells[i] > 0.97 ? m.cells[i] : m.cells[i] / 10;
+    m.cells[0] = 1; /* by definition: other rows of its cell count */
     text = draw(&m, &picture);
     for (size_t line = 0; line < CELLS / 2; line++) {
         const char *at = line_of(text, 2 + line);
@@ -263,7 +269,7 @@ START_TEST(half_blocks_have_the_largest_of_the_cells_they_stand_for)
 
             while (*at == '\033')
                 at = read_sequence(at, &pen);
-            for (size_t i = 2 * line * K; i < (2 * line + 2) * K; i++)
+            for (size_t i = line > 0 ? 2 * line * K : 1; i < (2 * line + 2) * K; i++)
                 for (size_t j = column * K; j < (column + 1) * K && j <= i; j++) {
                     double *half = i < (2 * line + 1) * K ? &upper : &lower;
 
@@ -277,6 +283,60 @@ START_TEST(half_blocks_have_the_largest_of_the_cells_they_stand_for)
     }
     free(text);
     free(m.cells);
+}
+END_TEST
+
+/* The mean, over the rows of cell (ROW, COLUMN) of SIDE x SIDE, of the largest of its columns. */
+static double mean_row_maximum(const struct matrix *m, size_t side, size_t row, size_t column)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 1; i < m->n; i++) { /* without row 0 */
+        double most = -1;
+
+        for (size_t j = 0; j <= i && i * side / m->n == row; j++)
+            if (j * side / m->n == column)
+                most = fmax(most, m->cells[i * m->n + j]);
+        n += most >= 0;
+        sum += most >= 0 ? most : 0;
+    }
+    return n > 0 ? sum / (double)n : -1;
+}
+
+START_TEST(thumbnails_have_the_mean_of_each_rows_largest)
+{
+    static const size_t sizes_of[] = {13, 20, N_WIDE}; /* more than the cells of a thumbnail */
+    enum { SIDE = 12 };
+    struct attn_picture_options picture = in_blues();
+
+    picture.figure = ATTN_FIGURE_GRID;
+    for (size_t k = 0; k < sizeof sizes_of / sizeof *sizes_of; k++) {
+        struct matrix m = make_matrix(sizes_of[k]);
+        char *text;
+
+        m.cells[0] = 1;
+        text = draw(&m, &picture);
+        for (size_t line = 0; line < SIDE / 2; line++) {
+            const char *at = line_of(text, 1 + line) + strlen("layer 0 ");
+            struct pen pen = {-1, -1};
+
+            for (size_t column = 0; column < 2 * line + 2; column++) {
+                const double upper = mean_row_maximum(&m, SIDE, 2 * line, column);
+                const double lower = mean_row_maximum(&m, SIDE, 2 * line + 1, column);
+
+                while (*at == '\033')
+                    at = read_sequence(at, &pen);
+                attn_blues_assert("first", (uint32_t)pen.text, upper >= 0 ? upper : lower);
+                if (upper >= 0 && lower >= 0)
+                    attn_blues_assert("lower", (uint32_t)pen.ground, lower);
+                at += 3;
+            }
+        }
+        ck_assert_ptr_nonnull(strstr(text, "queries down, keys across, mean row maximum of "));
+        free(text);
+        free(m.cells);
+    }
 }
 END_TEST
 
@@ -298,12 +358,15 @@ START_TEST(each_colored_line_ends_in_a_reset)
 END_TEST
 
 /* A heat map, a first screen, and words: every allocation fails once. */
-static void fail_everywhere(const char *format, const struct attn_picture_options *picture)
+static void fail_everywhere(const char *format, const struct attn_picture_options *picture,
+                            size_t n_layer, size_t n_head)
 {
     static const size_t words[N] = {0, 1, 1, 2, 3, 3};
     struct matrix m = make_matrix(N);
-    struct attn_labels labels = {
-        .selection = select_all(N), .tokens = tokens, .token_sizes = sizes, .words = words};
+    struct attn_labels labels = {.selection = select_layers(n_layer, n_head, N),
+                                 .tokens = tokens,
+                                 .token_sizes = sizes,
+                                 .words = words};
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     enum attn_status status = ATTN_NO_MEMORY;
 
@@ -316,9 +379,12 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
         ck_assert_int_eq(attn_sink_create_memory(&item.sink, NULL), ATTN_OK);
         attn_alloc_fail_at(n);
         status = attn_outputs_create(&item, 1, &labels, &options, &outputs, &err);
-        for (size_t i = 0; i < N && status == ATTN_OK; i++) {
+        for (size_t at = 0; at < n_layer * n_head * N && status == ATTN_OK; at++) {
+            const size_t i = at % N;
             float values[N];
             const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                                   .layer = (int)(at / N / n_head),
+                                                   .head = (int)(at / N % n_head),
                                                    .row0 = i,
                                                    .n_row = 1,
                                                    .n_col = N,
@@ -345,18 +411,21 @@ START_TEST(a_lack_of_memory_is_told)
 {
     struct attn_picture_options picture = in_blues();
 
-    fail_everywhere("heatmap", &picture);
-    fail_everywhere("screen", &picture);
+    fail_everywhere("heatmap", &picture, 1, 1);
+    fail_everywhere("screen", &picture, 1, 1);
+    fail_everywhere("screen", &picture, 2, 3);  /* thumbnails */
+    fail_everywhere("screen", &picture, 40, 3); /* a map of heads */
     picture.figure = ATTN_FIGURE_GRID;
-    fail_everywhere("heatmap", &picture);
+    fail_everywhere("heatmap", &picture, 1, 1);
     picture.figure = ATTN_FIGURE_DEFAULT;
     picture.merges_words = picture.hides_first = picture.renormalizes = true;
-    fail_everywhere("heatmap", &picture);
-    fail_everywhere("text", &picture);
+    fail_everywhere("heatmap", &picture, 1, 1);
+    fail_everywhere("text", &picture, 1, 1);
 }
 END_TEST
 
 ATTN_SUITE("heatmap", colors_and_percents_are_the_weights,
            what_has_no_value_is_told_from_0_and_from_each_other,
            half_blocks_have_the_largest_of_the_cells_they_stand_for,
-           each_colored_line_ends_in_a_reset, a_lack_of_memory_is_told)
+           thumbnails_have_the_mean_of_each_rows_largest, each_colored_line_ends_in_a_reset,
+           a_lack_of_memory_is_told)

@@ -109,6 +109,84 @@ static enum attn_status draw_table(const char *format, size_t n_row, struct attn
     return attn_table_picture_write(table, &grid, &picture, &output, err);
 }
 
+/* Heads and other parts of two layers, with a text each, as attribute has them; or pairs of heads. */
+static void make_parts(bool is_pairs)
+{
+    static const struct attn_column columns[] = {
+        {.name = "part", .type = ATTN_VALUE_TEXT},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "token", .type = ATTN_VALUE_TEXT},
+        {.name = "logit", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_SIGNED}};
+    static const struct attn_column of_pairs[] = {
+        {.name = "number", .type = ATTN_VALUE_INTEGER},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "other_number", .type = ATTN_VALUE_INTEGER},
+        {.name = "other_layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "other_head", .type = ATTN_VALUE_INTEGER},
+        {.name = "js", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_POSITIVE}};
+    static const char *const parts[] = {"embed", "head", "head", "mlp", "head", "norm", "sum"};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(
+        attn_table_create("parts", is_pairs ? of_pairs : columns, is_pairs ? 7 : 5, &table, &err),
+        ATTN_OK);
+    for (int i = 0; i < 7; i++) {
+        const struct attn_cell missing = attn_cell_missing();
+        const bool is_head = strcmp(parts[i], "head") == 0;
+        const struct attn_cell row[] = {attn_cell_text(parts[i], strlen(parts[i])),
+                                        is_head || i == 3 ? attn_cell_integer(i / 3) : missing,
+                                        is_head ? attn_cell_integer(i % 3) : missing,
+                                        attn_cell_text(" <a>", 4),
+                                        attn_cell_real(i < 6 ? i - 2.5 : 9)};
+        const struct attn_cell pair[] = {attn_cell_integer(i / 3), attn_cell_integer(0),
+                                         attn_cell_integer(i / 3), attn_cell_integer(3 + i % 3),
+                                         attn_cell_integer(1),     attn_cell_integer(i % 3),
+                                         attn_cell_real(0.1 * i)};
+
+        ck_assert_int_eq(attn_table_append(table, is_pairs ? pair : row, is_pairs ? 7 : 5, &err),
+                         ATTN_OK);
+    }
+}
+
+/* Like draw_table. */
+static enum attn_status draw_parts(const char *format, size_t n_row, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
+    const struct attn_table_grid grid = {.rows = "layer",
+                                         .columns = "head",
+                                         .values = "logit",
+                                         .parts = "part",
+                                         .cells = "token",
+                                         .answer = "logit(<are>)",
+                                         .asked = "written by each part of the model",
+                                         .text = "one",
+                                         .n_text = 3,
+                                         .text_name = "A",
+                                         .other = "two",
+                                         .n_other = 3,
+                                         .other_name = "B"};
+
+    (void)n_row;
+    return attn_table_picture_write(table, &grid, &picture, &output, err);
+}
+
+static enum attn_status draw_pairs(const char *format, size_t n_row, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
+    const struct attn_table_grid grid = {.rows = "number",
+                                         .columns = "other_number",
+                                         .values = "js",
+                                         .is_pairs = true,
+                                         .is_clustered = true};
+
+    (void)n_row;
+    return attn_table_picture_write(table, &grid, &picture, &output, err);
+}
+
 /* --- Memory ----------------------------------------------------------------------------------- */
 
 /* Writes a picture in FORMAT; N_ROW: of draw. */
@@ -194,6 +272,18 @@ START_TEST(pictures_of_tables_fail_cleanly_wherever_memory_runs_out)
             has_detail = detail == 1;
             assert_fails_cleanly(draw_table, formats[i]);
         }
+    attn_table_free(table);
+    make_parts(false);
+    assert_fails_cleanly(draw_parts, "svg");
+    for (enum attn_figure kind = ATTN_FIGURE_BARS; kind <= ATTN_FIGURE_CURVE; kind++) {
+        picture.figure = kind;
+        assert_fails_cleanly(draw_parts, "svg");
+    }
+    picture.figure = ATTN_FIGURE_DEFAULT;
+    attn_table_free(table);
+    make_parts(true);
+    assert_fails_cleanly(draw_pairs, "svg");
+    assert_fails_cleanly(draw_pairs, "heatmap");
     attn_table_free(table);
     attn_made_up_run_release(&made);
 }

@@ -323,7 +323,9 @@ ATTN_FIGURE_LINES = 3
 ATTN_FIGURE_TOKENS = 4
 ATTN_FIGURE_POINTS = 5
 ATTN_FIGURE_PATCHES = 6
-ATTN_N_FIGURE = 7
+ATTN_FIGURE_BARS = 7
+ATTN_FIGURE_CURVE = 8
+ATTN_N_FIGURE = 9
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -336,6 +338,9 @@ ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
 ATTN_ITEM_GOOD_BAD = 3
 ATTN_N_ITEM_PAIR = 4
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -675,6 +680,14 @@ class attn_item_place(Structure):
 
 
 class attn_item(Structure):
+    pass
+
+
+class attn_each_result(Structure):
+    pass
+
+
+class attn_each_options(Structure):
     pass
 
 
@@ -1386,6 +1399,7 @@ attn_patch_args._fields_ = [
     ("places", POINTER(attn_patch_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
@@ -1483,6 +1497,10 @@ attn_picture_options._fields_ = [
     ("depth", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
+    ("dpi", c_double),
+    ("font_size", c_double),
+    ("figure_width", c_double),
+    ("font", c_char_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1523,10 +1541,25 @@ attn_table_grid._fields_ = [
     ("columns", c_char_p),
     ("texts", c_char_p),
     ("values", c_char_p),
+    ("cells", c_char_p),
+    ("parts", c_char_p),
+    ("is_pairs", c_bool),
+    ("figure", c_int),
+    ("n_label", c_size_t),
+    ("is_sequence", c_bool),
+    ("is_clustered", c_bool),
+    ("quantity", c_char_p),
+    ("answer", c_char_p),
+    ("asked", c_char_p),
     ("model", c_char_p),
     ("text", c_char_p),
+    ("text_name", c_char_p),
     ("n_text", c_size_t),
+    ("other", c_char_p),
+    ("other_name", c_char_p),
+    ("n_other", c_size_t),
     ("run", POINTER(attn_labels)),
+    ("other_run", POINTER(attn_labels)),
     ("positions", c_char_p),
     ("later", c_void_p * 4),
 ]
@@ -1571,6 +1604,30 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+]
+attn_each_result._fields_ = [
+    ("n_item", c_uint64),
+    ("n_before", c_uint64),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+]
+attn_each_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("form", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+    ("result", POINTER(attn_each_result)),
 ]
 attn_records_item._fields_ = [
     ("format", c_char_p),
@@ -1647,6 +1704,7 @@ attn_study_args._fields_ = [
     ("max_failed", c_int64),
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
+    ("each", POINTER(attn_each_options)),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1794,6 +1852,10 @@ def ATTN_COLOR_SCALE_DEFAULT():
 
 def ATTN_DIFF_ARGS_DEFAULT():
     return attn_diff_args(size=sizeof(attn_diff_args))
+
+
+def ATTN_EACH_OPTIONS_DEFAULT():
+    return attn_each_options(size=sizeof(attn_each_options))
 
 
 def ATTN_EDIT_DEFAULT():

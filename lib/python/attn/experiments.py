@@ -22,6 +22,7 @@ _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATT
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
+_PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
 def _inputs(values, what: str, keep: list):
@@ -69,7 +70,17 @@ class _Question:
 
         result = interruptible(compute, self.host.cancel)
         warn_of(result.notes)
-        result._drawn = _drawn_of(self.model, self.text, drawn)
+        about = self.text
+        if study:
+            about = f"mean over {study.sum.n_item - study.sum.n_failed} items"
+        elif getattr(args, "n_text", 0):
+            about = f"mean over {args.n_text} texts"
+        if drawn.get("answer"):
+            target, foil, metric = drawn["answer"]
+            if study and study.sum.metric:
+                metric = study.sum.metric.decode()  # that of the items
+            drawn["answer"] = _answer_name(target, foil, metric)
+        result._drawn = _drawn_of(self.model, about, drawn)
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
             study.warn(result.notes)
@@ -83,7 +94,27 @@ class _Question:
 
 def _drawn_of(model: Model, text, drawn: dict) -> dict:
     """What a picture of a table shows: DRAWN, and what it is about."""
-    return dict(drawn, model=model.name, text=text if isinstance(text, (str, bytes)) else None)
+    return dict(drawn, model=model.name, text=_only_text(text))
+
+
+def _only_text(value):
+    return value if isinstance(value, (str, bytes)) else None
+
+
+def _answer_name(target=None, foil=None, metric: str = "auto") -> str:
+    """What is measured, as a picture says it: "logit(are) - logit(is)"."""
+    def name(token, otherwise):
+        if token is None:
+            return otherwise
+        return token.lstrip(" ") or token if isinstance(token, str) else f"id {token}"
+
+    metric = metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
+    if metric == "logit_diff":
+        return f"logit({name(target, 'target')}) - logit({name(foil, 'foil')})"
+    named = {"log_prob": "ln p(", "logit": "logit(", "prob": "p("}.get(metric)
+    if named:
+        return f"{named}{name(target, 'target')})"
+    return "the KL divergence" if metric == "kl" else "-ln p of the text's tokens"
 
 
 def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 0,
@@ -119,7 +150,9 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     drawn = (sort.partition(":")[0] if sort else "change" if effect else "weight" if from_ is not None
              else "mul" if pattern is not None else _first(measures))
     drawn = drawn or ("induction" if probe is not False else "entropy_norm")
-    return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn)
+    return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn,
+                           asked="without each head" if effect and drawn == "change" else "of each head",
+                           answer=(target, foil, metric) if effect else None)
 
 
 def _first(measures) -> str | None:
@@ -170,12 +203,24 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
         question.keep.append(args.sets)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
-                           columns="head" if parts == "heads" else "part", values="change")
+                           columns="head" if parts == "heads" else "part", values="change",
+                           asked=_asked_of_ablate(name if layer else parts, with_, cumulative), is_sequence=cumulative,
+                           answer=(target, foil, metric))
+
+
+def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
+    if cumulative:
+        return "without this part and all before it"
+    if with_ != "zero":
+        return {"mean": "with the mean of each part in its place", "uniform": "with a uniform pattern in each head",
+                "resample": "with rows of another text in each part"}[with_]
+    return {"heads": "without each head", "attn": "without the attention of each layer",
+            "mlp": "without the MLP of each layer", "layers": "without each layer"}.get(parts, "without each neuron")
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          **options) -> Table:
+          corrupted_source=None, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -183,12 +228,15 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
+    corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
     info        clean and corrupted: the metric of both runs
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
     question, args = _Question(self, clean, options), c.ATTN_PATCH_ARGS_DEFAULT()
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
+    if corrupted_source is not None:
+        fill_input(args.corrupted_source, corrupted_source, "corrupted_source", question.keep)
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.n_control, args.seed = control, seed
@@ -197,9 +245,15 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                   for name, value in dict(positions).items()]
         args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect",
-                            texts="token" if positions is None else None)
-    table._drawn["columns"] = next((name for name in table.columns if name in ("position", "head", "kv_head")), "position")
+    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect", positions="position",
+                            texts="token" if question.study and positions is None else None, text_name="clean",
+                            other=_only_text(corrupted), other_name="corrupted",
+                            answer=(target, foil, metric),
+                            quantity="share of the clean answer lost" if args.is_to_noise else None)
+    columns = next((name for name in table.columns if name in ("position", "head", "kv_head")), "place")
+    table._drawn.update(columns=columns, asked=f"by {site} of each {columns}")
+    if not question.study and positions is None:
+        table._use_labels = functools.partial(_with_labels, self, [clean, corrupted], {**options, "queries": None})
     return table
 
 
@@ -224,22 +278,32 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
         detail, columns = None, "site"
     if heads_out:
         detail, columns = "position" if is_of_one else None, "head"
+    values, quantity = ("logit", "logit") if heads_out else ("prob", "probability")
+    quantity += " of the target" if question.study else " of the most probable token"
+    has_target = target is not None or question.study is not None
     table = question.answer("attn_lens", args, rows="layer", detail=detail, columns=columns, positions="position",
-                            values="logit" if heads_out else "prob")
+                            values=values, cells="token" if is_of_one and not has_target else None,
+                            quantity="@" if target is not None and not question.study else quantity,
+                            asked="by what each head adds alone" if heads_out else "read after each layer",
+                            answer=None if target is None else (target, None, values))
     if is_of_one:
-        table._use_labels = functools.partial(_with_labels, self, text, {**options, "sites": None})
+        table._use_labels = functools.partial(_with_labels, self, [text], {**options, "sites": None})
     return table
 
 
-def _with_labels(model: Model, text, options: dict, use: Callable, *arguments) -> None:
-    """Calls USE with the labels of a run of TEXT last: its tokens."""
-    host, request, run = model._use(), Request(text, **options), c_void_p()
-    call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
+def _with_labels(model: Model, texts: list, options: dict, use: Callable, *arguments) -> None:
+    """Calls USE with the labels of runs of TEXTS last: their tokens."""
+    host, runs, labels = model._use(), [], []
     try:
-        take_notes()
-        use(*arguments, lib.attn_run_labels(run))
+        for text in texts:
+            request, run = Request(text, **options), c_void_p()
+            call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
+            runs.append((run, request))
+            labels.append(lib.attn_run_labels(run))
+        use(*arguments, *labels)
     finally:
-        lib.attn_run_free(run)
+        for run, _ in runs:
+            lib.attn_run_free(run)
 
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
@@ -254,24 +318,42 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
     fill_answer(args.answer, question.keep, target, foil, at)
+    answer = target, foil, "logit" if foil is None else "logit_diff"
     if by_token:
         return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
-                               values="logit")
-    return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit")
+                               values="logit", asked="written by each head, by the key it reads from", answer=answer,
+                               quantity="part of @")
+    return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit", parts="part",
+                           asked="written by each part of the model", answer=answer, quantity="part of @")
 
 
-def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, **options) -> Table:
+def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
+          target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
     """How surprising each token is: bits, nats, rank (from 1), the most probable token at its position.
 
     texts       many texts instead of one: one row, with means over the texts
     stride      a longer text is scored in windows of n_ctx that move by so many positions
     info        n_token, nats (their sum), perplexity
-    items       many items instead of a text, as of ablate
+    items       many items instead of a text, as of ablate: their metric and whether they are right; or of `good` and
+                `bad` the log probabilities, in which `per` is "sum", "token" or "word"; or that of the text
+    target, foil, at, metric
+                of items that have none of their own
     """
     question, args, found = _Question(self, text, options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
     _texts(question, args, texts)
-    args.stride, args.merges_words = stride, merge_words
-    table = question.answer("attn_score", args, found)
+    if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
+        raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
+    args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    drawn = dict(rows="position", columns="position", texts="token", values="bits", figure=c.ATTN_FIGURE_TOKENS,
+                 asked="of each word" if merge_words else "of each token")
+    if question.study:
+        drawn = dict(rows="n", columns="n", values="right", figure=c.ATTN_FIGURE_BARS)
+    elif texts is not None:
+        drawn = {}
+    table = question.answer("attn_score", args, found, answer=(target, foil, metric), **drawn)
+    if question.study and table._n_group:  # a bar for each group
+        table._drawn.update(rows=table.columns[0], columns=table.columns[0])
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table
@@ -291,7 +373,9 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     args.host = host.pointer if host else None
     if not question.study or with_attention:
         args.request = POINTER(c.attn_request)(other.struct)
-    table = question.answer("attn_diff", args, c.attn_diff_sum(), rows="layer", columns="head", values="tv_mean")
+    names = {} if b is None else dict(text_name="A", other_name="B", other=_only_text(b))
+    table = question.answer("attn_diff", args, c.attn_diff_sum(), rows="layer", columns="head", values="tv_mean",
+                            asked="between the patterns of each head", **names)
     del host
     return table
 
@@ -309,7 +393,8 @@ def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
         return table_of(table)
 
     found = interruptible(compute, host.cancel)
-    found._drawn = _drawn_of(self, text, dict(rows="number", columns="other_number", values="js"))
+    found._drawn = _drawn_of(self, text, dict(rows="number", columns="other_number", values="js", is_pairs=True,
+                                              asked="of the patterns of two heads"))
     return found
 
 

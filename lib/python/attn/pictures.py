@@ -33,10 +33,27 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     picture.values = choice(options.pop("values", "auto"), _VALUES, "values")
     picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
     picture.cell, picture.width = int(options.pop("cell", 0)), int(options.pop("width", 0))
+    picture.dpi, picture.font_size = float(options.pop("dpi", 0)), float(options.pop("font_size", 0))
+    picture.figure_width = _points(options.pop("figure_width", 0))
     if title is not None:
         picture.title = terminated(title, "title")
+    if (font := options.pop("font", None)) is not None:
+        picture.font = terminated(font, "font")
     keep.append(picture)
     return picture
+
+
+_UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72, "pt": 1}
+
+
+def _points(length) -> float:
+    """A length in points: of "85mm", "8.5cm", "3.3in", "240pt", or of a number of points."""
+    if not isinstance(length, str):
+        return float(length)
+    try:
+        return float(length[:-2]) * _UNITS[length[-2:]]
+    except (KeyError, ValueError):
+        raise ValueError(f"figure_width is {length!r}, expected a length as '85mm', '3.3in' or '240pt'") from None
 
 
 def sink_bytes(sink) -> bytes:

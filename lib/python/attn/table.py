@@ -66,7 +66,7 @@ class Table:
         self._arrays: dict[str, np.ndarray] = {}
         self._n_group = 0  # leading columns that name a group
         self._drawn: dict[str, Any] = {}  # fields of struct attn_table_grid: what a picture shows
-        self._use_labels: Callable | None = None  # calls a function with the labels of the run, for pictures
+        self._use_labels: Callable | None = None  # calls a function with labels of runs that pictures show
 
     @property
     def columns(self) -> list[str]:
@@ -151,6 +151,8 @@ class Table:
             rows, values = None, rows
         drawn = self._layout(rows, columns, values)
         names = drawn["rows"], drawn["columns"]
+        if names[0] == names[1]:
+            raise ValueError("this table has no sides of a matrix: say rows and columns")
         sides = [self._side(name) for name in names]
         grid = np.full([len(side) for side in sides], np.nan).view(Grid)
         grid.rows, grid.columns = (list(side) for side in sides)
@@ -180,14 +182,16 @@ class Table:
         """What a picture shows: what is asked for, else what attn-cli draws, else numbers by layer and head."""
         drawn = dict(self._drawn)
         if rows is not None or columns is not None:
-            for name in ("detail", "texts"):
+            for name in ("detail", "texts", "cells", "parts", "is_pairs", "figure"):
                 drawn.pop(name, None)
+        if values is not None and values != drawn.get("values"):
+            drawn.pop("quantity", None)  # it was of another
         for side, name, usual in (("rows", rows, "layer"), ("columns", columns, "head")):
             if name is not None:
                 drawn[side] = name
             drawn.setdefault(side, usual)
         numbers = [name for name, column in self._columns.items()
-                   if column.type == c.ATTN_VALUE_REAL and name not in drawn.values()]
+                   if column.type == c.ATTN_VALUE_REAL and name not in (drawn["rows"], drawn["columns"])]
         drawn["values"] = values or drawn.get("values") or next(iter(numbers), "")
         for name in (drawn["rows"], drawn["columns"], drawn["values"]):
             self._values(name)  # or a KeyError
@@ -200,8 +204,8 @@ class Table:
         """The picture that attn-cli makes of this table: by default the numbers that matter by layer and head, or by
         layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
 
-        options     colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
-                    theme ("light", "dark")
+        options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
+                    theme ("light", "dark"), dpi, font, font_size, figure_width ("85mm", "3.3in")
         """
         drawn = self._layout(rows, columns, values)
         return Picture(functools.partial(self._draw, drawn, options))
@@ -217,10 +221,11 @@ class Table:
         grid = c.attn_table_grid()
         for name, value in drawn.items():
             setattr(grid, name, value.encode() if isinstance(value, str) else value)
-        grid.n_text = len(grid.text or b"")
+        grid.n_label = self._n_group
+        grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
 
-        def write(output, labels=None):
-            grid.run = labels
+        def write(output, run=None, other_run=None):
+            grid.run, grid.other_run = run, other_run
             self._with_native(lambda native: call("attn_table_picture_write", native, byref(grid), byref(picture),
                                                   byref(output)))
 

@@ -1,5 +1,5 @@
-/* batch_parts.c - see batch_parts.h. */
-#include "records/batch_parts.h"
+/* ledger_parts.c - see ledger_parts.h. */
+#include "records/ledger_parts.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -26,7 +26,7 @@ struct part {
     struct reading now, held;
 };
 
-struct attn_batch_parts {
+struct attn_ledger_parts {
     struct part *items; /* [n] owns */
     size_t n;
     uint8_t *piece; /* [PIECE] owns */
@@ -37,8 +37,8 @@ struct attn_batch_parts {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-static enum attn_status open_all(struct attn_batch_parts *parts, const struct attn_records *records,
-                                 struct attn_error *err)
+static enum attn_status open_all(struct attn_ledger_parts *parts,
+                                 const struct attn_records *records, struct attn_error *err)
 {
     struct attn_records_part of;
     size_t n = 0;
@@ -67,11 +67,11 @@ static enum attn_status open_all(struct attn_batch_parts *parts, const struct at
     return ATTN_OK;
 }
 
-enum attn_status attn_batch_parts_open(const struct attn_records *records,
-                                       const volatile sig_atomic_t *cancel,
-                                       struct attn_batch_parts **parts, struct attn_error *err)
+enum attn_status attn_ledger_parts_open(const struct attn_records *records,
+                                        const volatile sig_atomic_t *cancel,
+                                        struct attn_ledger_parts **parts, struct attn_error *err)
 {
-    struct attn_batch_parts *made = attn_alloc(1, sizeof *made, err);
+    struct attn_ledger_parts *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
     if (!made)
@@ -81,11 +81,11 @@ enum attn_status attn_batch_parts_open(const struct attn_records *records,
     if (status == ATTN_OK)
         *parts = made;
     else
-        attn_batch_parts_free(made);
+        attn_ledger_parts_free(made);
     return status;
 }
 
-void attn_batch_parts_free(struct attn_batch_parts *parts)
+void attn_ledger_parts_free(struct attn_ledger_parts *parts)
 {
     if (!parts)
         return;
@@ -99,7 +99,7 @@ void attn_batch_parts_free(struct attn_batch_parts *parts)
     attn_free(parts);
 }
 
-size_t attn_batch_parts_n(const struct attn_batch_parts *parts)
+size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts)
 {
     return parts->n;
 }
@@ -108,7 +108,7 @@ size_t attn_batch_parts_n(const struct attn_batch_parts *parts)
 
 /* Reads a part up to SIZE, unless STOP, which may be NULL, ends it; *has_all is false when the file
  * ends before. */
-static enum attn_status advance(struct attn_batch_parts *parts, struct part *part, uint64_t size,
+static enum attn_status advance(struct attn_ledger_parts *parts, struct part *part, uint64_t size,
                                 const struct attn_stop *stop, bool *has_all, struct attn_error *err)
 {
     struct reading *now = &part->now;
@@ -132,9 +132,9 @@ static enum attn_status advance(struct attn_batch_parts *parts, struct part *par
     return ATTN_OK;
 }
 
-enum attn_status attn_batch_parts_hold(struct attn_batch_parts *parts,
-                                       const struct attn_batch_extent *extents, bool *is_held,
-                                       struct attn_error *err)
+enum attn_status attn_ledger_parts_hold(struct attn_ledger_parts *parts,
+                                        const struct attn_ledger_extent *extents, bool *is_held,
+                                        struct attn_error *err)
 {
     *is_held = true;
     for (size_t i = 0; i < parts->n && *is_held; i++) {
@@ -155,13 +155,13 @@ enum attn_status attn_batch_parts_hold(struct attn_batch_parts *parts,
     return ATTN_OK;
 }
 
-const char *attn_batch_parts_damaged(const struct attn_batch_parts *parts, uint64_t *size)
+const char *attn_ledger_parts_damaged(const struct attn_ledger_parts *parts, uint64_t *size)
 {
     *size = parts->damaged_size;
     return parts->damaged < parts->n ? parts->items[parts->damaged].path : NULL;
 }
 
-void attn_batch_parts_rewind(struct attn_batch_parts *parts)
+void attn_ledger_parts_rewind(struct attn_ledger_parts *parts)
 {
     for (size_t i = 0; i < parts->n; i++)
         parts->items[i].now = parts->items[i].held;
@@ -169,9 +169,10 @@ void attn_batch_parts_rewind(struct attn_batch_parts *parts)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-enum attn_status attn_batch_parts_measure(struct attn_batch_parts *parts,
-                                          const struct attn_records *records, bool are_finished,
-                                          struct attn_batch_extent *extents, struct attn_error *err)
+enum attn_status attn_ledger_parts_measure(struct attn_ledger_parts *parts,
+                                           const struct attn_records *records, bool are_finished,
+                                           struct attn_ledger_extent *extents,
+                                           struct attn_error *err)
 {
     const struct attn_stop *stop = are_finished ? &parts->stop : NULL;
     struct attn_records_part of;

@@ -1,8 +1,8 @@
 /*
- * batch_manifest.c - the manifest of a batch: see batch_internal.h. A member stands on a line of
- * its own, so that those which identify the batch are compared as they are.
+ * ledger_manifest.c - the manifest: see ledger_internal.h. A member stands on a line of its own, so
+ * that those which identify the results are compared as they are.
  */
-#include "records/batch_internal.h"
+#include "records/ledger_internal.h"
 
 #include "base/escape.h"
 #include "base/file.h"
@@ -26,7 +26,7 @@
 #define DIGEST_BEGIN ",\n\"manifest_sha256\": \""
 #define DIGEST_END "\"\n}\n"
 
-enum { EXIT_FAILED = 6 }; /* the exit code of attn-cli batch when records failed that may not */
+enum { EXIT_FAILED = 6 }; /* the exit code of attn-cli when records failed that may not */
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
@@ -56,35 +56,34 @@ static void put_json(struct attn_json_writer *json, const char *name, const char
     attn_buffer_append_string(attn_json_value(json), value);
 }
 
-/* What the batch is of, what was read, and what came of it. */
-static void put_input(struct attn_json_writer *json, const struct attn_batch *batch,
+/* What the results are of, what was read, and what came of it. */
+static void put_input(struct attn_json_writer *json, struct attn_ledger *ledger,
                       const struct attn_host *host)
 {
-    const struct attn_batch_checkpoint *done = &batch->done;
-    uint64_t begin, end;
+    const struct attn_ledger_done *done = &ledger->done;
 
     put_text(json, "attn-cli", ATTN_VERSION);
-    put_json(json, "model_files", batch->identity.model);
-    put_json(json, "options", batch->identity.options);
-    put_json(json, "input", batch->identity.input);
+    put_json(json, "model_files", ledger->identity.model);
+    put_json(json, "options", ledger->identity.options);
+    put_json(json, "input", ledger->identity.input);
     put_text(json, "model", attn_model_name(attn_host_model(host)));
     put_key(json, "command");
     attn_json_begin(json, '[');
-    for (size_t i = 0; i < batch->options.n_command; i++)
-        attn_json_text(json, batch->options.command[i]);
+    for (size_t i = 0; i < ledger->n_command; i++)
+        attn_json_text(json, ledger->command[i]);
     attn_json_end(json);
-    attn_batch_lines_range(batch->lines, &begin, &end);
-    put_text(json, "input_path", attn_batch_lines_name(batch->lines));
+    put_text(json, "input_path", ledger->input_name);
     put_key(json, "input_range");
     attn_json_begin(json, '[');
-    attn_json_size(json, begin);
-    attn_json_size(json, end);
+    attn_json_size(json, ledger->input_begin);
+    attn_json_size(json, ledger->input_end);
     attn_json_end(json);
     put_text(json, "input_sha256", done->input);
     if (done->n_line_before > 0)
         put_count(json, "input_lines_before", done->n_line_before);
-    put_count(json, "records", done->n_record);
-    put_count(json, "tokens", done->n_token);
+    put_count(json, ledger->unit_key, done->n_record);
+    if (!ledger->has_state)
+        put_count(json, "tokens", done->n_token);
     put_key(json, "failed");
     attn_json_begin(json, '{');
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++) {
@@ -94,15 +93,17 @@ static void put_input(struct attn_json_writer *json, const struct attn_batch *ba
         attn_json_size(json, done->failures[i]);
     }
     attn_json_end(json);
+    if (ledger->has_state)
+        put_text(json, "state", attn_buffer_string(&ledger->state));
 }
 
-static void put_outputs(struct attn_json_writer *json, const struct attn_batch *batch)
+static void put_outputs(struct attn_json_writer *json, const struct attn_ledger *ledger)
 {
     struct attn_records_part part;
 
     put_key(json, "outputs");
     attn_json_begin(json, '[');
-    for (size_t i = 0; attn_records_part(batch->records, i, &part); i++) {
+    for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++) {
         if (!part.target)
             continue;
         attn_json_line(json);
@@ -110,36 +111,35 @@ static void put_outputs(struct attn_json_writer *json, const struct attn_batch *
         attn_json_key(json, "path");
         attn_json_text(json, part.target);
         attn_json_key(json, "bytes");
-        attn_json_size(json, batch->extents[i].size);
+        attn_json_size(json, ledger->extents[i].size);
         attn_json_key(json, "sha256");
-        attn_json_text(json, batch->extents[i].hex);
+        attn_json_text(json, ledger->extents[i].hex);
         attn_json_end(json);
     }
     attn_json_end(json);
 }
 
-static void put_circumstances(struct attn_json_writer *json, const struct attn_batch *batch,
+static void put_circumstances(struct attn_json_writer *json, const struct attn_ledger *ledger,
                               const struct attn_host *host)
 {
     const enum attn_isa most = host->options.isa, here = attn_isa_detect();
-    const bool has_failed = batch->n_failed > 0 && batch->options.max_failed < 0;
     char time[32];
     struct tm parts;
 
-    gmtime_r(&batch->started, &parts);
+    gmtime_r(&ledger->started, &parts);
     strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", &parts);
     put_text(json, "isa", attn_isa_name(most < here ? most : here));
     put_count(json, "threads", (uint64_t)attn_host_n_thread(host));
     put_text(json, "started", time);
     put_key(json, "seconds");
     attn_buffer_append_format(attn_json_value(json), "%.3f",
-                              1e-3 * (double)batch->done.milliseconds);
-    put_count(json, "restarts", batch->done.n_restart);
-    put_count(json, "exit", has_failed ? EXIT_FAILED : 0);
+                              1e-3 * (double)ledger->done.milliseconds);
+    put_count(json, "restarts", ledger->done.n_restart);
+    put_count(json, "exit", ledger->has_failed ? EXIT_FAILED : 0);
 }
 
-enum attn_status attn_batch_manifest_write(const struct attn_batch *batch,
-                                           const struct attn_host *host, struct attn_error *err)
+enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
+                                            const struct attn_host *host, struct attn_error *err)
 {
     struct attn_buffer text = {0};
     struct attn_json_writer json = {.out = &text};
@@ -148,9 +148,9 @@ enum attn_status attn_batch_manifest_write(const struct attn_batch *batch,
     enum attn_status status;
 
     attn_json_begin(&json, '{');
-    put_input(&json, batch, host);
-    put_outputs(&json, batch);
-    put_circumstances(&json, batch, host);
+    put_input(&json, ledger, host);
+    put_outputs(&json, ledger);
+    put_circumstances(&json, ledger, host);
     attn_digest_bytes(text.data, text.size, hex);
     put_text(&json, "manifest_sha256", hex);
     attn_json_line(&json);
@@ -158,9 +158,9 @@ enum attn_status attn_batch_manifest_write(const struct attn_batch *batch,
     attn_buffer_append_char(&text, '\n');
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
-        status = attn_sink_create_file(batch->manifest_path.data, &sink, err);
+        status = attn_sink_create_file(ledger->manifest_path.data, &sink, err);
     if (status == ATTN_OK) {
-        if (batch->options.is_synced)
+        if (ledger->is_synced)
             attn_sink_sync(sink);
         attn_sink_write(sink, text.data, text.size);
         status = attn_sink_commit(sink, err);
@@ -220,7 +220,7 @@ static const char *find_last(const char *line, size_t size, const char *wanted)
 }
 
 /* The list of outputs, one per line. *is_good tells whether it is as it was written. */
-static enum attn_status read_outputs(const char *text, struct attn_batch_made *made, bool *is_good,
+static enum attn_status read_outputs(const char *text, struct attn_ledger_made *made, bool *is_good,
                                      struct attn_error *err)
 {
     const char *line = find_member(text, "outputs");
@@ -231,7 +231,7 @@ static enum attn_status read_outputs(const char *text, struct attn_batch_made *m
         const size_t size = strcspn(++line, "\n");
         const char *bytes = find_last(line, size, EXTENT_BYTES);
         const char *hex = find_last(line, size, EXTENT_DIGEST);
-        struct attn_batch_extent *output;
+        struct attn_ledger_extent *output;
 
         ATTN_TRY(
             attn_grow(&made->outputs, &capacity, made->n_output + 1, sizeof *made->outputs, err));
@@ -243,8 +243,21 @@ static enum attn_status read_outputs(const char *text, struct attn_batch_made *m
     return ATTN_OK;
 }
 
+/* Takes over what the owner kept. */
+static bool read_state(const char *text, struct attn_ledger *ledger)
+{
+    const char *state = find_member(text, "state");
+
+    if (!ledger->has_state)
+        return true;
+    attn_buffer_reset(&ledger->state);
+    if (state) /* plain characters between quotes */
+        attn_buffer_append(&ledger->state, state + 1, strcspn(state + 1, "\""));
+    return state;
+}
+
 /* Counts and digest of the input. False when TEXT is not as it was written. */
-static bool read_members(const char *text, struct attn_batch_made *made)
+static bool read_members(const char *text, const char *unit_key, struct attn_ledger_made *made)
 {
     const char *range = find_member(text, "input_range");
     const char *comma = range ? strchr(range, ',') : NULL;
@@ -254,7 +267,7 @@ static bool read_members(const char *text, struct attn_batch_made *made)
 
     if (!comma || !hex || !attn_parse_uint(range + 1, (size_t)(comma - range) - 1, &made->begin) ||
         !attn_parse_uint(comma + 2, strcspn(comma + 2, "]"), &made->end) ||
-        !read_hex(hex + 1, made->input) || !read_number(text, "records", &made->n_record) ||
+        !read_hex(hex + 1, made->input) || !read_number(text, unit_key, &made->n_record) ||
         !read_number(text, "exit", &exit_code))
         return false;
     made->has_failed = exit_code != 0;
@@ -268,17 +281,18 @@ static bool read_members(const char *text, struct attn_batch_made *made)
     return true;
 }
 
-void attn_batch_made_release(struct attn_batch_made *made)
+void attn_ledger_made_release(struct attn_ledger_made *made)
 {
     attn_free(made->outputs);
-    *made = (struct attn_batch_made){0};
+    *made = (struct attn_ledger_made){0};
 }
 
-/* Reads the TEXT [size] of the manifest PATH, which is terminated. */
-static enum attn_status read_text(const char *path, const char *text, size_t size,
-                                  const struct attn_batch_identity *identity,
-                                  struct attn_batch_made *made, struct attn_error *err)
+/* Reads the TEXT [size] of the manifest, which is terminated. */
+static enum attn_status read_text(struct attn_ledger *ledger, const char *text, size_t size,
+                                  struct attn_ledger_made *made, struct attn_error *err)
 {
+    const struct attn_ledger_identity *identity = &ledger->identity;
+    const char *path = ledger->manifest_path.data;
     enum { TAIL = sizeof DIGEST_BEGIN - 1 + ATTN_DIGEST_HEX_SIZE - 1 + sizeof DIGEST_END - 1 };
     const char *other = !has_member(text, "attn-cli", "\"" ATTN_VERSION "\"")
                             ? "another version of attn-cli"
@@ -290,12 +304,13 @@ static enum attn_status read_text(const char *path, const char *text, size_t siz
     bool is_good = false;
 
     if (other)
-        return attn_batch_report_other(path, other, "without `is_resumed` the results are replaced",
-                                       err);
+        return attn_ledger_report_other(path, other,
+                                        "without `is_resumed` the results are replaced", err);
     if (size >= TAIL) { /* it ends with the digest of what is before */
         attn_digest_bytes(text, size - TAIL, hex);
         snprintf(expected, sizeof expected, DIGEST_BEGIN "%s" DIGEST_END, hex);
-        is_good = memcmp(text + size - TAIL, expected, TAIL) == 0 && read_members(text, made);
+        is_good = memcmp(text + size - TAIL, expected, TAIL) == 0 &&
+                  read_members(text, ledger->unit_key, made) && read_state(text, ledger);
     }
     if (is_good)
         ATTN_TRY(read_outputs(text, made, &is_good, err));
@@ -307,10 +322,10 @@ static enum attn_status read_text(const char *path, const char *text, size_t siz
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_batch_manifest_read(const struct attn_batch *batch,
-                                          struct attn_batch_made *made, struct attn_error *err)
+enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
+                                           struct attn_ledger_made *made, struct attn_error *err)
 {
-    const char *path = batch->manifest_path.data;
+    const char *path = ledger->manifest_path.data;
     struct attn_file file;
     struct attn_buffer text = {0};
     const char *content;
@@ -323,7 +338,7 @@ enum attn_status attn_batch_manifest_read(const struct attn_batch *batch,
     content = attn_buffer_string(&text);
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
-        status = read_text(path, content, text.size, &batch->identity, made, err);
+        status = read_text(ledger, content, text.size, made, err);
     made->is_there = status == ATTN_OK;
     attn_buffer_release(&text);
     return status;
@@ -343,7 +358,7 @@ static enum attn_status report_output(const char *output, const char *path, cons
 
 /* Whether OUTPUT has the size of EXTENT, or with STOP its digest. */
 static enum attn_status compare_output(const char *output, const char *path,
-                                       const struct attn_batch_extent *extent,
+                                       const struct attn_ledger_extent *extent,
                                        const struct attn_stop *stop, struct attn_error *err)
 {
     char what[80], found[ATTN_QUANTITY_SIZE], expected[ATTN_QUANTITY_SIZE];
@@ -367,19 +382,19 @@ static enum attn_status compare_output(const char *output, const char *path,
     return report_output(output, path, what, err);
 }
 
-enum attn_status attn_batch_manifest_compare(const struct attn_batch *batch,
-                                             const struct attn_batch_made *made,
-                                             struct attn_error *err)
+enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
+                                              const struct attn_ledger_made *made,
+                                              struct attn_error *err)
 {
-    const struct attn_stop stop = {.cancel = batch->options.cancel};
-    const char *path = batch->manifest_path.data;
+    const struct attn_stop stop = {.cancel = ledger->cancel};
+    const char *path = ledger->manifest_path.data;
     struct attn_records_part part;
 
     for (int pass = 0; pass < 2; pass++) { /* their sizes, then all of their bytes */
         size_t n = 0;
 
-        for (size_t i = 0; attn_records_part(batch->records, i, &part); i++) {
-            const struct attn_batch_extent *extent = &made->outputs[n];
+        for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++) {
+            const struct attn_ledger_extent *extent = &made->outputs[n];
 
             if (!part.target)
                 continue;

@@ -1,10 +1,10 @@
 /*
- * batch_journal.c - the journal of a batch: see batch_internal.h. The file is a table: four lines
- * that say what the batch is, one with the names of the columns, then whole numbers and digests,
- * with tabs between them. The last column of each line is the CRC-32 of what is before it, so a
- * line that was cut does not count.
+ * ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines that say
+ * what the results are of, one with the names of the columns, then whole numbers and digests, with
+ * tabs between them, and what the owner keeps. The last column of each line is the CRC-32 of what
+ * is before it, so a line that was cut does not count.
  */
-#include "records/batch_internal.h"
+#include "records/ledger_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -44,13 +44,13 @@ static void end_line(struct attn_buffer *text, size_t begin)
     attn_buffer_append_format(text, "\t%08lx\n", crc);
 }
 
-/* The lines that say what the batch is, and the names of the columns. */
-static void append_facts(struct attn_buffer *text, const struct attn_batch *batch)
+/* The lines that say what the results are of, and the names of the columns. */
+static void append_facts(struct attn_buffer *text, const struct attn_ledger *ledger)
 {
     const char *const facts[][2] = {{"attn-cli", ATTN_VERSION},
-                                    {"model", batch->identity.model},
-                                    {"options", batch->identity.options},
-                                    {"input", batch->identity.input}};
+                                    {"model", ledger->identity.model},
+                                    {"options", ledger->identity.options},
+                                    {"input", ledger->identity.input}};
     size_t begin;
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
@@ -66,23 +66,24 @@ static void append_facts(struct attn_buffer *text, const struct attn_batch *batc
 #undef NAME
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "%s\t", attn_record_failure_code(i));
-    attn_buffer_append_format(text, "input\tsizes and digests of %zu files", batch->n_file);
+    attn_buffer_append_format(text, "input\tsizes and digests of %zu files%s", ledger->n_file,
+                              ledger->has_state ? "\tstate" : "");
     end_line(text, begin);
 }
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
 /* Writes TEXT, and releases it. */
-static enum attn_status write_all(const struct attn_batch *batch, struct attn_buffer *text,
+static enum attn_status write_all(const struct attn_ledger *ledger, struct attn_buffer *text,
                                   struct attn_error *err)
 {
     enum attn_status status = attn_buffer_check(text, err);
 
     for (size_t at = 0; status == ATTN_OK && at < text->size;) {
-        const ssize_t n = write(batch->journal, text->data + at, text->size - at);
+        const ssize_t n = write(ledger->journal, text->data + at, text->size - at);
 
         if (n < 0 && errno != EINTR)
-            status = attn_error_errno(err, "write", batch->journal_path.data, errno);
+            status = attn_error_errno(err, "write", ledger->journal_path.data, errno);
         at += n > 0 ? (size_t)n : 0;
     }
     attn_buffer_release(text);
@@ -90,36 +91,37 @@ static enum attn_status write_all(const struct attn_batch *batch, struct attn_bu
 }
 
 /* Opens the journal with FLAGS. */
-static enum attn_status open_journal(struct attn_batch *batch, int flags, struct attn_error *err)
+static enum attn_status open_journal(struct attn_ledger *ledger, int flags, struct attn_error *err)
 {
-    const char *path = batch->journal_path.data;
+    const char *path = ledger->journal_path.data;
 
-    batch->journal = open(path, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
-    return batch->journal < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
+    ledger->journal = open(path, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0666);
+    return ledger->journal < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
 }
 
 /* Closes it after a failure: it is begun anew, or not resumed. */
-static enum attn_status close_failed(enum attn_status status, struct attn_batch *batch)
+static enum attn_status close_failed(enum attn_status status, struct attn_ledger *ledger)
 {
-    if (status != ATTN_OK && batch->journal >= 0) {
-        close(batch->journal);
-        batch->journal = -1;
+    if (status != ATTN_OK && ledger->journal >= 0) {
+        close(ledger->journal);
+        ledger->journal = -1;
     }
     return status;
 }
 
-enum attn_status attn_batch_journal_create(struct attn_batch *batch, struct attn_error *err)
+enum attn_status attn_ledger_journal_create(struct attn_ledger *ledger, struct attn_error *err)
 {
     struct attn_buffer text = {0};
 
-    ATTN_TRY(open_journal(batch, O_CREAT | O_TRUNC, err));
-    append_facts(&text, batch);
-    return close_failed(write_all(batch, &text, err), batch);
+    ATTN_TRY(open_journal(ledger, O_CREAT | O_TRUNC, err));
+    append_facts(&text, ledger);
+    return close_failed(write_all(ledger, &text, err), ledger);
 }
 
-enum attn_status attn_batch_journal_append(const struct attn_batch *batch, struct attn_error *err)
+enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
+                                            struct attn_error *err)
 {
-    const struct attn_batch_checkpoint *done = &batch->done;
+    const struct attn_ledger_done *done = &ledger->done;
     struct attn_buffer text = {0};
     const char *between = "";
 
@@ -131,13 +133,17 @@ enum attn_status attn_batch_journal_append(const struct attn_batch *batch, struc
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(&text, "\t%" PRIu64, done->failures[i]);
     attn_buffer_append_format(&text, "\t%s", done->input);
-    for (size_t i = 0; i < batch->n_file; i++)
-        attn_buffer_append_format(&text, "\t%" PRIu64 "\t%s", batch->extents[i].size,
-                                  batch->extents[i].hex);
+    for (size_t i = 0; i < ledger->n_file; i++)
+        attn_buffer_append_format(&text, "\t%" PRIu64 "\t%s", ledger->extents[i].size,
+                                  ledger->extents[i].hex);
+    if (ledger->has_state) {
+        attn_buffer_append_char(&text, '\t');
+        attn_buffer_append(&text, ledger->state.data, ledger->state.size);
+    }
     end_line(&text, 0);
-    ATTN_TRY(write_all(batch, &text, err));
-    return batch->options.is_synced && fdatasync(batch->journal) != 0
-               ? attn_error_errno(err, "write", batch->journal_path.data, errno)
+    ATTN_TRY(write_all(ledger, &text, err));
+    return ledger->is_synced && fdatasync(ledger->journal) != 0
+               ? attn_error_errno(err, "write", ledger->journal_path.data, errno)
                : ATTN_OK;
 }
 
@@ -189,10 +195,10 @@ static bool read_column(const struct journal_line *line, size_t *at, uint64_t *v
     return true;
 }
 
-/* Reads a checkpoint into batch->done and its extents. */
-static bool read_checkpoint(const struct journal_line *line, struct attn_batch *batch)
+/* Reads a checkpoint into ledger->done and its extents. */
+static bool read_checkpoint(const struct journal_line *line, struct attn_ledger *ledger)
 {
-    struct attn_batch_checkpoint *done = &batch->done;
+    struct attn_ledger_done *done = &ledger->done;
     size_t at = 0;
     uint64_t value = 0;
     bool is_good = true;
@@ -205,25 +211,21 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_batch *
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         is_good = is_good && read_column(line, &at, &done->failures[i], NULL);
     is_good = is_good && read_column(line, &at, NULL, done->input);
-    for (size_t i = 0; i < batch->n_file; i++)
-        is_good = is_good && read_column(line, &at, &batch->extents[i].size, NULL) &&
-                  read_column(line, &at, NULL, batch->extents[i].hex);
+    for (size_t i = 0; i < ledger->n_file; i++)
+        is_good = is_good && read_column(line, &at, &ledger->extents[i].size, NULL) &&
+                  read_column(line, &at, NULL, ledger->extents[i].hex);
+    if (ledger->has_state && is_good && at <= line->size) { /* all that is left */
+        attn_buffer_reset(&ledger->state);
+        attn_buffer_append(&ledger->state, line->text + at, line->size - at);
+        at = line->size + 1;
+    }
     return is_good && at == line->size + 1;
 }
 
-enum attn_status attn_batch_report_other(const char *path, const char *what, const char *remedy,
-                                         struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID, "'%s' is of a run with %s, expected the same",
-                   attn_quote_string(path).text, what);
-    attn_error_hint(err, "%s", remedy);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-/* Compares the lines that say what the batch is: *other is what differs, or NULL. *at is then after
+/* Compares the lines that say what they are of: *other is what differs, or NULL. *at is then after
  * them; 0: they are not whole. */
 static enum attn_status compare_facts(const struct attn_buffer *text,
-                                      const struct attn_batch *batch, const char **other,
+                                      const struct attn_ledger *ledger, const char **other,
                                       size_t *at, struct attn_error *err)
 {
     static const char *const names[] = {"another version of attn-cli", "another model",
@@ -233,7 +235,7 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
     enum attn_status status;
     size_t i = 0, n = 0;
 
-    append_facts(&expected, batch);
+    append_facts(&expected, ledger);
     status = attn_buffer_check(&expected, err);
     *other = NULL;
     for (*at = 0; i < sizeof names / sizeof *names && next_line(text, *at, &line); i++) {
@@ -252,21 +254,21 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
 }
 
 /* Finds the last checkpoint after AT that the parts hold, and where it ends in TEXT, or 0. */
-static enum attn_status find_last(struct attn_batch *batch, const struct attn_buffer *text,
+static enum attn_status find_last(struct attn_ledger *ledger, const struct attn_buffer *text,
                                   size_t at, size_t *end, struct attn_error *err)
 {
     struct journal_line line, last = {.end = 0};
     bool is_held = true;
 
     for (; is_held && next_line(text, at, &line); at = line.end) {
-        if (!read_checkpoint(&line, batch))
+        if (!read_checkpoint(&line, ledger))
             break;
-        ATTN_TRY(attn_batch_parts_hold(batch->parts, batch->extents, &is_held, err));
+        ATTN_TRY(attn_ledger_parts_hold(ledger->parts, ledger->extents, &is_held, err));
         if (is_held)
             last = line;
     }
     if (last.end > 0)
-        read_checkpoint(&last, batch);
+        read_checkpoint(&last, ledger);
     *end = last.end;
     return ATTN_OK;
 }
@@ -294,32 +296,34 @@ static enum attn_status read_whole(const char *path, struct attn_buffer *text,
 
 /* Reads the journal into TEXT and opens it, cut after the last checkpoint that the parts hold,
  * where there is one. */
-static enum attn_status resume(struct attn_batch *batch, struct attn_buffer *text,
+static enum attn_status resume(struct attn_ledger *ledger, struct attn_buffer *text,
                                struct attn_error *err)
 {
-    const char *path = batch->journal_path.data, *other;
+    const char *path = ledger->journal_path.data, *other;
     struct journal_line line;
     size_t at = 0, end = 0;
 
     ATTN_TRY(read_whole(path, text, err));
-    ATTN_TRY(compare_facts(text, batch, &other, &at, err));
+    ATTN_TRY(compare_facts(text, ledger, &other, &at, err));
     if (at == 0 || !next_line(text, at, &line))
         return ATTN_OK;
     if (other)
-        return attn_batch_report_other(path, other, "remove it, and `is_resumed` begins anew", err);
-    ATTN_TRY(find_last(batch, text, at, &end, err));
+        return attn_ledger_report_other(path, other, "remove it, and `is_resumed` begins anew",
+                                        err);
+    ATTN_TRY(find_last(ledger, text, at, &end, err));
     if (end == 0)
         return ATTN_OK;
-    ATTN_TRY(open_journal(batch, 0, err));
-    return ftruncate(batch->journal, (off_t)end) == 0 ? ATTN_OK
-                                                      : attn_error_errno(err, "write", path, errno);
+    ATTN_TRY(open_journal(ledger, 0, err));
+    return ftruncate(ledger->journal, (off_t)end) == 0
+               ? ATTN_OK
+               : attn_error_errno(err, "write", path, errno);
 }
 
-enum attn_status attn_batch_journal_resume(struct attn_batch *batch, struct attn_error *err)
+enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct attn_error *err)
 {
     struct attn_buffer text = {0};
-    const enum attn_status status = resume(batch, &text, err);
+    const enum attn_status status = resume(ledger, &text, err);
 
     attn_buffer_release(&text);
-    return close_failed(status, batch);
+    return close_failed(status, ledger);
 }

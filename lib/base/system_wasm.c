@@ -1,0 +1,225 @@
+/* system_wasm.c - see system.h, thread.h and wasi.h. One thread: who would wait for another never
+ * has to, since none could be started. */
+#include "base/system.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- Threads --------------------------------------------------------------------------------- */
+
+bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread)
+{
+    (void)work, (void)user, (void)thread;
+    return false;
+}
+
+void attn_thread_join(struct attn_thread *thread)
+{
+    (void)thread;
+}
+
+struct attn_monitor {
+    int n_condition;
+};
+
+enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
+                                     struct attn_error *err)
+{
+    *monitor = attn_alloc(1, sizeof **monitor, err);
+    if (!*monitor)
+        return ATTN_NO_MEMORY;
+    (*monitor)->n_condition = n_condition;
+    return ATTN_OK;
+}
+
+void attn_monitor_free(struct attn_monitor *monitor)
+{
+    attn_free(monitor);
+}
+
+void attn_monitor_enter(struct attn_monitor *monitor)
+{
+    (void)monitor;
+}
+
+void attn_monitor_leave(struct attn_monitor *monitor)
+{
+    (void)monitor;
+}
+
+void attn_monitor_wait(struct attn_monitor *monitor, int condition)
+{
+    (void)monitor, (void)condition;
+    abort(); /* nobody could end it */
+}
+
+void attn_monitor_wake(struct attn_monitor *monitor, int condition)
+{
+    (void)monitor, (void)condition;
+}
+
+void attn_monitor_wake_one(struct attn_monitor *monitor, int condition)
+{
+    (void)monitor, (void)condition;
+}
+
+void attn_wait_while(atomic_uint *word, unsigned value)
+{
+    (void)word, (void)value;
+}
+
+void attn_wake(atomic_uint *word, int n)
+{
+    (void)word, (void)n;
+}
+
+int attn_core_count(int most)
+{
+    (void)most;
+    return 1;
+}
+
+int attn_core_of_caller(void)
+{
+    return -1;
+}
+
+void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left)
+{
+    (void)thread, (void)core, (void)n_left;
+}
+
+/* --- Files and memory ------------------------------------------------------------------------ */
+
+void *attn_map_file(int descriptor, size_t size)
+{
+    (void)descriptor, (void)size;
+    return NULL;
+}
+
+void attn_unmap_file(void *data, size_t size)
+{
+    (void)data, (void)size;
+}
+
+void attn_file_drop_pages(const void *data, size_t size)
+{
+    (void)data, (void)size;
+}
+
+bool attn_may_keep_open(int descriptor)
+{
+    (void)descriptor;
+    return true;
+}
+
+void attn_advise_large_pages(void *block, size_t size)
+{
+    (void)block, (void)size;
+}
+
+/* What 32 bits can address. */
+size_t attn_memory_of_machine(void)
+{
+    return SIZE_MAX;
+}
+
+bool attn_has_address_space(size_t size)
+{
+    (void)size;
+    return true;
+}
+
+/* --- What wasi-libc lacks -------------------------------------------------------------------- */
+
+static int refuse(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+int dup(int descriptor)
+{
+    (void)descriptor;
+    return refuse();
+}
+
+int fallocate(int descriptor, int mode, off_t offset, off_t size)
+{
+    (void)descriptor, (void)mode, (void)offset, (void)size;
+    return refuse();
+}
+
+int fchmod(int descriptor, mode_t mode)
+{
+    (void)descriptor, (void)mode;
+    return refuse();
+}
+
+/* There is no other process. */
+int flock(int descriptor, int operation)
+{
+    (void)descriptor, (void)operation;
+    return 0;
+}
+
+uid_t geteuid(void)
+{
+    return 0;
+}
+
+int getrlimit(int resource, struct rlimit *limit)
+{
+    (void)resource, (void)limit;
+    return refuse();
+}
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+    (void)flags;
+    return getentropy(bytes, size) == 0 ? (ssize_t)size : -1;
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+    (void)name, (void)flags;
+    return refuse();
+}
+
+static struct sorting {
+    int (*compare)(const void *a, const void *b, void *context);
+    void *context;
+} sorting;
+
+static int compare_with_context(const void *a, const void *b)
+{
+    return sorting.compare(a, b, sorting.context);
+}
+
+void qsort_r(void *base, size_t n, size_t size,
+             int (*compare)(const void *a, const void *b, void *context), void *context)
+{
+    const struct sorting outer = sorting;
+
+    sorting = (struct sorting){compare, context};
+    qsort(base, n, size, compare_with_context);
+    sorting = outer;
+}
+
+/* There are no links. */
+char *realpath(const char *path, char *resolved)
+{
+    (void)resolved;
+    return strdup(path);
+}
+
+const char *strerrordesc_np(int number)
+{
+    return strerror(number);
+}

@@ -1,0 +1,43 @@
+/*
+ * wasi.h - what wasi-libc lacks of the functions of Linux that are called. `make wasm` includes it
+ * before every source; system_wasm.c has the functions.
+ *
+ * Where WASI cannot do such a thing they fail with ENOSYS. There is no terminal, and no user.
+ */
+#if !defined ATTN_BASE_WASI_H && !defined __ASSEMBLER__
+#define ATTN_BASE_WASI_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define O_PATH O_RDONLY
+#define F_DUPFD_CLOEXEC 1030
+#define FALLOC_FL_KEEP_SIZE 1
+#define MFD_CLOEXEC 1
+#define TIOCGWINSZ 0x5413
+#define RLIMIT_STACK 3
+#define RLIM_INFINITY (~0ULL)
+
+typedef unsigned long long rlim_t;
+struct rlimit {
+    rlim_t rlim_cur, rlim_max;
+};
+struct winsize {
+    unsigned short ws_row, ws_col;
+};
+
+int dup(int descriptor);
+int fallocate(int descriptor, int mode, off_t offset, off_t size);
+int fchmod(int descriptor, mode_t mode);
+uid_t geteuid(void);
+int flock(int descriptor, int operation);
+int getrlimit(int resource, struct rlimit *limit);
+ssize_t getrandom(void *bytes, size_t size, unsigned flags);
+int memfd_create(const char *name, unsigned flags);
+void qsort_r(void *base, size_t n, size_t size,
+             int (*compare)(const void *a, const void *b, void *context), void *context);
+char *realpath(const char *path, char *resolved);
+const char *strerrordesc_np(int number);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * clusters.c - see clusters.h. The tree is found by a chain of nearest neighbours (Murtagh 1983):
+ * from any cluster go on to the nearest one, and merge two that are nearest to each other. For
+ * average linkage that gives the tree of the greedy method, in n^2 steps instead of n^3.
+ */
+#include "figures/clusters.h"
+
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A cluster is a list of things, and has the number of one of them. */
+struct clusters {
+    const float *given; /* [n, n] borrowed */
+    size_t n;
+    double *distances;    /* [n, n] of clusters */
+    size_t *next;         /* [n] after a thing in its list; SIZE_MAX: none */
+    size_t *first, *last; /* [n] of the list of a cluster */
+    size_t *size;         /* [n] of a cluster; 0: it is part of another */
+    size_t *chain;        /* [n] each the nearest of the one before */
+    size_t n_chain;
+};
+
+static double given(const struct clusters *clusters, size_t a, size_t b)
+{
+    return (double)clusters->given[a * clusters->n + b];
+}
+
+static double *distance(const struct clusters *clusters, size_t a, size_t b)
+{
+    return &clusters->distances[a * clusters->n + b];
+}
+
+/* The cluster nearest to C, the one before it in the chain where that is as near. */
+static size_t nearest(const struct clusters *clusters, size_t c, size_t before)
+{
+    size_t best = before;
+
+    for (size_t i = 0; i < clusters->n; i++)
+        if (i != c && clusters->size[i] > 0 &&
+            (best == SIZE_MAX || *distance(clusters, c, i) < *distance(clusters, c, best)))
+            best = i;
+    return best;
+}
+
+static void turn(struct clusters *clusters, size_t c)
+{
+    size_t before = SIZE_MAX, at = clusters->first[c];
+
+    clusters->last[c] = at;
+    while (at != SIZE_MAX) {
+        const size_t after = clusters->next[at];
+
+        clusters->next[at] = before;
+        before = at;
+        at = after;
+    }
+    clusters->first[c] = before;
+}
+
+/* Turns the lists of A and B so that the end of A and the beginning of B are as near as can be. */
+static void turn_both(struct clusters *clusters, size_t a, size_t b)
+{
+    const size_t ends_a[] = {clusters->last[a], clusters->first[a]};
+    const size_t ends_b[] = {clusters->first[b], clusters->last[b]};
+    bool turns_a = false, turns_b = false;
+    double best = given(clusters, ends_a[0], ends_b[0]);
+
+    for (int i = 1; i < 4; i++) {
+        const double other = given(clusters, ends_a[i & 1], ends_b[i >> 1]);
+
+        if (other < best) {
+            best = other;
+            turns_a = i & 1;
+            turns_b = i >> 1;
+        }
+    }
+    if (turns_a)
+        turn(clusters, a);
+    if (turns_b)
+        turn(clusters, b);
+}
+
+/* Makes A and B one cluster, with the smaller number. */
+static void merge(struct clusters *clusters, size_t a, size_t b)
+{
+    const size_t into = a < b ? a : b, from = a < b ? b : a;
+    const double n_into = (double)clusters->size[into], n_from = (double)clusters->size[from];
+
+    turn_both(clusters, into, from);
+    clusters->next[clusters->last[into]] = clusters->first[from];
+    clusters->last[into] = clusters->last[from];
+    for (size_t i = 0; i < clusters->n; i++) {
+        const double mean =
+            (n_into * *distance(clusters, into, i) + n_from * *distance(clusters, from, i)) /
+            (n_into + n_from);
+
+        *distance(clusters, into, i) = *distance(clusters, i, into) = mean;
+    }
+    clusters->size[into] += clusters->size[from];
+    clusters->size[from] = 0;
+}
+
+/* Follows the chain until two clusters are merged. */
+static void merge_two(struct clusters *clusters)
+{
+    size_t *chain = clusters->chain;
+
+    for (size_t i = 0; clusters->n_chain == 0; i++)
+        if (clusters->size[i] > 0)
+            chain[clusters->n_chain++] = i;
+    for (;;) {
+        const size_t c = chain[clusters->n_chain - 1];
+        const size_t before = clusters->n_chain > 1 ? chain[clusters->n_chain - 2] : SIZE_MAX;
+        const size_t found = nearest(clusters, c, before);
+
+        if (found == before) {
+            clusters->n_chain -= 2;
+            merge(clusters, c, before);
+            return;
+        }
+        chain[clusters->n_chain++] = found;
+    }
+}
+
+static enum attn_status open_clusters(struct clusters *clusters, struct attn_error *err)
+{
+    const size_t n = clusters->n;
+
+    clusters->distances = attn_alloc(n * n, sizeof *clusters->distances, err);
+    clusters->next = attn_alloc(5 * n, sizeof *clusters->next, err);
+    if (!clusters->distances || !clusters->next)
+        return ATTN_NO_MEMORY;
+    clusters->first = clusters->next + n;
+    clusters->last = clusters->first + n;
+    clusters->size = clusters->last + n;
+    clusters->chain = clusters->size + n;
+    for (size_t i = 0; i < n * n; i++)
+        clusters->distances[i] = (double)clusters->given[i];
+    for (size_t i = 0; i < n; i++) {
+        clusters->next[i] = SIZE_MAX;
+        clusters->first[i] = clusters->last[i] = i;
+        clusters->size[i] = 1;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_clusters_order(const float *distances, size_t n, size_t *order,
+                                     struct attn_error *err)
+{
+    struct clusters clusters = {.given = distances, .n = n};
+    enum attn_status status = n > 0 ? open_clusters(&clusters, err) : ATTN_OK;
+
+    if (status == ATTN_OK && n > 0) {
+        for (size_t i = 1; i < n; i++)
+            merge_two(&clusters);
+        for (size_t i = 0, at = clusters.first[0]; i < n; i++, at = clusters.next[at])
+            order[i] = at; /* the last cluster has the smallest number */
+    }
+    attn_free(clusters.distances);
+    attn_free(clusters.next);
+    return status;
+}

@@ -1,0 +1,221 @@
+/* heatmap_heads.c - heads across and layers down, and a map that has one cell a head; see
+ * heatmap_internal.h. */
+#include "terminal/heatmap_internal.h"
+
+#include <math.h>
+
+enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between layers beside each other */
+
+/* --- Columns --------------------------------------------------------------------------------- */
+
+bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_t n_head,
+                           size_t width, size_t gap, size_t n_beside)
+{
+    const size_t room = most + gap > columns->left ? most + gap - columns->left : 0;
+    size_t needed, spare;
+
+    columns->pitch = width + gap;
+    columns->n = room / columns->pitch;
+    columns->n_beside = 1;
+    columns->gap = 0;
+    if (columns->n < n_head) {
+        columns->n = columns->n > 0 ? columns->n : 1;
+        columns->width = columns->left + columns->n * columns->pitch - gap;
+        return false;
+    }
+    columns->n = n_head;
+    columns->width = columns->left + n_head * columns->pitch - gap;
+    needed = n_beside * columns->width + (n_beside - 1) * LEAST_GAP;
+    if (needed > most)
+        return false;
+    spare = n_beside > 1 ? (most - needed) / (n_beside - 1) : 0;
+    columns->n_beside = n_beside;
+    columns->gap = LEAST_GAP + spare < MOST_GAP ? LEAST_GAP + spare : MOST_GAP;
+    return true;
+}
+
+enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
+                                                const struct attn_head_columns *columns,
+                                                struct attn_error *err)
+{
+    for (size_t i = 0, at = 0; i < columns->n_beside; i++) {
+        const size_t left = i * (columns->width + columns->gap);
+
+        attn_color_line_blanks(&map->line, left > at ? left - at : 0);
+        attn_color_line_string(&map->line, "  head  ");
+        at = left + sizeof "  head  " - 1;
+        for (size_t head = 0; head < columns->n; head++) {
+            const size_t column = left + columns->left + head * columns->pitch;
+
+            attn_buffer_append_format(&map->label, "%zu", head);
+            if (at > column || column + map->label.size > map->width) {
+                map->label.size = 0;
+                continue;
+            }
+            attn_color_line_blanks(&map->line, column - at);
+            at = column + map->label.size + 1;
+            attn_heatmap_put_label(map);
+            attn_color_line_blanks(&map->line, 1);
+        }
+    }
+    return attn_heatmap_end_line(map, err);
+}
+
+/* --- The map --------------------------------------------------------------------------------- */
+
+/* What a head may look at, in the order in which equal ones are taken. */
+static const struct {
+    enum attn_measure measure;
+    char letter;
+    const char *name;
+} kinds[] = {
+    {ATTN_MEASURE_PREVIOUS, 'p', "previous"}, {ATTN_MEASURE_FIRST, '1', "first"},
+    {ATTN_MEASURE_SELF, 's', "self"},         {ATTN_MEASURE_INDUCTION, 'i', "induction"},
+    {ATTN_MEASURE_FAR, 'f', "far"},
+};
+
+enum { N_KIND = sizeof kinds / sizeof *kinds, LEAST_ROWS = 2 /* of induction */ };
+
+attn_measure_set attn_head_map_measures(void)
+{
+    attn_measure_set set = 0;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        set |= ATTN_MEASURE_BIT(kinds[i].measure);
+    return set;
+}
+
+static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
+{
+    const struct attn_level_matrix matrix = {.site = ATTN_SITE_PATTERN, .most = 1};
+
+    return attn_heatmap_colors(heads->map, &matrix);
+}
+
+static void append_words(const struct attn_head_map *heads)
+{
+    attn_buffer_append_string(&heads->map->label, "looks most at");
+    for (size_t i = 0; i < N_KIND; i++)
+        attn_buffer_append_format(&heads->map->label, "%s %c %s", i > 0 ? "," : "", kinds[i].letter,
+                                  kinds[i].name);
+    attn_buffer_append_string(&heads->map->label, "; mean weight:");
+}
+
+void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
+                        const struct attn_selection *selection,
+                        const struct attn_measure_group *measures)
+{
+    enum { MOST_WIDTH = 3, SCREEN_LINES = 24, N_HEADER = 1 };
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_head_columns *columns = &heads->columns;
+    struct attn_heatmap_colors colors;
+    size_t width = MOST_WIDTH, n_beside = 1, n_block;
+
+    *heads = (struct attn_head_map){.map = map, .selection = selection, .measures = measures};
+    colors = colors_of(heads);
+    columns->left = dims->n_layer > 100 ? sizeof "layer 100" : sizeof "layer 1";
+    while (!attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, 1) && width > 1)
+        width--;
+    while (dims->n_layer > SCREEN_LINES * n_beside &&
+           attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, n_beside + 1))
+        n_beside++;
+    attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, n_beside);
+    n_block = (dims->n_head + columns->n - 1) / columns->n;
+    append_words(heads);
+    attn_heatmap_end_legend(map, &colors, &heads->n_line, NULL);
+    heads->n_line +=
+        N_HEADER + (dims->n_layer + columns->n_beside - 1) / columns->n_beside * n_block;
+}
+
+/* A head's letter and the weight that it stands for. '-': none of them is a number. */
+static char kind_of(const struct attn_head_map *heads, int layer, int head, double *weight)
+{
+    char letter = '-';
+
+    *weight = 0;
+    for (size_t i = 0; i < N_KIND; i++) {
+        const enum attn_measure measure = kinds[i].measure;
+        const double value = attn_measure_group_find(heads->measures, measure, layer, head);
+
+        if (measure == ATTN_MEASURE_INDUCTION &&
+            !(attn_measure_group_find(heads->measures, ATTN_MEASURE_N_INDUCTION, layer, head) >=
+              LEAST_ROWS))
+            continue;
+        if (letter == '-' ? !isnan(value) : value > *weight) {
+            letter = kinds[i].letter;
+            *weight = value;
+        }
+    }
+    return letter;
+}
+
+/* The cell of a head: its letter, and where a column is left its shade. */
+static void put_head(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
+                     int layer, int head)
+{
+    struct attn_heatmap *map = heads->map;
+    const size_t width = heads->columns.pitch;
+    const bool is_shaded = width > 1 && map->line.depth == ATTN_DEPTH_NONE;
+    double weight;
+    const char letter = kind_of(heads, layer, head, &weight);
+
+    if (letter != '-')
+        attn_color_line_paint(&map->line, attn_heatmap_paint(colors, weight, map->line.depth));
+    attn_color_line_blanks(&map->line, !is_shaded && width > 2 ? 1 : 0);
+    attn_color_line_append(&map->line, &letter, 1);
+    if (is_shaded)
+        attn_color_line_string(
+            &map->line,
+            letter == '-'
+                ? " "
+                : attn_heatmap_shade(map, colors,
+                                     attn_color_place(&colors->scale, colors->range, weight)));
+    attn_color_line_blanks(&map->line, width > 2 || (width > 1 && !is_shaded) ? 1 : 0);
+    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+}
+
+/* A line of the heads FIRST and on of LAYER. Returns its columns. */
+static size_t put_layer(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
+                        size_t layer, size_t first)
+{
+    struct attn_heatmap *map = heads->map;
+    const size_t n_head = attn_selection_dims(heads->selection)->n_head;
+    size_t used;
+
+    attn_buffer_append_format(&map->label, first > 0 ? " head%2zu" : "layer%2zu",
+                              first > 0 ? first : layer);
+    used = map->label.size;
+    attn_heatmap_put_label(map);
+    attn_color_line_blanks(&map->line, used < heads->columns.left ? heads->columns.left - used : 0);
+    used = heads->columns.left;
+    for (size_t head = first; head < first + heads->columns.n && head < n_head; head++) {
+        if (attn_selection_has_head(heads->selection, (int)layer, (int)head))
+            put_head(heads, colors, (int)layer, (int)head);
+        else
+            attn_color_line_blanks(&map->line, heads->columns.pitch);
+        used += heads->columns.pitch;
+    }
+    return used;
+}
+
+enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(heads->selection);
+    const struct attn_head_columns *columns = &heads->columns;
+    const struct attn_heatmap_colors colors = colors_of(heads);
+    const size_t n_row = (dims->n_layer + columns->n_beside - 1) / columns->n_beside;
+
+    ATTN_TRY(attn_heatmap_draw_head_numbers(heads->map, columns, err));
+    for (size_t row = 0; row < n_row; row++)
+        for (size_t first = 0; first < dims->n_head; first += columns->n) {
+            for (size_t layer = row, at = 0; layer < dims->n_layer; layer += n_row) {
+                const size_t left = layer / n_row * (columns->width + columns->gap);
+
+                attn_color_line_blanks(&heads->map->line, left - at);
+                at = left + put_layer(heads, &colors, layer, first);
+            }
+            ATTN_TRY(attn_color_line_write(&heads->map->line, heads->map->sink, err));
+        }
+    append_words(heads);
+    return attn_heatmap_end_legend(heads->map, &colors, NULL, err);
+}

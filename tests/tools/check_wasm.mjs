@@ -1,0 +1,114 @@
+// check_wasm.mjs - the WebAssembly module says what the binary says, byte for byte.
+//
+//   node check_wasm.mjs MODULE.wasm BINARY
+//
+// Each case is a command line. Both run it, the module with the models and fixtures in memory; standard
+// output, standard error, the exit code and the files that were written are compared.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runInThisContext } from 'node:vm';
+
+const [modulePath, binary] = process.argv.slice(2);
+const wasiCall = runInThisContext(readFileSync('lib/page/wasi.js', 'utf8') + '\nwasiCall');
+const module = await WebAssembly.compile(readFileSync(modulePath));
+const environment = { LC_ALL: 'C.UTF-8', ATTN_CLI_MODEL_PATH: 'models', ATTN_CLI_ISA: 'baseline',
+  HF_HOME: '/nowhere' };
+
+// Paths of all files in FOLDER.
+function list(folder) {
+  return readdirSync(folder).flatMap(name => {
+    const path = join(folder, name);
+    return statSync(path).isDirectory() ? list(path) : [path];
+  });
+}
+
+const texts = [
+  'Life is short, eat dessert first', 'The keys to the cabinet', 'Once upon a time', 'x', 'The cat sat. The cat sat.',
+  'caf\u00e9 \u732b \ud83d\ude80 \u05e9\u05dc\u05d5\u05dd', 'a\tb', 'What they said of the dog was that it ran away.',
+];
+const families = ['qwen2', 'qwen3', 'gemma2', 'gemma3-text', 'mistral', 'olmo2', 'phi', 'gpt-neo',
+  'gpt-neox-parallel', 'llama-gqa-tied-bf16'];
+const cases = [
+  ...texts.flatMap(text => [
+    ['run', '-m', 'fable', text],
+    ['run', '-m', 'fable', '--json', '-', text],
+    ['run', '-m', 'fable', '--sites', 'all', '--npz', 'out.npz', text],
+    ['run', '-m', 'fable', '--top', '5', '--next', ' the', text],
+    ['tokenize', '-m', 'fable', text],
+  ]),
+  ...families.flatMap(name => [
+    ['run', '-m', 'tests/fixtures/family-' + name, '--ids', '1,5,2,9,3,3', '--sites', 'all', '--npz', 'out.npz'],
+    ['run', '-m', 'tests/fixtures/family-' + name, '--ids', '1,5,2,9,3,3', '--csv', 'out'],
+  ]),
+  ...['window:3', 'strided:2', 'log', 'random:3', 'block:2', 'hybrid:2:3', 'linear', 'lowrank:3'].map(kind =>
+    ['run', '-m', 'fable', '--attention', kind, '--tidy', '-', texts[7]]),
+  ['run', '-m', 'fable', '--ablate', '2.5,1.*', '--top', '3', texts[1]],
+  ['run', '-m', 'fable', '--ablate-mean', '0.*', '--csv', '-', '--heads', '1.1', texts[1]],
+  ['run', '-m', 'fable', '--knockout', '-1>keys', '--top', '3', texts[1]],
+  ['run', '-m', 'fable', '--mask', 'none', '--json', '-', texts[0]],
+  ['run', '-m', 'fable', '--html', 'page.html', texts[0]],
+  ['run', '-m', 'fable', '--svg', '-', '--heads', '2.2', texts[0]],
+  ['run', '-m', 'fable', '--heatmap', '--heads', '2.2', texts[0]],
+  ['run', '-m', 'fable', '--heads', '2.2', '--queries', '-1', '--explain', texts[1]],
+  ['run', '-m', 'fable', '--compute', 'bf16', '--json', '-', texts[0]],
+  ['run', '-m', 'tests/fixtures/gguf/tiny.gguf', '--ids', '1,2,3', '--json', '-'],
+  ['run', '-m', 'interpreter', '--source', 'The cat sat on the mat', '--top', '3', '\u732b'],
+  ['run', '-m', 'interpreter', '--source', 'The cat sat on the mat', '--npz', 'out.npz', '\u732b\u5750'],
+  ...['four-heads', 'one-head', 'self-attention', 'split-heads', 'slp3-two-heads'].map(name =>
+    ['run', '-m', name, '--sites', 'all', '--json', '-', 'Life is short']),
+  ['run', '-m', 'tiny-gpt2', '--tidy', '-', 'The cat'],
+  ['lens', '-m', 'fable', texts[1]],
+  ['score', '-m', 'fable', texts[7]],
+  ['heads', '-m', 'fable', texts[4]],
+  ['heads', '-m', 'fable', '--similarity', texts[4]],
+  ['ablate', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
+  ['attribute', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
+  ['patch', '-m', 'fable', '--clean', 'The keys to the cabinet', '--corrupted', 'The key to the cabinet',
+    '--target', ' are', '--foil', ' is', '--sites', 'z'],
+  ['diff', '-m', 'fable', 'The cat sat on the mat', 'The dog sat on the mat'],
+  ['generate', '-m', 'fable', '-n', '20', 'The old'],
+  ['generate', '-m', 'fable', '-n', '20', '--temperature', '1', '--seed', '3', 'The old'],
+  ['inspect', '-m', 'fable', '--json', '-'],
+  ['inspect', '-m', 'tests/fixtures/family-qwen3'],
+  ['run', '-m', 'fable', '--heads', '9.9', 'x'],
+  ['run', '-m', 'models/nowhere', 'x'],
+  ['run', '-m', 'fable', '--png', 'x.png', '--frobnicate', 'x'],
+  ['ablate', '-m', 'fable', 'x'],
+  ['run', '-m', 'fable', ''],
+  ['help', 'run'],
+];
+
+const files = Object.fromEntries(
+  [...list('models/fable'), ...list('models'), ...list('tests/fixtures')]
+    .filter(path => /models\/[^/]*\/[^/]*$|family-[^/]*\/[^/]*$|\.gguf$/.test(path))
+    .map(path => [path, new Uint8Array(readFileSync(path))]));
+const work = mkdtempSync(join(tmpdir(), 'check_wasm.'));
+let n_failed = 0;
+
+const same = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) === 0;
+for (const name of ['models', 'tests']) execFileSync('ln', ['-s', join(process.cwd(), name), join(work, name)]);
+for (const args of cases) {
+  const own = wasiCall(module, ['attn-cli', ...args], { files, environment });
+  const native = spawnSync(join(process.cwd(), binary), args,
+    { cwd: work, env: environment, maxBuffer: 1 << 28 });
+  const written = list(work).filter(path => !/^(models|tests)\//.test(path.slice(work.length + 1)));
+  const problems = [];
+
+  if (own.code !== native.status) problems.push(`exit ${own.code}, expected ${native.status}`);
+  if (!same(own.out, native.stdout)) problems.push('standard output');
+  if (own.err !== native.stderr.toString()) problems.push(`standard error: ${own.err}`);
+  for (const path of written) {
+    const name = path.slice(work.length + 1);
+    if (!own.files.has(name) || !same(own.files.get(name), readFileSync(path))) problems.push(name);
+    rmSync(path);
+  }
+  if (own.files.size !== Object.keys(files).length + written.length) problems.push('the number of files');
+  if (problems.length === 0) continue;
+  n_failed++;
+  console.log(`attn-cli ${args.join(' ')}: ${problems.join('; ')}`);
+}
+rmSync(work, { recursive: true });
+console.log(`wasm: ${cases.length - n_failed} passed, ${n_failed} failed`);
+process.exit(n_failed === 0 ? 0 : 1);

@@ -1,0 +1,496 @@
+/* test_each.c - a line for each item and row: what is written, and that a run which ended early,
+ * and shards, come to the same bytes and hand back the same values. */
+#include "base/table_internal.h"
+#include "extra.h"
+#include "records/each_internal.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PART, LAYER, CHANGE, SAME, SHAPE, OTHER_CHANGE, N_COLUMN, N_ROW = 2, SIZE = 1 << 16 };
+
+/* Two of one name, of which one is shown. */
+static const struct attn_column columns[] = {
+    [PART] = {.name = "part", .type = ATTN_VALUE_TEXT},
+    [LAYER] = {.name = "layer", .type = ATTN_VALUE_INTEGER},
+    [CHANGE] = {.name = "change", .type = ATTN_VALUE_INTEGER},
+    [SAME] = {.name = "same", .type = ATTN_VALUE_BOOLEAN},
+    [SHAPE] = {.name = "shape", .type = ATTN_VALUE_LIST},
+    [OTHER_CHANGE] = {.name = "change", .type = ATTN_VALUE_REAL},
+};
+
+static const char lines[] =
+    "{\"text\":\n"
+    "{\"id\":\"b,\",\"text\":\"x\",\"part\":\"q\\n\",\"n\":1.50,\"fails\":true}\n"
+    "{\"id\":7,\"text\":\"x\",\"part\":\"=1\"}\n"
+    "{\"text\":\"x\",\"part\":\"r\",\"late\":2}\n"
+    "{\"text\":\"x\",\"n\":-0.0,\"part\":\"s\",\"fails\":false}\n"
+    "{\"text\":\"x\",\"n\":[1]}\n";
+
+static const char csv[] =
+    "id,item.part,n,fails,part,layer,same,shape,change,error\n"
+    "0,,,,,,,,,\"line 1: 'line' ends at byte 8, expected a value\"\n"
+    "\"b,\",\"q\n\",1.5,1,,,,,,it fails\n"
+    "7,=1,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,2,1,,0.2,\n"
+    "7,=1,,,b,,0,\"[1, -2]\",nan,\n"
+    "3,r,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,3,1,[],-inf,\n"
+    "3,r,,,b,,0,\"[1, -2]\",nan,\n"
+    "4,s,-0,0,\\x3dq\\\\\\n\xc3\xa9\\xf0,4,1,[],1e-300,\n"
+    "4,s,-0,0,b,,0,\"[1, -2]\",nan,\n"
+    "5,,,,,,,,,\"line 6: 'n' has '[' at byte 16, expected a text, a number or a boolean\"\n";
+
+static const char jsonl[] =
+    "{\"id\":0,\"error\":\"line 1: 'line' ends at byte 8, expected a value\"}\n"
+    "{\"id\":\"b,\",\"item.part\":\"q\\n\",\"n\":1.50,\"fails\":true,\"error\":\"it fails\"}\n"
+    "{\"id\":7,\"item.part\":\"=1\",\"part\":\"=q\\\\\\n\xc3\xa9\\\\xf0\",\"layer\":2,\"same\":"
+    "true,"
+    "\"change\":0.2}\n"
+    "{\"id\":7,\"item.part\":\"=1\",\"part\":\"b\",\"same\":false,\"shape\":[1, -2],"
+    "\"change\":null}\n"
+    "{\"id\":3,\"item.part\":\"r\",\"late\":2,\"part\":\"=q\\\\\\n\xc3\xa9\\\\xf0\",\"layer\":3,"
+    "\"same\":true,\"shape\":[],\"change\":-1e999}\n"
+    "{\"id\":3,\"item.part\":\"r\",\"late\":2,\"part\":\"b\",\"same\":false,\"shape\":[1, -2],"
+    "\"change\":null}\n"
+    "{\"id\":4,\"n\":-0.0,\"item.part\":\"s\",\"fails\":false,\"part\":\"="
+    "q\\\\\\n\xc3\xa9\\\\xf0\","
+    "\"layer\":4,\"same\":true,\"shape\":[],\"change\":1e-300}\n"
+    "{\"id\":4,\"n\":-0.0,\"item.part\":\"s\",\"fails\":false,\"part\":\"b\",\"same\":false,"
+    "\"shape\":[1, -2],\"change\":null}\n"
+    "{\"id\":5,\"error\":\"line 6: 'n' has '[' at byte 16, expected a text, a number or a "
+    "boolean\"}\n";
+
+static struct attn_source source;
+static struct attn_host *host;
+static char notes[1024];
+
+static void keep_note(void *user, const char *message)
+{
+    (void)user;
+    snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s\n", message);
+}
+
+static void begin(void)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+
+    attn_folder_enter();
+    options.n_thread = 1;
+    ck_assert(attn_builtin_find("fable", &source));
+    ck_assert_int_eq(attn_host_create(&source, &options, &host, NULL), ATTN_OK);
+    *notes = '\0';
+}
+
+static void end(void)
+{
+    attn_host_free(host);
+    attn_folder_leave();
+}
+
+/* Fills ROW of the item NUMBER. */
+static void fill_row(size_t number, size_t row, struct attn_cell *cells)
+{
+    static const int64_t shape[] = {1, -2};
+    static const char text[] = "=q\\\n\xc3\xa9\xf0";
+    static const double changes[] = {0, 0, 0.2, (double)-INFINITY, 1e-300, 0, 0};
+
+    cells[0] = row == 0 ? attn_cell_text(text, sizeof text - 1) : attn_cell_text("b", 1);
+    cells[1] = row == 0 ? attn_cell_integer((int64_t)number) : attn_cell_missing();
+    cells[2] = attn_cell_boolean(row == 0);
+    cells[3] = row == 1      ? attn_cell_list(shape, 2)
+               : number == 2 ? attn_cell_missing()
+                             : attn_cell_list(shape, 0);
+    cells[4] = attn_cell_real(row == 1 ? (double)NAN : changes[number % 7]);
+}
+
+static enum attn_status make_table(size_t number, struct attn_table **table, struct attn_error *err)
+{
+    const struct attn_column shown[] = {columns[PART], columns[LAYER], columns[SAME],
+                                        columns[SHAPE], columns[OTHER_CHANGE]};
+    struct attn_cell cells[5];
+    enum attn_status status = attn_table_create("t", shown, 5, table, err);
+
+    if (status != ATTN_OK)
+        *table = NULL;
+    for (size_t row = 0; status == ATTN_OK && row < N_ROW; row++) {
+        fill_row(number, row, cells);
+        status = attn_table_append(*table, cells, 5, err);
+    }
+    if (status != ATTN_OK) {
+        attn_table_free(*table);
+        *table = NULL;
+    }
+    return status;
+}
+
+/* What the run that follows is. */
+struct asked {
+    struct attn_each_options each;
+    const char *data;
+    size_t shard, n_shard;
+    size_t n_most; /* items, then it ends early; 0: all */
+    size_t n_handed, n_failed;
+    struct attn_each_result result;
+};
+
+static void save(void *user, struct attn_buffer *out)
+{
+    const struct asked *asked = user;
+
+    attn_buffer_append_format(out, "most %zu", asked->n_most);
+}
+
+/* An attn_each_fn: the same values come back. */
+static enum attn_status take(void *user, const struct attn_item *item,
+                             const struct attn_table *table, const struct attn_error *failed,
+                             struct attn_error *err)
+{
+    struct asked *asked = user;
+
+    (void)err;
+    asked->n_handed++;
+    asked->n_failed += failed != NULL;
+    ck_assert((table == NULL) == (failed != NULL));
+    if (failed && item->record.failure != ATTN_RECORD_FAILURE_NONE)
+        ck_assert_str_eq(failed->message, item->record.err.message);
+    for (size_t row = 0; table && row < N_ROW; row++) {
+        struct attn_cell cells[5];
+
+        fill_row(item->record.number, row, cells);
+        ck_assert_uint_eq(attn_table_n_row(table), N_ROW);
+        for (size_t c = 0; c < 5; c++) {
+            const struct attn_cell cell = attn_table_cell(table, row, c);
+
+            ck_assert_int_eq(cell.type, cells[c].type);
+            if (cell.type == ATTN_VALUE_TEXT) {
+                ck_assert_uint_eq(cell.size, cells[c].size);
+                ck_assert_mem_eq(cell.text, cells[c].text, cell.size);
+            } else if (cell.type == ATTN_VALUE_LIST) {
+                ck_assert_uint_eq(cell.size, cells[c].size);
+                for (size_t i = 0; i < cell.size; i++)
+                    ck_assert_int_eq(cell.list[i], cells[c].list[i]);
+            } else {
+                ck_assert(cell.integer == cells[c].integer);
+                ck_assert(cell.real == cells[c].real || isnan(cells[c].real) == isnan(cell.real));
+                ck_assert(cell.real == cells[c].real || isnan(cell.real));
+            }
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Writes the next item; *is_over when there is none. */
+static enum attn_status write_next(struct attn_items *items, struct attn_each *each, bool *is_over,
+                                   struct attn_error *err)
+{
+    struct attn_item *item;
+    struct attn_table *table = NULL;
+    struct attn_error failed = {.stage = ATTN_STAGE_INPUT};
+    enum attn_status status = attn_items_next(items, &item, err);
+    bool has_failed;
+
+    *is_over = status != ATTN_OK || !item;
+    if (*is_over)
+        return status;
+    has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
+    if (has_failed)
+        failed = item->record.err;
+    for (size_t i = 0; i < item->n_label; i++)
+        if (strcmp(item->labels[i].name, "fails") == 0 && item->labels[i].value.integer == 1)
+            has_failed = attn_error_set(&failed, ATTN_INVALID, "it fails") != ATTN_OK;
+    if (!has_failed)
+        status = make_table(item->record.number, &table, err);
+    if (status == ATTN_OK)
+        status = attn_each_write(each, item, table, has_failed ? &failed : NULL, err);
+    if (!has_failed)
+        attn_table_free(table);
+    attn_item_free(item);
+    return status;
+}
+
+static enum attn_status write_all(struct asked *asked, struct attn_items *items,
+                                  struct attn_error *err)
+{
+    const struct attn_each_rows rows = {.columns = columns,
+                                        .n_column = N_COLUMN,
+                                        .on_note = keep_note,
+                                        .save = save,
+                                        .user = asked};
+    struct attn_each *each;
+    enum attn_status status;
+    bool is_over = false;
+
+    asked->each.result = &asked->result;
+    ATTN_TRY(attn_each_open(&asked->each, &rows, host, items, &each, err));
+    status = attn_each_resume(each, take, asked, err);
+    if (asked->n_handed > 0)
+        keep_note(NULL, attn_each_saved(each));
+    for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
+        if (asked->n_most > 0 && i == asked->n_most)
+            status = attn_error_set(err, ATTN_CANCELED, "enough");
+        if (status == ATTN_OK)
+            status = write_next(items, each, &is_over, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_each_finish(each, err);
+    else
+        attn_each_keep(each, err);
+    attn_each_free(each);
+    return status;
+}
+
+static enum attn_status run(struct asked *asked, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_items *items;
+    enum attn_status status;
+
+    options.path = "in.jsonl";
+    options.data = asked->data;
+    options.n_data = strlen(asked->data);
+    options.shard = asked->shard;
+    options.n_shard = asked->n_shard;
+    asked->n_handed = asked->n_failed = 0;
+    ATTN_TRY(attn_items_open(&options, &items, err));
+    status = write_all(asked, items, err);
+    attn_items_free(items);
+    return status;
+}
+
+static struct asked asked_for(const char *path)
+{
+    struct asked asked = {.each = ATTN_EACH_OPTIONS_DEFAULT, .data = lines};
+
+    asked.each.path = path;
+    asked.each.source = &source;
+    return asked;
+}
+
+static void expect_ok(struct asked *asked)
+{
+    struct attn_error err = {0};
+
+    ck_assert_msg(run(asked, &err) == ATTN_OK, "%s", err.message);
+}
+
+START_TEST(writes_every_value)
+{
+    struct asked asked = asked_for("rows.csv"), other = asked_for("rows.jsonl");
+
+    begin();
+    expect_ok(&asked);
+    attn_folder_assert("rows.csv", csv, sizeof csv - 1);
+    ck_assert_str_eq(notes, "the label '=1' of item 2 begins like a formula: a spreadsheet runs "
+                            "it, unless the column is imported as text\n"
+                            "the label 'late' of item 3 is left out: columns are the labels of "
+                            "the first item\n");
+    expect_ok(&other);
+    attn_folder_assert("rows.jsonl", jsonl, sizeof jsonl - 1);
+    ck_assert_uint_eq(attn_folder_count(), 4); /* with .run.json of both */
+    end();
+}
+END_TEST
+
+START_TEST(writes_to_a_sink)
+{
+    struct asked asked = asked_for(NULL);
+    const char *bytes;
+    size_t size;
+
+    begin();
+    ck_assert_int_eq(attn_sink_create_memory(&asked.each.sink, NULL), ATTN_OK);
+    expect_ok(&asked);
+    bytes = attn_sink_bytes(asked.each.sink, &size);
+    ck_assert_uint_eq(size, sizeof csv - 1);
+    ck_assert_mem_eq(bytes, csv, size);
+    attn_sink_free(asked.each.sink);
+    ck_assert_uint_eq(attn_folder_count(), 0);
+    end();
+}
+END_TEST
+
+/* Ends after each item, and is resumed. */
+static void expect_restarts(const char *path, const char *whole)
+{
+    struct asked asked = asked_for(path);
+    struct attn_error err = {0};
+    char part[64];
+
+    begin();
+    snprintf(part, sizeof part, "%s.part", path);
+    for (size_t n = 1; n <= 6; n++) {
+        const size_t n_before = asked.result.n_item;
+
+        asked.n_most = n;
+        *notes = '\0';
+        err = (struct attn_error){0};
+        ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
+        ck_assert_uint_eq(asked.n_handed, asked.each.is_resumed ? n_before : 0);
+        ck_assert_uint_eq(asked.result.n_item, n);
+        asked.each.is_resumed = asked.result.can_resume;
+        if (!asked.result.can_resume) /* the columns of CSV are not known */
+            ck_assert_uint_eq(attn_folder_count(), 0);
+        else if (asked.n_handed > 0)
+            ck_assert_msg(strstr(notes, "continues at item") && strstr(notes, "most "), "%s",
+                          notes);
+    }
+    ck_assert(asked.each.is_resumed);
+    asked.n_most = 0;
+    expect_ok(&asked);
+    ck_assert_uint_eq(asked.n_handed, 6);
+    ck_assert_uint_eq(asked.n_failed, 3);
+    attn_folder_assert(path, whole, strlen(whole));
+    ck_assert_uint_eq(attn_folder_count(), 2);
+    *notes = '\0';
+    expect_ok(&asked);
+    ck_assert(asked.result.is_complete && asked.n_handed == 6);
+    ck_assert_msg(strstr(notes, "is complete\nmost 0\n"), "%s", notes);
+    ck_assert_uint_eq(attn_folder_count(), 2);
+    end();
+}
+
+START_TEST(goes_on_where_it_ended)
+{
+    expect_restarts("rows.csv", csv);
+    expect_restarts("rows.jsonl", jsonl);
+}
+END_TEST
+
+/* What was done goes on with nothing else. */
+START_TEST(refuses_what_is_other)
+{
+    struct asked asked = asked_for("rows.csv");
+    struct attn_error err = {0};
+    char other[sizeof lines];
+
+    begin();
+    memcpy(other, lines, sizeof other);
+    *strstr(other, "r\"") = 's';
+    asked.n_most = 4;
+    ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
+    asked.each.is_resumed = true;
+    asked.n_most = 0;
+#define REFUSED(words)                                                                             \
+    do {                                                                                           \
+        err = (struct attn_error){0};                                                              \
+        ck_assert_int_eq(run(&asked, &err), ATTN_INVALID);                                         \
+        ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);                                           \
+        ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
+    } while (0)
+    asked.data = other;
+    REFUSED("'in.jsonl' has other items, expected the input that 'rows.csv.journal' tells of");
+    asked.data = lines;
+    asked.each.asked = "{\"other\":1}";
+    REFUSED("'rows.csv.journal' is of a run with other options");
+    asked.each.asked = NULL;
+    asked.data = "{\"text\":\"x\"}\n";
+    REFUSED("'rows.csv.journal' is of a run with another input");
+    asked.data = lines;
+    expect_ok(&asked); /* what was refused is still there */
+    attn_folder_assert("rows.csv", csv, sizeof csv - 1);
+    ck_assert_uint_eq(asked.n_handed, 4);
+    end();
+}
+END_TEST
+
+START_TEST(shards_together_are_the_whole)
+{
+    struct asked asked = asked_for("rows.jsonl");
+    char path[64], *parts = calloc(1, SIZE);
+
+    begin();
+    asked.n_shard = 3;
+    for (asked.shard = 0; asked.shard < 3; asked.shard++) {
+        size_t size = strlen(parts);
+        FILE *file;
+
+        expect_ok(&asked);
+        snprintf(path, sizeof path, "rows-%05zu-of-00003.jsonl", asked.shard);
+        file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        size += fread(parts + size, 1, SIZE - 1 - size, file);
+        fclose(file);
+    }
+    ck_assert_str_eq(parts, jsonl);
+    free(parts);
+    end();
+}
+END_TEST
+
+START_TEST(notes_labels_without_a_column)
+{
+    struct asked asked = asked_for("rows.csv");
+
+    begin();
+    asked.data = "{\"text\":\"x\",\"u\":1}\n{\"text\":\"x\",\"v\":1}\n{\"text\":\"x\",\"v\":1}\n";
+    expect_ok(&asked);
+    ck_assert_str_eq(notes, "the label 'v' of item 1 is left out: columns are the labels of the "
+                            "first item\n");
+    end();
+}
+END_TEST
+
+/* Without an item there is a header, and one without columns where all failed. */
+START_TEST(writes_no_item)
+{
+    struct asked asked = asked_for("rows.csv");
+
+    begin();
+    asked.data = "";
+    expect_ok(&asked);
+    attn_folder_assert("rows.csv", "id,error\n", 9);
+    asked.each.is_resumed = true;
+    expect_ok(&asked);
+    ck_assert(asked.result.is_complete);
+    asked.each.is_resumed = false;
+    asked.data = "{\"text\":\"x\",\"fails\":true}\n";
+    expect_ok(&asked);
+    attn_folder_assert("rows.csv", "id,fails,error\n0,1,it fails\n", 28);
+    end();
+}
+END_TEST
+
+START_TEST(survives_every_failed_allocation)
+{
+    struct asked asked = asked_for("rows.csv");
+    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_error err;
+
+    begin();
+    for (long n = 0; status != ATTN_OK; n++) {
+        err = (struct attn_error){0};
+        attn_alloc_fail_at(n);
+        status = run(&asked, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        unlink("rows.csv.part");
+        unlink("rows.csv.journal");
+    }
+    attn_folder_assert("rows.csv", csv, sizeof csv - 1);
+    asked.n_most = 5;
+    unlink("rows.csv");
+    unlink("rows.csv.run.json");
+    ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
+    asked.each.is_resumed = true;
+    asked.n_most = 0;
+    status = ATTN_NO_MEMORY;
+    for (long n = 0; status != ATTN_OK; n++) {
+        err = (struct attn_error){0};
+        attn_alloc_fail_at(n);
+        status = run(&asked, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+    }
+    attn_folder_assert("rows.csv", csv, sizeof csv - 1);
+    end();
+}
+END_TEST
+
+ATTN_SUITE("each", writes_every_value, writes_to_a_sink, goes_on_where_it_ended,
+           refuses_what_is_other, shards_together_are_the_whole, notes_labels_without_a_column,
+           writes_no_item, survives_every_failed_allocation)

@@ -1,0 +1,482 @@
+/* test_study.c - experiments about many items: their tables against those of single runs. */
+#include "base/random.h"
+#include "extra.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_ITEM = 5 };
+
+static const char *const texts[N_ITEM] = {"The keys to the cabinet", "The dog near", "The boys",
+                                          "The key to the doors", "A cat by the gate"};
+static const char *const corrupted[N_ITEM] = {"The key to the cabinet", "The dogs near", "The boy",
+                                              "The keys to the doors", "A cats by the gate"};
+static const bool is_plural[N_ITEM] = {true, false, true, false, false};
+
+static struct attn_host *host;
+static char data[2048]; /* the items, as JSON Lines */
+
+static void open_host(void)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    size_t used = 0;
+
+    options.n_thread = 3;
+    ck_assert(attn_host_open("fable", &options, &host, NULL) == ATTN_OK);
+    for (size_t i = 0; i < N_ITEM; i++)
+        used += (size_t)snprintf(
+            data + used, sizeof data - used,
+            "{\"id\": %zu, \"text\": \"%s\", \"clean\": \"%s\", \"corrupted\": \"%s\", "
+            "\"target\": \"%s\", \"foil\": \"%s\", \"c\": \"%s\"}\n",
+            i / 2, texts[i], texts[i], corrupted[i], is_plural[i] ? " are" : " is",
+            is_plural[i] ? " is" : " are", i % 2 ? "odd" : "even");
+}
+
+static void close_host(void)
+{
+    attn_host_free(host);
+}
+
+static struct attn_items *open_items(const char *lines)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_items *items = NULL;
+
+    options.data = lines;
+    options.n_data = strlen(lines);
+    ck_assert(attn_items_open(&options, &items, NULL) == ATTN_OK);
+    return items;
+}
+
+static struct attn_input input_of(const char *text)
+{
+    return (struct attn_input){.text = text, .n_text = strlen(text)};
+}
+
+static void take_answer(struct attn_answer_args *answer, size_t item)
+{
+    answer->target = is_plural[item] ? " are" : " is";
+    answer->foil = is_plural[item] ? " is" : " are";
+}
+
+/* What is asked of items, or of one of them. */
+typedef struct attn_table *(*ask_fn)(const struct attn_study_args *study, size_t item);
+
+static struct attn_table *ask_ablate(const struct attn_study_args *study, size_t item)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_ablate_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    args.study = study;
+    args.parts = ATTN_ABLATE_ATTN;
+    args.n_control = 4;
+    args.seed = 3;
+    if (!study) {
+        request.input = input_of(texts[item]);
+        take_answer(&args.answer, item);
+    }
+    ck_assert_msg(attn_ablate(host, &request, &args, &table, &sum, &err) == ATTN_OK, "%s",
+                  err.message);
+    return table;
+}
+
+static struct attn_table *ask_patch(const struct attn_study_args *study, size_t item)
+{
+    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_patch_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    args.study = study;
+    args.site = "z";
+    args.n_control = 6;
+    if (!study) {
+        request.input = input_of(texts[item]);
+        args.corrupted = input_of(corrupted[item]);
+        take_answer(&args.answer, item);
+    }
+    ck_assert_msg(attn_patch(host, &request, &args, &table, &sum, &err) == ATTN_OK, "%s",
+                  err.message);
+    return table;
+}
+
+static struct attn_table *ask_items(ask_fn ask, const struct attn_study_args *asked)
+{
+    struct attn_study_args study = *asked;
+    struct attn_table *table;
+
+    study.items = open_items(data);
+    table = ask(&study, 0);
+    attn_items_free(study.items);
+    return table;
+}
+
+static double number_at(const struct attn_table *table, size_t row, const char *name)
+{
+    struct attn_cell cell;
+    size_t column = 0;
+
+    while (strcmp(attn_table_column(table, column)->name, name) != 0)
+        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
+    cell = attn_table_cell(table, row, column);
+    return cell.type == ATTN_VALUE_MISSING ? (double)NAN
+           : cell.type == ATTN_VALUE_REAL  ? cell.real
+                                           : (double)cell.integer;
+}
+
+static void expect_near(double actual, double expected, size_t row, const char *what)
+{
+    ck_assert_msg(fabs(actual - expected) <= 1e-12 * fmax(1, fabs(expected)),
+                  "%s in row %zu: %.17g, "
+                  "expected %.17g",
+                  what, row, actual, expected);
+}
+
+/* Numbers of items, and their mean, standard deviation and standard error. */
+struct sample {
+    double x[N_ITEM], mean, sd, se;
+    size_t n;
+};
+
+static void sample_end(struct sample *sample)
+{
+    double squares = 0;
+
+    sample->mean = 0;
+    for (size_t i = 0; i < sample->n; i++)
+        sample->mean += sample->x[i] / (double)sample->n;
+    for (size_t i = 0; i < sample->n; i++)
+        squares += (sample->x[i] - sample->mean) * (sample->x[i] - sample->mean);
+    sample->sd = sqrt(squares / ((double)sample->n - 1));
+    sample->se = sample->sd / sqrt((double)sample->n);
+}
+
+/* The column NAME of row ROW in the tables of all items, or of those whose number has the PARITY. */
+static struct sample sample_of(struct attn_table *const tables[N_ITEM], size_t row,
+                               const char *name, int parity)
+{
+    struct sample sample = {.n = 0};
+
+    for (size_t i = 0; i < N_ITEM; i++)
+        if (parity < 0 || (int)(i % 2) == parity)
+            sample.x[sample.n++] = number_at(tables[i], row, name);
+    sample_end(&sample);
+    return sample;
+}
+
+static void ask_each(ask_fn ask, struct attn_table *tables[N_ITEM])
+{
+    for (size_t i = 0; i < N_ITEM; i++)
+        tables[i] = ask(NULL, i);
+}
+
+static void free_each(struct attn_table *tables[N_ITEM])
+{
+    for (size_t i = 0; i < N_ITEM; i++)
+        attn_table_free(tables[i]);
+}
+
+START_TEST(means_are_those_of_single_runs)
+{
+    static const char *const names[] = {"value", "change", "kl"};
+    const struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+
+    open_host();
+    table = ask_items(ask_ablate, &study);
+    ask_each(ask_ablate, tables);
+    ck_assert_uint_eq(attn_table_n_row(table), attn_table_n_row(tables[0]));
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const struct sample sample = sample_of(tables, row, names[i], -1);
+            char name[32];
+
+            expect_near(number_at(table, row, names[i]), sample.mean, row, names[i]);
+            snprintf(name, sizeof name, "%s_sd", names[i]);
+            expect_near(number_at(table, row, name), sample.sd, row, name);
+            snprintf(name, sizeof name, "%s_se", names[i]);
+            expect_near(number_at(table, row, name), sample.se, row, name);
+        }
+        expect_near(number_at(table, row, "same_top"), sample_of(tables, row, "same_top", -1).mean,
+                    row, "same_top");
+        ck_assert(number_at(table, row, "n") == N_ITEM);
+        if (row > 0) /* the same choices for all: the order of means does not matter */
+            expect_near(number_at(table, row, "control"),
+                        sample_of(tables, row, "control", -1).mean, row, "control");
+    }
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+START_TEST(groups_are_in_the_order_of_their_first_items)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+    struct attn_study_sum sum;
+    size_t n;
+
+    open_host();
+    study.group_by = "c";
+    study.sum = &sum;
+    table = ask_items(ask_ablate, &study);
+    ask_each(ask_ablate, tables);
+    n = attn_table_n_row(tables[0]);
+    ck_assert_uint_eq(attn_table_n_row(table), 2 * n);
+    ck_assert_uint_eq(sum.n_group, 2);
+    ck_assert_uint_eq(sum.n_label, 1);
+    for (size_t row = 0; row < 2 * n; row++) {
+        const struct attn_cell label = attn_table_cell(table, row, 0);
+
+        ck_assert_mem_eq(label.text, row < n ? "even" : "odd", label.size);
+        expect_near(number_at(table, row, "value"),
+                    sample_of(tables, row % n, "value", row < n ? 0 : 1).mean, row, "value");
+        ck_assert(number_at(table, row, "n") == (row < n ? 3 : 2));
+    }
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+START_TEST(pairs_are_differences_of_partners)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+    struct attn_study_sum sum;
+
+    open_host();
+    study.paired = "c=odd:even"; /* items 1 and 0, 3 and 2; 4 has no partner */
+    study.sum = &sum;
+    table = ask_items(ask_ablate, &study);
+    ask_each(ask_ablate, tables);
+    ck_assert_uint_eq(sum.n_pair, 2);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        struct sample sample = {.n = 2};
+
+        for (size_t i = 0; i < 2; i++)
+            sample.x[i] = number_at(tables[2 * i], row, "change") -
+                          number_at(tables[2 * i + 1], row, "change");
+        sample_end(&sample);
+        expect_near(number_at(table, row, "change"), sample.mean, row, "change");
+        expect_near(number_at(table, row, "change_se"), sample.se, row, "change_se");
+    }
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* numpy's, linear. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+    const double at = q * (double)(n - 1);
+    const size_t below = (size_t)at;
+
+    return sorted[below] +
+           (at - floor(at)) * (sorted[below + 1 < n ? below + 1 : below] - sorted[below]);
+}
+
+/* Intervals of means, and of effects, which are ratios of means. */
+START_TEST(intervals_are_of_the_same_resamples)
+{
+    enum { N_RESAMPLE = 40 };
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+
+    open_host();
+    study.n_bootstrap = N_RESAMPLE;
+    study.seed = 5;
+    study.interval = 80;
+    table = ask_items(ask_patch, &study);
+    ask_each(ask_patch, tables);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct sample base = sample_of(tables, 0, "value", -1),
+                            source = sample_of(tables, 1, "value", -1),
+                            value = sample_of(tables, row, "value", -1);
+        const double whole = source.mean - base.mean;
+        double means[N_RESAMPLE], effects[N_RESAMPLE];
+        struct attn_random random;
+
+        expect_near(number_at(table, row, "effect"), (value.mean - base.mean) / whole, row,
+                    "effect");
+        attn_random_seed(&random, 5);
+        for (size_t r = 0; r < N_RESAMPLE; r++) {
+            double sums[3] = {0};
+
+            for (size_t i = 0; i < N_ITEM; i++) {
+                const size_t item = attn_random_u32(&random) % N_ITEM;
+
+                sums[0] += value.x[item];
+                sums[1] += value.x[item] - base.x[item];
+                sums[2] += source.x[item] - base.x[item];
+            }
+            means[r] = sums[0] / N_ITEM;
+            effects[r] = sums[1] / sums[2];
+        }
+        qsort(means, N_RESAMPLE, sizeof *means, by_size);
+        qsort(effects, N_RESAMPLE, sizeof *effects, by_size);
+        expect_near(number_at(table, row, "value_low"), quantile(means, N_RESAMPLE, 0.1), row,
+                    "value_low");
+        expect_near(number_at(table, row, "value_high"), quantile(means, N_RESAMPLE, 0.9), row,
+                    "value_high");
+        expect_near(number_at(table, row, "effect_low"), quantile(effects, N_RESAMPLE, 0.1), row,
+                    "effect_low");
+        expect_near(number_at(table, row, "effect_high"), quantile(effects, N_RESAMPLE, 0.9), row,
+                    "effect_high");
+    }
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+/* --- Failures --------------------------------------------------------------------------------- */
+
+static void count_note(void *user, const char *message)
+{
+    size_t *n = user;
+
+    ck_assert_uint_gt(strlen(message), 0);
+    ++*n;
+}
+
+START_TEST(counts_items_that_fail)
+{
+    static const char lines[] = "{\"text\": \"The keys\", \"target\": \" are\"}\n"
+                                "{\"text\": \"The keys\", \"taget\": \" are\"}\n"
+                                "{\"text\": \"The keys\", \"target\": \" not one token\"}\n"
+                                "{\"text\": 5}\n"
+                                "not JSON\n";
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_study_sum sum;
+    struct attn_ablate_sum unused;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    size_t n_note = 0;
+
+    open_host();
+    study.items = open_items(lines);
+    study.sum = &sum;
+    args.study = &study;
+    request.on_note = count_note;
+    request.user = &n_note;
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_OK);
+    ck_assert_uint_eq(sum.n_item, 5);
+    ck_assert_uint_eq(sum.n_failed, 4);
+    ck_assert_uint_eq(n_note, 4);
+    ck_assert_str_eq(sum.metric, "log_prob");
+    ck_assert_str_eq(sum.row, "base");
+    ck_assert(number_at(table, 0, "n") == 1);
+    attn_table_free(table);
+    attn_items_free(study.items);
+
+    study.items = open_items(lines);
+    study.max_failed = 2;
+    table = NULL;
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_INPUT);
+    ck_assert_ptr_null(table);
+    attn_items_free(study.items);
+    close_host();
+}
+END_TEST
+
+/* Every allocation fails once: that is said, nothing leaks, and the next attempt succeeds. */
+START_TEST(a_failing_allocation_leaves_nothing_behind)
+{
+    static const char lines[] =
+        "{\"id\": 1, \"text\": \"The keys\", \"target\": \" are\", \"c\": \"a\", \"g\": 1}\n"
+        "{\"id\": 1, \"text\": \"The dog\", \"target\": \" is\", \"c\": \"b\", \"g\": 2}\n"
+        "{\"text\": \"The dog\", \"g\": 2}\n";
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_ablate_sum unused;
+    struct attn_table *table = NULL;
+
+    open_host();
+    study.paired = "c=a:b";
+    study.group_by = "g";
+    study.n_bootstrap = 3;
+    args.study = &study;
+    args.parts = ATTN_ABLATE_ATTN;
+    args.is_cumulative = true;
+    args.n_control = 1;
+    for (long n = 0; status != ATTN_OK; n += 1 + n / 16) {
+        struct attn_error err = {0};
+
+        study.items = open_items(lines);
+        attn_alloc_fail_at(n);
+        status = attn_ablate(host, &request, &args, &table, &unused, &err);
+        attn_alloc_fail_off();
+        attn_items_free(study.items);
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        ck_assert(status == ATTN_OK || table == NULL);
+    }
+    ck_assert_uint_eq(attn_table_n_row(table), 5);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+/* --- What callers do wrong -------------------------------------------------------------------- */
+
+START_TEST(mistakes_are_said)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    const struct attn_input text = {.text = "a", .n_text = 1};
+    struct attn_ablate_sum unused;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    open_host();
+    args.study = &study;
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "items"));
+    args.is_cumulative = true;
+    err = (struct attn_error){0};
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "items"));
+    args.is_cumulative = false;
+    study.items = open_items(data);
+    study.interval = 100;
+    err = (struct attn_error){0};
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+    ck_assert_ptr_nonnull(strstr(err.message, "interval"));
+    study.interval = 0;
+    args.texts = &text;
+    args.n_text = 1;
+    err = (struct attn_error){0};
+    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "both"));
+    attn_items_free(study.items);
+    close_host();
+}
+END_TEST
+
+ATTN_SUITE("study", means_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
+           pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
+           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind, mistakes_are_said)
