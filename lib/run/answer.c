@@ -230,9 +230,10 @@ static void differentiate_log(const float *logits, size_t n, size_t id, double t
     d[id] = (float)(scale * -expm1((double)logits[id] - total));
 }
 
-void attn_answer_differentiate(const struct attn_answer *answer, size_t row, const float *logits,
-                               float *d)
+/* As attn_backward_goal asks for it; CONTEXT is the answer. */
+static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
+    const struct attn_answer *answer = context;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
     const struct attn_sequence *text = &answer->run->text;
     const size_t target = (size_t)answer->target;
@@ -261,4 +262,16 @@ void attn_answer_differentiate(const struct attn_answer *answer, size_t row, con
     default:
         break;
     }
+}
+
+struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
+{
+    const bool is_of_all = answer->metric == ATTN_ANSWER_CE;
+
+    return (struct attn_backward_goal){.first = is_of_all ? 0 : answer->position,
+                                       .n = is_of_all ? answer->run->text.n - 1 : 1,
+                                       .reads_logits = answer->metric != ATTN_ANSWER_LOGIT_DIFF &&
+                                                       answer->metric != ATTN_ANSWER_LOGIT,
+                                       .differentiate = differentiate,
+                                       .context = answer};
 }

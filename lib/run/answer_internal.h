@@ -4,6 +4,7 @@
 #define ATTN_RUN_ANSWER_INTERNAL_H
 
 #include "base/status.h"
+#include "model/backward.h"
 #include "run/answer.h"
 #include "run/spaces.h"
 
@@ -31,9 +32,8 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
  * them. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
 
-/* Its derivative by the logits after position ROW, of any metric but kl: sets those of D [n_vocab],
- * which is 0, that are not. LOGITS are read but for logit and logit_diff. */
-void attn_answer_differentiate(const struct attn_answer *answer, size_t row, const float *logits,
-                               float *d);
+/* What a way back begins with: its derivative by the logits, of any metric but kl. Borrows
+ * ANSWER. */
+struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 
 #endif

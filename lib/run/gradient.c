@@ -272,25 +272,11 @@ void attn_gradient_free(struct attn_gradient *gradient)
 
 /* --- going back ------------------------------------------------------------------------------- */
 
-/* The derivative that attn_backward_goal asks for; CONTEXT is the answer. */
-static void differentiate(const void *context, size_t row, const float *logits, float *d)
-{
-    attn_answer_differentiate(context, row, logits, d);
-}
-
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_run *run = gradient->run;
-    const struct attn_answer *answer = &run->goal;
     const struct attn_session_options session = attn_run_session_options(run);
-    const bool is_of_all = answer->metric == ATTN_ANSWER_CE;
-    const bool is_linear =
-        answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT;
-    const struct attn_backward_goal goal = {.first = is_of_all ? 0 : answer->position,
-                                            .n = is_of_all ? run->text.n - 1 : 1,
-                                            .reads_logits = !is_linear,
-                                            .differentiate = differentiate,
-                                            .context = answer};
+    const struct attn_backward_goal goal = attn_answer_goal(&run->goal);
     const struct attn_backward_options options = {.n = run->text.n,
                                                   .n_goal = goal.n,
                                                   .trace = &gradient->trace,

@@ -277,6 +277,15 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_TOKEN_METHOD_SALIENCY = 0
+ATTN_TOKEN_METHOD_GRAD_X_INPUT = 1
+ATTN_TOKEN_METHOD_IG = 2
+ATTN_TOKEN_METHOD_ATTNLRP = 3
+ATTN_TOKEN_METHOD_RELEVANCE = 4
+ATTN_N_TOKEN_METHOD = 5
+ATTN_BASELINE_MEAN = 0
+ATTN_BASELINE_ZERO = 1
+ATTN_BASELINE_GIVEN = 2
 ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
@@ -580,6 +589,10 @@ class attn_ablate_sum(Structure):
 
 
 class attn_attribute_args(Structure):
+    pass
+
+
+class attn_token_attribution_args(Structure):
     pass
 
 
@@ -1342,6 +1355,15 @@ attn_attribute_args._fields_ = [
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
 ]
+attn_token_attribution_args._fields_ = [
+    ("size", c_size_t),
+    ("method", c_int),
+    ("answer", attn_answer_args),
+    ("n_point", c_size_t),
+    ("baseline", c_int),
+    ("given", attn_input),
+    ("merges_words", c_bool),
+]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
     ("host", c_void_p),
@@ -1934,6 +1956,10 @@ def ATTN_TABLE_ORDER_DEFAULT():
     return attn_table_order(size=sizeof(attn_table_order))
 
 
+def ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT():
+    return attn_token_attribution_args(size=sizeof(attn_token_attribution_args))
+
+
 # Results and arguments of every function.
 FUNCTIONS = {
     "attn_version": (c_char_p, []),
@@ -2040,6 +2066,7 @@ FUNCTIONS = {
     "attn_session_reset": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_tokens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_token_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
