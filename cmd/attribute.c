@@ -37,7 +37,9 @@ static const struct option attribute_rows[] = {
                 "gradients of --metric: saliency, the length of the gradient by the token's "
                 "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
                 "--baseline to the text in N points (50); attnlrp, the product by the rules of "
-                "AttnLRP; relevance, attention times its gradient, followed through the layers"),
+                "AttnLRP; relevance, attention times its gradient, followed through the layers. Of "
+                "the cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
+                "or --limit, with an estimate of what knocking each out changes"),
     OPTION_CHOICE("baseline", "mean|zero", struct attribute_args, baseline,
                   "of ig: the mean embedding of the vocabulary at every position (default), or "
                   "zeros. Without learned positions all that counts then lies close to them"),
@@ -171,15 +173,14 @@ static enum attn_status read_method(const char *text, struct attn_token_attribut
     if (method == ATTN_N_TOKEN_METHOD)
         return refuse(err, NULL,
                       "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N, "
-                      "attnlrp or relevance",
+                      "attnlrp, relevance or attn_x_grad",
                       text);
     how->method = (enum attn_token_method)method;
     how->n_point = (size_t)n_point;
     return ATTN_OK;
 }
 
-static enum attn_status check_tokens(const struct attribute_args *args,
-                                     const struct attn_token_attribution_args *how,
+static enum attn_status check_tokens(const struct attribute_args *args, bool is_ig,
                                      struct attn_error *err)
 {
     const int n_baseline =
@@ -193,7 +194,7 @@ static enum attn_status check_tokens(const struct attribute_args *args,
                       args->method, args->texts.path ? "texts" : "items");
     if (n_baseline > 1)
         return refuse(err, NULL, "a baseline is given twice");
-    if (n_baseline > 0 && how->method != ATTN_TOKEN_METHOD_IG)
+    if (n_baseline > 0 && !is_ig)
         return refuse(err, NULL, "a baseline is for --method ig");
     return ATTN_OK;
 }
@@ -207,7 +208,7 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
     enum attn_status status;
 
     ATTN_TRY(read_method(args->method, &how, err));
-    ATTN_TRY(check_tokens(args, &how, err));
+    ATTN_TRY(check_tokens(args, how.method == ATTN_TOKEN_METHOD_IG, err));
     how.answer = answer_of(&args->answer, &ids);
     how.merges_words = args->merges_words;
     how.baseline = (enum attn_baseline)args->baseline;
@@ -234,12 +235,35 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
     return question_write(question, err);
 }
 
+static enum attn_status attribute_cells(struct question *question, struct attn_error *err)
+{
+    const struct attribute_args *args = question->call->args;
+    struct attn_cell_attribution_args how = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
+    struct answer_ids ids;
+
+    ATTN_TRY(check_tokens(args, false, err));
+    if (args->merges_words)
+        return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
+    how.answer = answer_of(&args->answer, &ids);
+    how.n_most = (size_t)args->question.tables.n_most;
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .detail = "head",
+                                              .columns = "key",
+                                              .texts = "token",
+                                              .values = "attn_x_grad"};
+    ATTN_TRY(question_begin(question, &args->texts, NULL, NULL, err));
+    ATTN_TRY(attn_attribute_cells(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
 
-    return args->method && strcmp(args->method, "dla") != 0 ? attribute_tokens(question, err)
-                                                            : split_logit(question, err);
+    if (!args->method || strcmp(args->method, "dla") == 0)
+        return split_logit(question, err);
+    return strcmp(args->method, "attn_x_grad") == 0 ? attribute_cells(question, err)
+                                                    : attribute_tokens(question, err);
 }
 
 static enum attn_status attribute(struct call *call, struct attn_error *err)

@@ -66,6 +66,7 @@
 #include "analysis/measure.h"
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
+#include "experiment/cell_attribution.h"
 #include "experiment/token_attribution.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"

@@ -22,9 +22,10 @@ enum {
 
 static const float zeros[ATTN_PANEL];
 
-/* The matrices that have a gradient, in the order in which they are emitted. */
-static const enum attn_site watched_sites[] = {ATTN_SITE_PATTERN_GRAD, ATTN_SITE_PATTERN_X_GRAD,
-                                               ATTN_SITE_ATTN_SCORES_GRAD, ATTN_SITE_QK_GRAD};
+/* The matrices that can be watched, in the order in which they are emitted. */
+static const enum attn_site watched_sites[] = {ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_GRAD,
+                                               ATTN_SITE_PATTERN_X_GRAD, ATTN_SITE_ATTN_SCORES_GRAD,
+                                               ATTN_SITE_QK_GRAD};
 enum { N_WATCHED_SITE = sizeof watched_sites / sizeof *watched_sites };
 
 static size_t round_up(size_t n, size_t to)
@@ -277,7 +278,8 @@ static void make_pattern(const struct tile_work *work)
     }
 }
 
-/* What watchers of SITE get of the tile's D, or of p d: whole rows, 0 where they are masked. */
+/* What watchers of SITE get, of the pattern, of the tile's D, or of their product: whole rows, 0
+ * where they are masked. */
 static void keep(const struct tile_work *work, enum attn_site site)
 {
     const size_t n = work->tile.n_key, last = work->last < n ? work->last : n;
@@ -291,7 +293,9 @@ static void keep(const struct tile_work *work, enum attn_site site)
 
         memset(row, 0, n * sizeof *row);
         for (size_t j = work->first; j < last; j++)
-            row[j] = site == ATTN_SITE_PATTERN_X_GRAD ? p[j] * d[j] + 0 : d[j];
+            row[j] = site == ATTN_SITE_PATTERN          ? p[j]
+                     : site == ATTN_SITE_PATTERN_X_GRAD ? p[j] * d[j] + 0
+                                                        : d[j];
     }
 }
 
@@ -310,6 +314,7 @@ static void go_back(const struct tile_work *work)
                   work->scratch.d);
     for (size_t i = 0; i < work->tile.n_row; i++)
         fill_masked(work, i, 0, work->scratch.d);
+    keep(work, ATTN_SITE_PATTERN);
     keep(work, ATTN_SITE_PATTERN_GRAD);
     keep(work, ATTN_SITE_PATTERN_X_GRAD);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
@@ -435,8 +440,8 @@ static void emit_wave(const struct wave *wave)
 {
     const struct attn_heads_back *heads = wave->heads;
 
-    for (size_t site = 0; site < N_WATCHED_SITE; site++)
-        for (size_t i = 0; i < wave->n_head; i++) {
+    for (size_t i = 0; i < wave->n_head; i++)
+        for (size_t site = 0; site < N_WATCHED_SITE; site++) {
             const float *matrix = find_matrix(wave, site, i);
             const struct attn_trace_event event = {.site = watched_sites[site],
                                                    .layer = heads->layer,

@@ -61,7 +61,8 @@ struct attn_heads_back {
     const float *dz;
     float *dq, *dk, *dv; /* what comes of it */
 
-    /* Those of matrices that are wanted: of pattern, attn_scores and qk, and pattern_x_grad. */
+    /* Matrices that are wanted: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
+     * pattern, as forwards. They come head by head. */
     attn_site_set watched;
     const struct attn_selection *selection; /* their heads */
     bool (*is_stopped)(void *context);

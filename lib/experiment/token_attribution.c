@@ -356,11 +356,7 @@ static enum attn_status check_metric(const struct attribution *a, struct attn_er
     if (a->args->merges_words && !a->frame.run->text.tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
-    if (a->answer.metric != ATTN_ANSWER_KL)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "metric 'kl' has no gradients: at the unchanged run it is smallest, and "
-                          "they are 0 everywhere");
+    return attn_answer_check_goal(&a->answer, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)

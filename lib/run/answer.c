@@ -221,6 +221,15 @@ double attn_answer_value(const struct attn_answer *answer, const float *logits, 
 
 /* --- Its derivative --------------------------------------------------------------------------- */
 
+enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err)
+{
+    if (answer->metric != ATTN_ANSWER_KL)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "metric 'kl' has no gradients: at the unchanged run it is smallest, and "
+                          "they are 0 everywhere");
+}
+
 /* d [n] = SCALE (e_ID - p), p the softmax of LOGITS [n], whose ln sum exp is TOTAL. */
 static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
                               float *d)

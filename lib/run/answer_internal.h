@@ -32,6 +32,9 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
  * them. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
 
+/* Whether its metric has gradients: ATTN_INVALID for kl. */
+enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err);
+
 /* What a way back begins with: its derivative by the logits, of any metric but kl. Borrows
  * ANSWER. */
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);

@@ -104,12 +104,7 @@ enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error
     if (!run->has_goal)
         return ATTN_OK;
     ATTN_TRY(attn_answer_find(run, run->request.selection.gradients_of, &run->goal, err));
-    if (run->goal.metric != ATTN_ANSWER_KL)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "metric 'kl' has no gradients: at the unchanged run it is smallest, and they "
-                   "are 0 everywhere");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(attn_answer_check_goal(&run->goal, err), ATTN_STAGE_OPTIONS, err);
 }
 
 attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites)

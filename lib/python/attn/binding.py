@@ -592,6 +592,10 @@ class attn_attribute_args(Structure):
     pass
 
 
+class attn_cell_attribution_args(Structure):
+    pass
+
+
 class attn_token_attribution_args(Structure):
     pass
 
@@ -1355,6 +1359,11 @@ attn_attribute_args._fields_ = [
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
 ]
+attn_cell_attribution_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("n_most", c_size_t),
+]
 attn_token_attribution_args._fields_ = [
     ("size", c_size_t),
     ("method", c_int),
@@ -1868,6 +1877,10 @@ def ATTN_CATALOG_DEFAULT():
     return attn_catalog(size=sizeof(attn_catalog))
 
 
+def ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT():
+    return attn_cell_attribution_args(size=sizeof(attn_cell_attribution_args))
+
+
 def ATTN_COLOR_SCALE_DEFAULT():
     return attn_color_scale(curve=0, span=0)
 
@@ -2066,6 +2079,7 @@ FUNCTIONS = {
     "attn_session_reset": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_cells": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_cell_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_tokens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_token_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
