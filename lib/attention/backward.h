@@ -1,8 +1,12 @@
 /*
  * backward.h - attention of one layer backwards: from the gradient of z to those of q, k and v.
  *
- *     dP_ij = dz_i . v_j;  dS_ij = P_ij (dP_ij - r_i), r_i = dz_i . z_i;  back through the soft cap;
- *     dqk = scale * that;  dq_i = sum_j dqk_ij k_j;  dk_j = sum_i dqk_ij q_i;  dv_j = sum_i P_ij dz_i
+ *     dP_ij = dz_i . v_j
+ *     dS_ij = P_ij (dP_ij - r_i), r_i = dz_i . z_i
+ *     dqk   = scale * what the soft cap makes of dS
+ *     dq_i  = sum_j dqk_ij k_j
+ *     dk_j  = sum_i dqk_ij q_i
+ *     dv_j  = sum_i P_ij dz_i
  *
  *     attn_heads_back_plan(&memory, arena, &sizes);        // when measuring, and once more
  *     attn_heads_back_run(&heads);                         // each layer

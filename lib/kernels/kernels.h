@@ -296,8 +296,8 @@ struct attn_kernels {
     /* Of a row P of a softmax, in place: dp = p (dp - r), where r is the sum of p dp. */
     void (*softmax_back)(const float *p, float r, float *dp, size_t n);
 
-    /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart, each one
-     * chain. */
+    /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart; each
+     * is one chain. */
     void (*dots)(const float *a, const float *b, size_t ld, size_t n_row, size_t n, float *r);
 
     /* In place: what the cipher makes of each of N numbers; and back. */

@@ -146,8 +146,8 @@ struct strip {
     bool is_ahead; /* it pays to prefetch what comes next */
 };
 
-/* A panel of the transposed weight, which lies in it where its columns are far apart and the numbers
- * of each are neighbours, or NULL. */
+/* A panel of the transposed weight, which lies in it where its columns are far apart and the
+ * numbers of each are neighbours, or NULL. */
 static const char *find_transposed(const struct split_map *map, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &map->linear->weight;

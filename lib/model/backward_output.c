@@ -3,8 +3,9 @@
  * the logits, the soft cap, the output layer, the final norm.
  *
  * Logits are computed again where they are read, a few rows at a time, since a row is as wide as
- * the vocabulary. Where a row has few that are not 0, as a difference of two has, only their columns
- * of the output matrix are read: the other terms of the chain are 0.
+ * the vocabulary. Where a row of their gradient has few numbers that are not 0, as of a difference
+ * of two, only the columns of these are read from the output matrix: the other terms of the chain
+ * are 0.
  */
 #include "model/backward_internal.h"
 

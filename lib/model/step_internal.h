@@ -17,7 +17,7 @@
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
-/* A norm's weight, and its bias if there is one, are read into f->vectors; and by what was read, one
+/* Reads a norm's weight, and its bias if there is one, into f->vectors; and by what was read, one
  * row: y = normalize(x) * w + b [n]. */
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);

@@ -8,6 +8,7 @@
 #include "run/position.h"
 #include "run/run_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
 static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
                               float *d)
 {
+    assert(logits);
     for (size_t i = 0; i < n; i++)
         d[i] = (float)(scale * -exp((double)logits[i] - total));
     d[id] = (float)(scale * -expm1((double)logits[id] - total));

@@ -2,8 +2,8 @@
  * relevance.c - see relevance.h.
  *
  * Gradients come from the last layer to the first, and so does the product: a row q of it is the
- * vector e_q, which is multiplied by I + A from the right, layer by layer. So only the rows that are
- * asked for are held, in double precision, and one A. Each sum goes over ascending positions.
+ * vector e_q, which is multiplied by I + A from the right, layer by layer. So only the rows that
+ * are asked for are held, in double precision, and one A. Each sum goes over ascending positions.
  */
 #include "run/relevance.h"
 

@@ -76,8 +76,8 @@ enum attn_site_layout {
     X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
     ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
-/* X(Y, ID, number, name, archive name, scope, layout, shape) of the sites that have a gradient: that
- * of a number which is made of the logits, by the tensor of the site ID. */
+/* X(Y, ID, number, name, archive name, scope, layout, shape) of the sites that have a gradient:
+ * that of a number which is made of the logits, by the tensor of the site ID. */
 #define ATTN_GRADIENT_SITE_MAP(X, Y)                                                               \
     X(Y, EMBED, 27, "embed", "hook_embed", MODEL, VECTOR, "T D")                                   \
     X(Y, RESID_PRE, 28, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                       \

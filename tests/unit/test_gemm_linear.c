@@ -112,10 +112,11 @@ static const struct sizes some_sizes[] = {
 
 /* The transposed map of X [n_row, n_out] (stride n_out + GAP) and columns of it, which begins with
  * +0, or goes on from what is there. */
-static void run_transposed(struct attn_linear_args *args, const struct setting *set, float begin,
-                           float *y)
+static void run_transposed(const struct attn_linear_args *given, const struct setting *set,
+                           float begin, float *y)
 {
-    const size_t n_scratch = attn_linear_scratch_transposed(args->linear);
+    const size_t n_scratch = attn_linear_scratch_transposed(given->linear);
+    struct attn_linear_args args = *given;
     const struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
     const int n_used = set->n_thread > 0 ? set->n_thread : 1;
     float *scratch[MAX_THREADS];
@@ -125,13 +126,13 @@ static void run_transposed(struct attn_linear_args *args, const struct setting *
         for (size_t j = 0; j < n_scratch; j++)
             scratch[i][j] = NAN;
     }
-    for (size_t i = 0; i < args->n_row * args->ldy; i++)
+    for (size_t i = 0; i < args.n_row * args.ldy; i++)
         y[i] = begin;
-    args->engine = &engine;
-    args->scratch = scratch;
-    args->y = y;
-    args->is_continued = begin != -7;
-    attn_linear_run(args, 1, pools[set->n_thread]);
+    args.engine = &engine;
+    args.scratch = scratch;
+    args.y = y;
+    args.is_continued = begin != -7;
+    attn_linear_run(&args, 1, pools[set->n_thread]);
     for (int i = 0; i < n_used; i++)
         attn_free(scratch[i]);
 }
