@@ -235,7 +235,6 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
 static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
                               float *d)
 {
-    assert(logits);
     for (size_t i = 0; i < n; i++)
         d[i] = (float)(scale * -exp((double)logits[i] - total));
     d[id] = (float)(scale * -expm1((double)logits[id] - total));
@@ -247,32 +246,24 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     const struct attn_answer *answer = context;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
     const struct attn_sequence *text = &answer->run->text;
-    const size_t target = (size_t)answer->target;
-    double total = 0;
+    size_t id = (size_t)answer->target;
+    double total, scale = 1;
 
-    if (logits)
-        total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
-    switch (answer->metric) {
-    case ATTN_ANSWER_LOGIT_DIFF:
-        d[target] += 1;
-        d[answer->foil] -= 1;
-        break;
-    case ATTN_ANSWER_LOGIT:
-        d[target] = 1;
-        break;
-    case ATTN_ANSWER_LOG_PROB:
-        differentiate_log(logits, n_vocab, target, total, 1, d);
-        break;
-    case ATTN_ANSWER_PROB:
-        differentiate_log(logits, n_vocab, target, total, exp((double)logits[target] - total), d);
-        break;
-    case ATTN_ANSWER_CE:
-        differentiate_log(logits, n_vocab, (size_t)text->ids[row + 1], total,
-                          -1 / (double)(text->n - 1), d);
-        break;
-    default:
-        break;
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT) {
+        d[id] += 1;
+        if (answer->metric == ATTN_ANSWER_LOGIT_DIFF)
+            d[answer->foil] -= 1;
+        return;
     }
+    assert(logits);
+    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    if (answer->metric == ATTN_ANSWER_PROB)
+        scale = exp((double)logits[id] - total);
+    if (answer->metric == ATTN_ANSWER_CE) {
+        id = (size_t)text->ids[row + 1];
+        scale = -1 / (double)(text->n - 1);
+    }
+    differentiate_log(logits, n_vocab, id, total, scale, d);
 }
 
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
