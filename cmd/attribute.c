@@ -97,6 +97,11 @@ const struct command command_attribute = {
     .work = attribute,
 };
 
+static bool is_by_gradients(const struct attribute_args *args)
+{
+    return args->method && strcmp(args->method, "dla") != 0;
+}
+
 /* --- of parts --------------------------------------------------------------------------------- */
 
 static enum attn_status check_parts(const struct attribute_args *args, struct attn_error *err)
@@ -221,11 +226,18 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
         ATTN_TRY(ids_parse(args->baseline_ids, &baseline_ids, &how.given.n_id, err));
         how.given.ids = baseline_ids;
     }
-    question->grid = (struct attn_table_grid){.rows = "position",
-                                              .columns = "position",
-                                              .texts = "token",
-                                              .values = "attribution",
-                                              .figure = ATTN_FIGURE_TOKENS};
+    question->grid =
+        (struct attn_table_grid){.rows = "position",
+                                 .columns = "position",
+                                 .texts = "token",
+                                 .values = "attribution",
+                                 .quantity = "share of @",
+                                 .asked = args->merges_words ? "of each word" : "of each token",
+                                 .figure = ATTN_FIGURE_TOKENS};
+    if (how.method == ATTN_TOKEN_METHOD_SALIENCY)
+        question->grid.quantity = "length of the gradient of @";
+    if (how.method == ATTN_TOKEN_METHOD_RELEVANCE)
+        question->grid.quantity = "relevance for @";
     status = question_begin(question, &args->texts, NULL, NULL, err);
     if (status == ATTN_OK)
         status =
@@ -250,7 +262,9 @@ static enum attn_status attribute_cells(struct question *question, struct attn_e
                                               .detail = "head",
                                               .columns = "key",
                                               .texts = "token",
-                                              .values = "attn_x_grad"};
+                                              .values = "attn_x_grad",
+                                              .quantity = "weight times the gradient of @",
+                                              .asked = "of the largest cells"};
     ATTN_TRY(question_begin(question, &args->texts, NULL, NULL, err));
     ATTN_TRY(attn_attribute_cells(question->host, &question->request, &how, &question->table, err));
     return question_write(question, err);
@@ -260,7 +274,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
 
-    if (!args->method || strcmp(args->method, "dla") == 0)
+    if (!is_by_gradients(args))
         return split_logit(question, err);
     return strcmp(args->method, "attn_x_grad") == 0 ? attribute_cells(question, err)
                                                     : attribute_tokens(question, err);
@@ -269,18 +283,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    const struct answer_args answer = {.target = args->answer.target,
-                                       .foil = args->answer.foil,
-                                       .target_id = args->answer.target_id,
-                                       .foil_id = args->answer.foil_id,
-                                       .metric = args->answer.foil || args->answer.foil_id >= 0
-                                                     ? ATTN_ANSWER_LOGIT_DIFF
-                                                     : ATTN_ANSWER_LOGIT};
+    const bool has_foil = args->answer.foil || args->answer.foil_id >= 0;
+    struct answer_args answer = args->answer; /* what pictures say is measured */
     struct question question = {.call = call,
                                 .args = &args->question,
                                 .reuse = true,
                                 .example = EXAMPLE,
                                 .answer = &answer};
 
+    if (!is_by_gradients(args))
+        answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
     return question_answer(&question, work, err);
 }
