@@ -343,6 +343,59 @@ START_TEST(relevance_by_rules_is_that_of_float64)
 }
 END_TEST
 
+/* RelP: what a corrupted text's stream at each place would gain towards the clean one, the gradient
+ * at the corrupted text times the difference, as a share of what all of it gains. */
+static void check_relp(int family)
+{
+    struct attn_npy expected, metrics;
+    char path[256];
+    struct pass clean, corrupted;
+    int32_t *ids;
+    size_t d, n;
+
+    snprintf(path, sizeof path, "%s/%s/relp.npy", golden, families[family]);
+    if (!attn_npy_read(path, &expected))
+        return;
+    snprintf(path, sizeof path, "%s/%s/metrics.npy", golden, families[family]);
+    ck_assert(attn_npy_read(path, &metrics));
+    snprintf(path, sizeof path, "tests/fixtures/%s", families[family]);
+    clean = open_pass(path);
+    read_question(&clean, families[family]);
+    corrupted = clean;
+    snprintf(path, sizeof path, "%s/%s/corrupted.npy", golden, families[family]);
+    ids = attn_npy_read_ids(path, &n);
+    memcpy(corrupted.ids, ids, n * sizeof *ids);
+    free(ids);
+    corrupted.rule = ATTN_BACKWARD_RELP;
+    run(&clean);
+    run(&corrupted);
+    d = attn_model_config(clean.model)->d_model;
+    for (size_t i = 0; i < expected.n; i++) {
+        const int layer = (int)(i / n);
+        const size_t at = i % n * d;
+        const float *from = attn_capture_tensor(corrupted.resid, ATTN_SITE_RESID_PRE, layer) + at;
+        const float *to = attn_capture_tensor(clean.resid, ATTN_SITE_RESID_PRE, layer) + at;
+        const float *gradient =
+            attn_capture_tensor(corrupted.gradients, ATTN_SITE_RESID_PRE_GRAD, layer) + at;
+        double sum = 0;
+
+        for (size_t e = 0; e < d; e++)
+            sum += ((double)to[e] - (double)from[e]) * (double)gradient[e];
+        ck_assert_double_eq_tol(sum / (metrics.values[0] - metrics.values[1]), expected.values[i],
+                                1e-4);
+    }
+    attn_npy_release(&expected), attn_npy_release(&metrics);
+    release(&clean), release(&corrupted);
+    attn_model_free(clean.model);
+}
+
+START_TEST(estimates_by_relp_are_those_of_float64)
+{
+    for (int i = 0; i < N_FAMILY; i++)
+        check_relp(i);
+}
+END_TEST
+
 /* --- differences of the forward pass ---------------------------------------------------------- */
 
 static const char *const models[] = {
@@ -595,7 +648,8 @@ START_TEST(masked_cells_have_no_gradient)
 END_TEST
 
 ATTN_SUITE("backward", every_gradient_of_every_family_is_that_of_float64,
-           relevance_by_rules_is_that_of_float64, gradients_are_the_differences_of_the_forward_pass,
+           relevance_by_rules_is_that_of_float64, estimates_by_relp_are_those_of_float64,
+           gradients_are_the_differences_of_the_forward_pass,
            gradients_go_through_other_kinds_of_attention,
            gradients_are_the_same_bits_however_they_are_computed,
            a_lone_token_has_scores_without_gradient, masked_cells_have_no_gradient)
